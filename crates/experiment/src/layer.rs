@@ -69,8 +69,10 @@ pub(crate) fn seconds(seconds: f64) -> Result<f64, Problem> {
 pub(crate) fn operations(operations: u64) -> Result<u32, Problem> {
     match u32::try_from(operations) {
         Ok(operations @ 20..=1_000_000) => Ok(operations),
-        _ => Err(Problem::new(format!("a trial can't end after {operations} operations of each kind"))
-            .help("valid: 20 to 1000000")),
+        _ => Err(Problem::new(format!(
+            "a trial can't end after {operations} operations of each kind"
+        ))
+        .help("valid: 20 to 1000000")),
     }
 }
 

@@ -72,7 +72,10 @@ impl<'a> Losses<'a> {
     }
 
     /// Of a level: each engine's, in the order of their names.
-    pub fn of_level<'b>(&'b self, durability: &'b str) -> impl Iterator<Item = (&'a str, &'b Loss)> {
+    pub fn of_level<'b>(
+        &'b self,
+        durability: &'b str,
+    ) -> impl Iterator<Item = (&'a str, &'b Loss)> {
         let here = self.0.iter().filter(move |((_, level), _)| *level == durability);
         here.map(|((engine, _), loss)| (*engine, loss))
     }

@@ -170,7 +170,9 @@ impl Poll {
         }
         let there = there.map_or_else(|| "nothing".to_owned(), |there| there.to_string());
         let why = match shown {
-            Some(_) => format!("a vote gave entry {entry} the rating {rating}, and the next page shows {there}"),
+            Some(_) => format!(
+                "a vote gave entry {entry} the rating {rating}, and the next page shows {there}"
+            ),
             None => format!(
                 "a vote gave entry {entry} the rating {rating}, and the next page does not show it, but \
                  {there} as the ninth"
@@ -227,7 +229,9 @@ impl Prepared for Poll {
         let [ratings, cast] = sums?;
         let given = ratings - tables::ratings(self.seed).sum::<i64>();
         if given != cast {
-            broken.push(format!("its entries were given {given} votes, and its sessions have cast {cast}"));
+            broken.push(format!(
+                "its entries were given {given} votes, and its sessions have cast {cast}"
+            ));
         }
         Ok(broken)
     }

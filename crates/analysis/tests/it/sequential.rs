@@ -2,7 +2,8 @@
 
 use crate::data::{Trials, run};
 use bakeoff_analysis::{
-    Comparison, ConditionState, Document, FIRST_LOOK, Judged, Verdict, WarningKind, replay, schedule,
+    Comparison, ConditionState, Document, FIRST_LOOK, Judged, Verdict, WarningKind, replay,
+    schedule,
 };
 use bakeoff_results::{Run, RunFolder, Status, Trial, histogram};
 

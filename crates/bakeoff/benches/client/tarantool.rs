@@ -12,9 +12,9 @@ use bakeoff_engines::{
     Value, find, kv,
 };
 
+use crate::Work;
 use crate::pairs::{self, Limit, Pairs};
 use crate::usage::{self, Whose};
-use crate::Work;
 
 /// How many ask at once.
 const CLIENTS: [usize; 2] = [1, 16];

@@ -74,7 +74,11 @@ impl Pairs {
 }
 
 /// What both did in a turn each, the other first; they change who begins.
-pub fn turns<T>(number: usize, mut theirs: impl FnMut() -> T, mut ours: impl FnMut() -> T) -> [T; 2] {
+pub fn turns<T>(
+    number: usize,
+    mut theirs: impl FnMut() -> T,
+    mut ours: impl FnMut() -> T,
+) -> [T; 2] {
     if number.is_multiple_of(2) {
         return [theirs(), ours()];
     }

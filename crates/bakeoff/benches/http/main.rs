@@ -69,8 +69,8 @@ fn main() -> ExitCode {
     pairs::heading("on nginx", "wrk");
     for (page, connections, rates, costs) in cells {
         let name = format!("{page} page, {connections} connections");
-        kept &= rates
-            .row(&format!("{name}, requests/s"), Limit::Least { ratio: 1.0, low: Some(0.97) });
+        kept &=
+            rates.row(&format!("{name}, requests/s"), Limit::Least { ratio: 1.0, low: Some(0.97) });
         kept &= costs.row(&format!("{name}, CPU µs each"), Limit::Most(0.8));
     }
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -38,7 +38,8 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let clients = clients_within(registry, possible).map_or_else(String::new, |it| it + "\n");
     let remarks: String =
         remarks(registry, experiment, possible).into_iter().map(|it| it + "\n").collect();
-    let memory = memory(registry, experiment, possible) + &on_memory(registry, experiment, possible);
+    let memory =
+        memory(registry, experiment, possible) + &on_memory(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
     let equal = all_else_equal(experiment);
     format!(

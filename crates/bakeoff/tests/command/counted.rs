@@ -8,7 +8,9 @@ fn a_trial_ends_when_enough_operations_of_each_kind_have_ended() {
     place.write("small.toml", SMALL);
     let run = ["run", "small.toml", "--seconds", "10", "--operations", "100"];
     let dry = place.run(&[&run[..], &["--dry-run"]].concat()).code(0);
-    dry.says(&["4 trials in 2 blocks, 10 s each, sooner after 100 operations of each kind, at most"]);
+    dry.says(&[
+        "4 trials in 2 blocks, 10 s each, sooner after 100 operations of each kind, at most",
+    ]);
     let done = place.run(&[&run[..], &["--out", "r"]].concat()).code(0);
     done.says(&["1 block so far: lmdb ", "2 blocks so far: lmdb "]);
     let document = place.json("r");

@@ -182,9 +182,7 @@ const SNAPSHOT_AT_START: EngineOption = EngineOption {
         default: "no",
         canonical: |text| match text {
             "yes" | "no" => Ok(text.to_owned()),
-            _ => Err(format!(
-                "`{text}` does not say whether there is a snapshot\nvalid: yes, no"
-            )),
+            _ => Err(format!("`{text}` does not say whether there is a snapshot\nvalid: yes, no")),
         },
     },
     trust: None,
@@ -203,9 +201,9 @@ const MEMTX_WAL_MODE: EngineOption = EngineOption {
         default: DEFAULT,
         canonical: |text| match text {
             "write" => Ok(text.to_owned()),
-            "none" => Err(
-                "`none` is what memtx has at the durability none\nleave the option out".into()
-            ),
+            "none" => {
+                Err("`none` is what memtx has at the durability none\nleave the option out".into())
+            }
             _ => Err(not_a_mode(text)),
         },
     },

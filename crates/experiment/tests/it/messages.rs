@@ -215,7 +215,11 @@ const LINES: &[(&str, &str, &str)] = &[
     ("planner = \"longr\"", "unknown planner `longr`", "did you mean `longer`?"),
     ("max_repetitions = 2", "nothing is decided by 2 repetitions at most", "valid: 3 to 1000"),
     ("min_repetitions = 2", "nothing is decided after 2 repetitions", "valid: 3 to 1000"),
-    ("operations = 19", "a trial can't end after 19 operations of each kind", "valid: 20 to 1000000"),
+    (
+        "operations = 19",
+        "a trial can't end after 19 operations of each kind",
+        "valid: 20 to 1000000",
+    ),
     ("operations = true", "`operations` has to be a whole number", ""),
     ("max_time = \"2 hours\"", "`2 hours` is no time", "such as 90s, 45min, 2h or 1d"),
     ("max_time = 7200", "`max_time` has to be a string", "a whole number"),

@@ -56,7 +56,8 @@ const BUT_SQLITE: &[&str] =
 /// The crates that speak to them.
 const CLIENTS: &[&str] = &["fjall", "heed", "mysql", "postgres", "rusqlite", "tokio-postgres"];
 /// The workloads that `bakeoff list workloads` shows.
-const WORKLOADS: &[&str] = &["redmine", "\"oltp\"", "text-oltp", "\"vote\"", "ledger", "\"point\"", "fileio"];
+const WORKLOADS: &[&str] =
+    &["redmine", "\"oltp\"", "text-oltp", "\"vote\"", "ledger", "\"point\"", "fileio"];
 /// What they are run on.
 const TARGETS: &[&str] = &["\"tables\"", "\"folder\"", "\"page\"", "\"program\""];
 /// The models that `bakeoff list disks` shows.

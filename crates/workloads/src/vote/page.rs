@@ -33,7 +33,9 @@ pub fn write(session: &str, best: &Rows, page: &mut String) -> Result<()> {
             return Err(Error::engine("an entry without a number"));
         };
         if rating > least {
-            return Err(Error::engine(format!("an entry with {rating} votes comes after one with {least}")));
+            return Err(Error::engine(format!(
+                "an entry with {rating} votes comes after one with {least}"
+            )));
         }
         least = rating;
         let Value::Text(name) = best.get(row, NAME) else {
@@ -82,8 +84,12 @@ mod tests {
         write("abc", &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
         assert_eq!(page.matches("<li value=\"7\"><b>fish &amp; chips &lt;3</b> <i>").count(), 9);
         assert!(page.ends_with("<p>Session abc</p>\n"), "{page}");
-        let mut wrong = |ratings: &[i64]| write("abc", &best(ratings), &mut page).unwrap_err().to_string();
-        assert_eq!(wrong(&[9, 8, 7, 7, 8, 5, 4, 3, 2]), "an entry with 8 votes comes after one with 7");
+        let mut wrong =
+            |ratings: &[i64]| write("abc", &best(ratings), &mut page).unwrap_err().to_string();
+        assert_eq!(
+            wrong(&[9, 8, 7, 7, 8, 5, 4, 3, 2]),
+            "an entry with 8 votes comes after one with 7"
+        );
         assert_eq!(wrong(&[9, 8]), "a page has 2 entries instead of nine");
         write("abc", &constants(), &mut page).unwrap();
     }

@@ -95,7 +95,8 @@ impl Asks {
         });
         let changes = (step >= Step::ReadWrite).then(|| Changes {
             add: statements.add("add session", sessions.insert()),
-            renew: statements.add("renew session", sessions.update(&["seen_at", "address", "agent"])),
+            renew: statements
+                .add("renew session", sessions.update(&["seen_at", "address", "agent"])),
             vote: statements.add("vote for entry", entries.update(&[]).plus("rating")),
             rating: statements.add("rating of entry", entries.one().columns(&["rating"])),
             count: statements.add("count vote of session", sessions.update(&[]).plus("votes")),

@@ -81,7 +81,8 @@ impl<'a> Visitor<'a> {
             write_uuid(bits, &mut self.uuid);
             return Who::New(bits);
         }
-        let loaded = there.count > 0 && (self.own.is_empty() || self.random.random_range(0..2) == 0);
+        let loaded =
+            there.count > 0 && (self.own.is_empty() || self.random.random_range(0..2) == 0);
         match (loaded, self.own.len()) {
             (true, _) => {
                 let number = self.random.random_range(0..there.count);
@@ -161,11 +162,14 @@ impl<'a> Visitor<'a> {
             changed(session.run(changes.vote, &[1.into(), entry.into()], row)?, "entry", &entry)?;
             session.run(changes.rating, &[entry.into()], row)?;
             let rating = row.int(0, 0);
-            let rating = rating.ok_or_else(|| Error::engine(format!("entry {entry} is missing")))?;
+            let rating =
+                rating.ok_or_else(|| Error::engine(format!("entry {entry} is missing")))?;
             changed(session.run(changes.count, &[1.into(), uuid.into()], row)?, "session", &uuid)?;
             Ok(End::Commit(rating))
         })?;
-        send(session, tally, None, |sender| sender.read(reads.best, &[], &mut self.best).map(drop))?;
+        send(session, tally, None, |sender| {
+            sender.read(reads.best, &[], &mut self.best).map(drop)
+        })?;
         self.poll.shows(&self.best, entry, rating)?;
         self.write(tally)
     }

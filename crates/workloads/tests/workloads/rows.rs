@@ -75,9 +75,13 @@ fn scales_hold_what_they_say() {
 
 #[test]
 fn rows_keep_the_schema_and_come_in_the_order_of_their_keys() {
-    for (name, scale) in
-        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("vote", "small"), ("oltp", "10k")]
-    {
+    for (name, scale) in [
+        ("redmine", "small"),
+        ("point", "small"),
+        ("text-oltp", "small"),
+        ("vote", "small"),
+        ("oltp", "10k"),
+    ] {
         let prepared = prepare(name, scale);
         for (number, table) in prepared.schema().tables.iter().enumerate() {
             let mut last = None;
@@ -118,9 +122,13 @@ fn digest(prepared: &dyn Prepared) -> u64 {
 
 #[test]
 fn the_same_seed_gives_the_same_rows_and_another_gives_others() {
-    for (name, scale) in
-        [("redmine", "small"), ("point", "small"), ("text-oltp", "small"), ("vote", "small"), ("oltp", "10k")]
-    {
+    for (name, scale) in [
+        ("redmine", "small"),
+        ("point", "small"),
+        ("text-oltp", "small"),
+        ("vote", "small"),
+        ("oltp", "10k"),
+    ] {
         let workload = bakeoff_workloads::find(name).unwrap();
         let of_seed = |seed| digest(&*workload.prepare(&Parameters::new(scale, seed, text())));
         assert_eq!(of_seed(1), of_seed(1), "{name}");

@@ -164,7 +164,8 @@ fn describe_run(
     };
     if let Some(Bounds { min_repetitions, max_repetitions, max_time }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());
-        run.sequential = bakeoff_analysis::schedule(&run, min_repetitions..=max_repetitions, max_time_s);
+        run.sequential =
+            bakeoff_analysis::schedule(&run, min_repetitions..=max_repetitions, max_time_s);
     }
     Ok(run)
 }

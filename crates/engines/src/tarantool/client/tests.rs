@@ -45,8 +45,8 @@ fn a_request_has_its_length_and_its_number() {
     let length = server.read(&mut sent).expect("a request");
     let header = [0x82, 0x00, SELECT, 0x01, 0xcf, 0, 0, 0, 0, 0, 0, 0, 7];
     let body = [
-        0x86, SPACE, 0xcd, 2, 0, INDEX, 0, LIMIT, 1, OFFSET, 0, ITERATOR, 0, KEY, 0x91, 0xa2,
-        0xff, 0,
+        0x86, SPACE, 0xcd, 2, 0, INDEX, 0, LIMIT, 1, OFFSET, 0, ITERATOR, 0, KEY, 0x91, 0xa2, 0xff,
+        0,
     ];
     assert_eq!(sent[..length], packet(&header, &body));
 }
@@ -58,8 +58,7 @@ fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
     let mut client = Client { stream, number: 0, out, read, start: 0, end: 0, unawaited: 0 };
     let refused = packet(&[0x82, 0, 0xcd, 0x80, 97, 1, 1], &[0x81, 0x31, 0xa2, b'n', b'o']);
     let long = vec![b'x'; 3 * ROOM];
-    let mut body =
-        vec![0x82, 0x77, 0x92, 0xc0, 0x81, 1, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0x30, 0x91];
+    let mut body = vec![0x82, 0x77, 0x92, 0xc0, 0x81, 1, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0x30, 0x91];
     put_text(&mut body, &long);
     let fine = packet(&[0x83, 0, 0, 1, 2, 5, 80], &body);
     let text = [&refused[..], &fine, &refused].concat();
@@ -70,12 +69,10 @@ fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
         server
     });
     client.tell(&Request::call("f"), |out| put_array(out, 0)).expect("room");
-    let mut answer =
-        client.ask(&Request::call("f"), |out| put_array(out, 0)).expect("an answer");
+    let mut answer = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect("an answer");
     assert_eq!(answer.array().expect("an array"), 1);
     assert_eq!(answer.text().expect("a text"), long);
-    let failure =
-        client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("refused");
+    let failure = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("refused");
     assert!(matches!(failure, Failure::Refused { code: 97, .. }), "{failure:?}");
     assert_eq!(failure.to_string(), "no");
     drop(writer.join().expect("it has written"));

@@ -27,7 +27,8 @@ fn a_log_that_is_only_written_is_a_variant_of_the_weakest_level_and_of_no_other(
     assert!(!MEMTX.survives_kill(Durability::None) && written.survives_kill(Durability::None));
     let mode = |engine: &dyn Engine, level| {
         let settings = engine.settings(&Terms::new(level)).into_iter();
-        let modes: Vec<_> = settings.filter(|it| it.name == "wal_mode").map(|it| it.value).collect();
+        let modes: Vec<_> =
+            settings.filter(|it| it.name == "wal_mode").map(|it| it.value).collect();
         modes.concat()
     };
     for (engine, at_none) in

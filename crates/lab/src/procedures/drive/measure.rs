@@ -70,7 +70,8 @@ impl Scene<'_, '_> {
     ) -> Result<Driven, TrialError> {
         let Self { running, place, output, .. } = *self;
         let drivers = running.drivers(drive.clients);
-        open_files::suffice(drive.clients, running.files_per_client()?).map_err(TrialError::User)?;
+        open_files::suffice(drive.clients, running.files_per_client()?)
+            .map_err(TrialError::User)?;
         let plan = drive.plan(drivers, running.operations().len(), pace);
         let at_start = occupied(place)?;
         let before = self.account()?;

@@ -33,7 +33,11 @@ enum Part {
     /// Whatever comes until the server closes the connection.
     UntilClosed,
     /// The line with the size of a chunk, as far as it came: its value, and how many bytes of the line.
-    Size { value: u64, seen: usize, digits: bool },
+    Size {
+        value: u64,
+        seen: usize,
+        digits: bool,
+    },
     /// So many bytes of a chunk.
     Chunk(u64),
     /// The end of the line after a chunk, of which so many bytes are to come.
@@ -188,7 +192,9 @@ impl Answer {
             b'\n' if seen == 0 => Part::Whole,
             b'\n' => Part::Trailer(0),
             b'\r' => Part::Trailer(seen),
-            _ if seen > MOST_LINE => return Err(Fault::NoHttp("a line after its body is too long")),
+            _ if seen > MOST_LINE => {
+                return Err(Fault::NoHttp("a line after its body is too long"));
+            }
             _ => Part::Trailer(seen + 1),
         };
         Ok(1)
@@ -220,9 +226,12 @@ impl Head {
         let mut closes = minor == 0;
         for header in &*response.headers {
             let value = || header.value.trim_ascii();
-            let has = |word: &str| tokens(value()).any(|token| token.eq_ignore_ascii_case(word.as_bytes()));
+            let has = |word: &str| {
+                tokens(value()).any(|token| token.eq_ignore_ascii_case(word.as_bytes()))
+            };
             if header.name.eq_ignore_ascii_case("content-length") {
-                let length = std::str::from_utf8(value()).ok().and_then(|text| text.parse::<u64>().ok());
+                let length =
+                    std::str::from_utf8(value()).ok().and_then(|text| text.parse::<u64>().ok());
                 let length = length.ok_or(Fault::NoHttp("its Content-Length is no number"))?;
                 if bytes_left.is_some_and(|other| other != length) {
                     return Err(Fault::NoHttp("it has two lengths"));
@@ -337,11 +346,15 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_is_told_apart() {
-        let chunked = |body: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
+        let chunked =
+            |body: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
         for (text, reason) in [
             ("SSH-2.0-OpenSSH_9.2p1\r\n".to_owned(), "does not begin"),
             ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".into(), "no number"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n".into(), "two lengths"),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n".into(),
+                "two lengths",
+            ),
             (chunked("\r\n"), "no size"),
             (chunked("x\r\n"), "no size"),
             (chunked("FFFFFFFFFFFFFFFFF\r\n"), "no size"),
@@ -356,7 +369,9 @@ mod tests {
 
     #[test]
     fn an_answer_may_send_elsewhere() {
-        let to = |status: u16| format!("HTTP/1.1 {status} x\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n");
+        let to = |status: u16| {
+            format!("HTTP/1.1 {status} x\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
+        };
         assert_eq!(location(to(302).as_bytes()).as_deref(), Some("/there"));
         assert_eq!(location(to(201).as_bytes()), None);
     }

@@ -67,7 +67,8 @@ impl Connection {
             At::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
             At::Unix(_) => AddressFamily::UNIX,
         };
-        let socket = socket_with(family, SocketType::STREAM, flags, None).map_err(Fault::connecting)?;
+        let socket =
+            socket_with(family, SocketType::STREAM, flags, None).map_err(Fault::connecting)?;
         let connected = match at {
             At::Tcp(address) => {
                 sockopt::set_tcp_nodelay(&socket, true).map_err(Fault::connecting)?;
@@ -76,7 +77,9 @@ impl Connection {
                 }
                 connect(&socket, address)
             }
-            At::Unix(path) => SocketAddrUnix::new(path.as_path()).and_then(|address| connect(&socket, &address)),
+            At::Unix(path) => {
+                SocketAddrUnix::new(path.as_path()).and_then(|address| connect(&socket, &address))
+            }
         };
         let is_connecting = match connected {
             Ok(()) => false,

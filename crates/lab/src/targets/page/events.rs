@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use bakeoff_load::{Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Share, Starts, Work};
+use bakeoff_load::{
+    Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Share, Starts, Work,
+};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -86,17 +88,17 @@ impl<'a> Events<'a> {
         let is_new = slot.connection.is_none();
         if is_new {
             slot.generation = slot.generation.wrapping_add(1);
-            slot.connection = Some(Connection::begin(&self.page.resolved.source.at, &mut self.origins)?);
+            slot.connection =
+                Some(Connection::begin(&self.page.resolved.source.at, &mut self.origins)?);
         }
         let token = slot.token(lane);
         let connection = slot.connection.as_mut().expect("it was just made");
         connection.renew();
-        let all = !connection.is_connecting && connection.send(self.page.request(connection.requests))?;
+        let all =
+            !connection.is_connecting && connection.send(self.page.request(connection.requests))?;
         let registered = match (is_new, all) {
             (true, all) => epoll::add(&self.epoll, &*connection, token, interest(!all)),
-            (false, false) => {
-                epoll::modify(&self.epoll, &*connection, token, interest(true))
-            }
+            (false, false) => epoll::modify(&self.epoll, &*connection, token, interest(true)),
             (false, true) => Ok(()),
         };
         registered.map_err(Fault::System)
@@ -142,7 +144,9 @@ impl<'a> Events<'a> {
                 };
             }
             let page = self.page;
-            let whole = connection.answer.take(&self.buffer[..read], &mut |part| request.take(part, page))?;
+            let whole = connection
+                .answer
+                .take(&self.buffer[..read], &mut |part| request.take(part, page))?;
             if request.length > super::MOST_BODY {
                 return Err(Fault::TooLong);
             }
@@ -163,7 +167,8 @@ impl<'a> Events<'a> {
             return Done::default();
         };
         let status = connection.answer.status;
-        let used_up = self.page.resolved.requests_each.is_some_and(|most| connection.requests >= most);
+        let used_up =
+            self.page.resolved.requests_each.is_some_and(|most| connection.requests >= most);
         if connection.answer.closes || used_up || surplus > 0 {
             slot.connection = None;
         }
@@ -214,7 +219,12 @@ impl<'a> Events<'a> {
     }
 
     /// Waits for connections that are ready, with a start to come until shortly before it.
-    fn wait(&self, events: &mut Vec<Event>, until: Option<Nanos>, clock: Clock) -> Result<(), Errno> {
+    fn wait(
+        &self,
+        events: &mut Vec<Event>,
+        until: Option<Nanos>,
+        clock: Clock,
+    ) -> Result<(), Errno> {
         let look = LOOK.as_nanos() as Nanos;
         let timeout = match until {
             None => LOOK,

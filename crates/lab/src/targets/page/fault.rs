@@ -49,7 +49,9 @@ impl Fault {
     pub fn connecting(errno: Errno) -> Self {
         match errno {
             Errno::ADDRNOTAVAIL => Self::NoAddress,
-            Errno::CONNREFUSED | Errno::AGAIN | Errno::NOENT | Errno::ACCESS => Self::Refused(errno),
+            Errno::CONNREFUSED | Errno::AGAIN | Errno::NOENT | Errno::ACCESS => {
+                Self::Refused(errno)
+            }
             Errno::CONNRESET | Errno::PIPE => Self::Closed,
             Errno::TIMEDOUT => Self::TimedOut,
             other => Self::System(other),
@@ -88,7 +90,9 @@ impl fmt::Display for Fault {
             }
             Self::Refused(errno) => write!(f, "the server can't be connected to: {errno}"),
             Self::NoAddress => write!(f, "this machine has no port left to connect from"),
-            Self::Closed => write!(f, "the server closed the connection before its answer was whole"),
+            Self::Closed => {
+                write!(f, "the server closed the connection before its answer was whole")
+            }
             Self::TimedOut => write!(f, "no whole answer came within {} s", PATIENCE.as_secs()),
             Self::NoHttp(why) => write!(f, "the answer is not HTTP/1: {why}"),
             Self::Status(status) => write!(f, "the answer has the status {status}"),

@@ -83,6 +83,8 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u
             "it answers with the status {status} and sends its readers to {there}: give the URL of the page \
              itself"
         )),
-        (status, None) => Err(format!("it answers with the status {status}: give the URL of a page that is there")),
+        (status, None) => Err(format!(
+            "it answers with the status {status}: give the URL of a page that is there"
+        )),
     }
 }

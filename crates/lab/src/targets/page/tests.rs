@@ -53,7 +53,9 @@ fn serve(stream: &mut (impl Read + Write), serve: &Serve, seen: &Seen) {
 }
 
 /// A server on a port of its own, for the rest of the tests' process: its URL, and what it sees.
-fn server(answers: impl Fn(usize, usize) -> (Vec<u8>, bool) + Send + Sync + 'static) -> (String, Arc<Seen>) {
+fn server(
+    answers: impl Fn(usize, usize) -> (Vec<u8>, bool) + Send + Sync + 'static,
+) -> (String, Arc<Seen>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/page", listener.local_addr().unwrap());
     let (seen, answers) = (Arc::new(Seen::default()), Arc::new(answers));
@@ -78,7 +80,11 @@ fn quietly(_: &Progress) {}
 /// Loads a page for a second.
 fn driven(resolved: &Resolved, clients: usize, pace: Pace) -> (Outcome, Measures) {
     let running = resolved.open(&Place::default()).unwrap();
-    let plan = Plan { pace, drivers: running.drivers(clients), ..Plan::closed(clients, 1, Duration::from_secs(1)) };
+    let plan = Plan {
+        pace,
+        drivers: running.drivers(clients),
+        ..Plan::closed(clients, 1, Duration::from_secs(1))
+    };
     let connect = |share: &Share| running.driver(share, None);
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     (outcome, running.counters())
@@ -118,7 +124,10 @@ fn a_connection_is_used_for_as_many_requests_as_it_may() {
         // The last connection of each client may not have been used up.
         assert!((last..=last + 2).contains(&connections), "{most}: {connections}, {last}");
         let each = most as usize;
-        assert!((last * each..=last * each + 2 * each).contains(&requests), "{most}: {requests}, {last}");
+        assert!(
+            (last * each..=last * each + 2 * each).contains(&requests),
+            "{most}: {requests}, {last}"
+        );
     }
 }
 
@@ -134,7 +143,8 @@ fn a_request_that_meets_a_closed_connection_is_sent_once_more() {
 
 #[test]
 fn a_new_connection_that_is_closed_fails_its_request() {
-    let (url, _) = server(|_, all| if all == 7 { (Vec::new(), true) } else { (page("hello"), false) });
+    let (url, _) =
+        server(|_, all| if all == 7 { (Vec::new(), true) } else { (page("hello"), false) });
     let (outcome, measures) = driven(&resolved(&url, Some(1)), 1, Pace::Closed);
     assert_eq!((outcome.kinds[0].errors, faults(&measures, "page.closed")), (1, 1));
 }
@@ -176,7 +186,8 @@ fn a_page_of_many_pieces_is_read_to_its_end() {
             format!("{:x}\r\n{text}\r\n", piece.len())
         });
         let pieces: String = pieces.collect();
-        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{pieces}0\r\n\r\n").into_bytes()
+        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{pieces}0\r\n\r\n")
+            .into_bytes()
     };
     for answer in [page(&body), chunked(&body)] {
         let (url, seen) = server(move |_, _| (answer.clone(), false));
@@ -213,7 +224,8 @@ fn a_socket_of_files_serves_as_well() {
         }
     });
     let host = path.to_str().unwrap().replace('/', "%2F");
-    let (outcome, _) = driven(&resolved(&format!("http+unix://{host}/page"), None), 4, Pace::Closed);
+    let (outcome, _) =
+        driven(&resolved(&format!("http+unix://{host}/page"), None), 4, Pace::Closed);
     assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
     assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
 }
@@ -221,7 +233,10 @@ fn a_socket_of_files_serves_as_well() {
 #[test]
 fn what_is_no_page_is_told_before_it_is_loaded() {
     let answers: [(&str, &str); 4] = [
-        ("HTTP/1.1 301 x\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n", "sends its readers to /there"),
+        (
+            "HTTP/1.1 301 x\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n",
+            "sends its readers to /there",
+        ),
         ("HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n", "status 404"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "before its answer was whole"),
         ("220 mail ESMTP\r\n", "not HTTP/1"),
@@ -240,7 +255,8 @@ fn what_is_no_page_is_told_before_it_is_loaded() {
 
 #[test]
 fn a_server_that_is_gone_ends_the_trial() {
-    let (url, _) = server(|_, all| if all < 6 { (page("hello"), false) } else { (Vec::new(), true) });
+    let (url, _) =
+        server(|_, all| if all < 6 { (page("hello"), false) } else { (Vec::new(), true) });
     let subject = resolved(&url, Some(1));
     let running = subject.open(&Place::default()).unwrap();
     let plan = Plan::closed(1, 1, Duration::from_secs(60));

@@ -43,7 +43,9 @@ pub fn canonical(text: &str) -> Result<String, String> {
     };
     match url.scheme() {
         "http" | "http+unix" => {}
-        "https" => return wrong("needs TLS, which bakeoff does not load: give the page's http URL"),
+        "https" => {
+            return wrong("needs TLS, which bakeoff does not load: give the page's http URL");
+        }
         _ => return wrong("is not of HTTP"),
     }
     if !url.username().is_empty() || url.password().is_some() {

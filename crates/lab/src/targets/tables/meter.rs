@@ -101,10 +101,7 @@ impl<'a> Metered<'a> {
     }
 
     /// Runs an operation on the session, or opens one for it.
-    fn connected(
-        &mut self,
-        operation: impl FnOnce(&mut dyn Session) -> Result<()>,
-    ) -> Result<()> {
+    fn connected(&mut self, operation: impl FnOnce(&mut dyn Session) -> Result<()>) -> Result<()> {
         let Some(database) = self.each else { return operation(self) };
         self.inner = Some(self.timed(|| database.session())?);
         let answer = operation(self);
