@@ -11,7 +11,8 @@ const PROCESSORS: usize = 2;
 /// Whose processor time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// This process's.
+    /// This process's. Not every bench asks for it.
+    #[allow(dead_code)]
     Mine,
     /// Of the processes that this one has started and that have ended.
     Ended,

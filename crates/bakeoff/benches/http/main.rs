@@ -78,8 +78,13 @@ fn main() -> ExitCode {
 
 /// Whether there is wrk.
 fn wrk_available() -> Result<(), String> {
-    let missing = |_| "wrk is missing: apt-get install wrk".to_owned();
-    Command::new("wrk").arg("-v").output().map(drop).map_err(missing)
+    let install = "install wrk 4.1, as by apt-get install wrk";
+    let asked = Command::new("wrk").arg("-v").output();
+    let asked = asked.map_err(|_| format!("wrk is missing: {install}"))?;
+    match String::from_utf8_lossy(&asked.stdout).contains("4.1") {
+        true => Ok(()),
+        false => Err(format!("this wrk is another version: {install}")),
+    }
 }
 
 /// wrk on a page.
@@ -91,8 +96,7 @@ fn wrk(url: &str, connections: usize, seconds: u32) -> Work {
     let requests = said.lines().find_map(|line| line.trim().split_once(" requests in "));
     let (requests, rest) = requests.unwrap_or_else(|| panic!("wrk said no requests:\n{said}"));
     let requests: f64 = requests.parse().expect("a number of requests");
-    let rate = said.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
-    let rate: f64 = rate.and_then(|rate| rate.trim().parse().ok()).expect("a rate");
+    let rate = usage::figure(&said, "Requests/sec:");
     assert!(!said.contains("Socket errors") && !said.contains("Non-2xx"), "{rest}: {said}");
     Work { requests, seconds: requests / rate, cpu }
 }

@@ -2,7 +2,7 @@
 //! by many connections at once.
 //!
 //! Every answer is held against what the page answered before it was loaded: the status, and the body
-//! where that was the same twice. A connection that has to be made counts in the time of its request.
+//! where that was the same twice. The time to connect is part of a request's latency.
 
 mod answer;
 mod connection;
@@ -136,7 +136,7 @@ impl Target for Page {
 
     /// A connection takes no thread.
     fn most_clients(&self, _: &Value) -> MostClients {
-        MostClients { number: 20_000, why: "a machine has some 28000 ports to connect from" }
+        MostClients { number: 20_000, why: "each takes a port and an open file of this machine" }
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
@@ -150,7 +150,7 @@ impl Target for Page {
         let resolved: Resolved =
             serde_json::from_value(subject.clone()).map_err(|error| vec![error.to_string()])?;
         let asked = probe::expected(&resolved.source, &resolved.text(true));
-        asked.map(drop).map_err(|why| vec![format!("{}: {why}", resolved.url)])
+        asked.map(drop).map_err(|why| vec![why])
     }
 }
 

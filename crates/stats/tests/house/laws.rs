@@ -232,6 +232,7 @@ pub const LAWS: &[Law] = &[
             r#"Preset { name: "text-oltp", toml: include_str!("../../../experiments/text-oltp.toml") }"#,
             r#"Preset { name: "vote", toml: include_str!("../../../experiments/vote.toml") }"#,
             r#"Preset { name: "fileio", toml: include_str!("../../../experiments/fileio.toml") }"#,
+            r#"Preset { name: "page", toml: include_str!("../../../experiments/page.toml") }"#,
             r#""fileio-sysbench""#,
             r#"include_str!("../../../experiments/fileio-sysbench.toml")"#,
             r#""articles/fileio""#,

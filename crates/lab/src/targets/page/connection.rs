@@ -27,8 +27,8 @@ pub struct Connection {
     pub answer: Answer,
 }
 
-/// Where connections come from: one loopback address has some 28,000 ports, and each port stays taken
-/// for a minute after a connection was closed.
+/// Where connections come from. A loopback address has some 28,000 ports, and a port is free again a minute
+/// after its connection was closed.
 #[derive(Debug)]
 pub struct Origins {
     /// The next address: its last two bytes; `None` where the system chooses.

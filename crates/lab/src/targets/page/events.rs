@@ -22,6 +22,8 @@ const EVENTS: usize = 256;
 /// With less time than this until a start, the connections are looked at again and again instead of
 /// waited for: a thread that sleeps wakes some tens of microseconds late.
 const SPIN: Nanos = 120_000;
+/// How long nothing starts after a start that failed at once: the server is to have its turn.
+const PAUSE: Nanos = 1_000_000;
 /// How often requests are looked at that wait for their answer too long.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -281,6 +283,7 @@ impl Driver for Events<'_> {
                         record.begin(lane, 0, intended);
                         if let Some(done) = self.start(lane, intended, now) {
                             Self::tell(lane, (intended, now), done, &mut starts, record);
+                            break Some(clock.now() + PAUSE);
                         }
                     }
                     Next::At(start) if self.in_flight == 0 => {

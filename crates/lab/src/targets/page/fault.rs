@@ -48,7 +48,7 @@ impl Fault {
     /// What failed while a connection was made.
     pub fn connecting(errno: Errno) -> Self {
         match errno {
-            Errno::ADDRNOTAVAIL => Self::NoAddress,
+            Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => Self::NoAddress,
             Errno::CONNREFUSED | Errno::AGAIN | Errno::NOENT | Errno::ACCESS => {
                 Self::Refused(errno)
             }

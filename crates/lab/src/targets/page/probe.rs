@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 use super::answer::{self, Answer};
 use super::fault::Fault;
@@ -54,7 +55,11 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u
     stream.write_all(request).map_err(|error| format!("it takes no request: {error}"))?;
     let (mut answer, mut body, mut first) = (Answer::default(), Vec::new(), Vec::new());
     let mut buffer = vec![0; 64 << 10];
+    let begun = Instant::now();
     loop {
+        if begun.elapsed() > PATIENCE {
+            return Err(Fault::TimedOut.to_string());
+        }
         let read = match stream.read(&mut buffer) {
             Ok(0) if answer.closed() => break,
             Ok(0) => return Err(Fault::Closed.to_string()),
