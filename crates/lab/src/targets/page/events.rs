@@ -1,6 +1,7 @@
 //! Many connections on one thread. Each is registered for reading once; after that a request takes a
 //! write and a read, and a share of one wait for all connections that are ready.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bakeoff_load::{
@@ -22,7 +23,7 @@ const EVENTS: usize = 256;
 /// With less time than this until a start, the connections are looked at again and again instead of
 /// waited for: a thread that sleeps wakes some tens of microseconds late.
 const SPIN: Nanos = 120_000;
-/// How long nothing starts after a start that failed at once: the server is to have its turn.
+/// How long a connection waits that found the backlog full, before it is tried again.
 const PAUSE: Nanos = 1_000_000;
 /// How often requests are looked at that wait for their answer too long.
 const LOOK: Duration = Duration::from_secs(1);
@@ -35,6 +36,8 @@ pub struct Events<'a> {
     origins: Origins,
     buffer: Vec<u8>,
     in_flight: usize,
+    /// Lanes whose connections found the backlog full.
+    waiting: BTreeSet<usize>,
 }
 
 /// A client and its connection.
@@ -73,6 +76,7 @@ impl<'a> Events<'a> {
             origins: Origins::new(&page.resolved.source.at, many, share.driver),
             buffer: vec![0; BUFFER],
             in_flight: 0,
+            waiting: BTreeSet::new(),
         })
     }
 
@@ -81,7 +85,20 @@ impl<'a> Events<'a> {
         self.in_flight += 1;
         let request = Request { intended, started: now, ..Request::default() };
         self.slots[lane].request = Some(request);
-        self.request(lane).err().and_then(|fault| self.failed(lane, fault))
+        self.begin(lane)
+    }
+
+    /// Begins the request of a lane; what came of it, where that is known at once. A Unix socket with a full
+    /// backlog says so at once; a client that blocks would wait there.
+    fn begin(&mut self, lane: usize) -> Option<Done> {
+        match self.request(lane) {
+            Ok(()) => None,
+            Err(Fault::Refused(Errno::AGAIN)) => {
+                self.waiting.insert(lane);
+                None
+            }
+            Err(fault) => self.failed(lane, fault),
+        }
     }
 
     /// Begins the request of a lane on its connection, or on a new one.
@@ -199,14 +216,12 @@ impl<'a> Events<'a> {
         let was_kept = |it: &Connection| it.requests > 1 && it.answer.is_unbegun();
         if fault == Fault::Closed && !request.retried && connection.as_ref().is_some_and(was_kept) {
             request.retried = true;
-            match self.request(lane) {
-                Ok(()) => return None,
-                Err(again) => return self.failed(lane, again),
-            }
+            return self.begin(lane);
         }
         let retries = request.retried.into();
         slot.request = None;
         self.in_flight -= 1;
+        self.waiting.remove(&lane);
         self.page.faults.count(fault);
         Some(Done { retries, error: Some(fault.to_string()), ..Done::default() })
     }
@@ -283,7 +298,6 @@ impl Driver for Events<'_> {
                         record.begin(lane, 0, intended);
                         if let Some(done) = self.start(lane, intended, now) {
                             Self::tell(lane, (intended, now), done, &mut starts, record);
-                            break Some(clock.now() + PAUSE);
                         }
                     }
                     Next::At(start) if self.in_flight == 0 => {
@@ -297,6 +311,8 @@ impl Driver for Events<'_> {
                     Next::Over => break None,
                 }
             };
+            let again = (!self.waiting.is_empty()).then(|| clock.now() + PAUSE);
+            let until = [until, again].into_iter().flatten().min();
             if let Err(errno) = self.wait(&mut events, until, clock) {
                 let (lane, now) = (0, clock.now());
                 let done = Done { error: Some(format!("epoll_wait: {errno}")), ..Done::default() };
@@ -307,6 +323,12 @@ impl Driver for Events<'_> {
                 let lane = (event.data.u64() >> 32) as usize;
                 let times = self.times(lane);
                 if let Some(done) = self.ready(*event) {
+                    Self::tell(lane, times, done, &mut starts, record);
+                }
+            }
+            for lane in std::mem::take(&mut self.waiting) {
+                let times = self.times(lane);
+                if let Some(done) = self.begin(lane) {
                     Self::tell(lane, times, done, &mut starts, record);
                 }
             }

@@ -11,7 +11,7 @@ use super::{MOST_BODY, PATIENCE};
 /// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody listens there, or too many wait to be let in.
+    /// Nobody listens there, or the socket may not be used.
     Refused(Errno),
     /// This machine has no address or port left to connect from.
     NoAddress,
@@ -85,9 +85,6 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(Errno::AGAIN) => {
-                write!(f, "the server lets no more connections in: its backlog is full")
-            }
             Self::Refused(errno) => write!(f, "the server can't be connected to: {errno}"),
             Self::NoAddress => write!(f, "this machine has no port left to connect from"),
             Self::Closed => {
