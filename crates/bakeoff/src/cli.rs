@@ -86,8 +86,8 @@ pub enum Command {
 /// `bakeoff run`.
 #[derive(Clone, Debug, Args)]
 pub struct Run {
-    /// A preset (see `bakeoff list presets`), `articles` for all presets of articles one after the other
-    /// and a page of them, a TOML file, or a job file of fio (FILE.fio); not needed with --resume
+    /// A preset (see `bakeoff list presets`), a TOML file, or a job file of fio (FILE.fio); `articles` runs all
+    /// presets of articles and makes a page of them; not needed with --resume
     #[arg(value_name = "PRESET|FILE.toml")]
     pub experiment: Option<String>,
 

@@ -5,8 +5,7 @@ const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
 /// Bytes as they are written: `4096`, `64M`, `100G`; the letters are powers of 1024.
 pub fn size_of(text: &str) -> Option<u64> {
     let unit = UNITS.iter().find(|(letter, _)| text.ends_with(*letter));
-    let (digits, shift) =
-        unit.map_or((text, 0), |&(letter, shift)| (text.trim_end_matches(letter), shift));
+    let (digits, shift) = unit.map_or((text, 0), |&(_, shift)| (&text[..text.len() - 1], shift));
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 

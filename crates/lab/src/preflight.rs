@@ -178,7 +178,10 @@ fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
         parts.push(format!("{rest} smaller ones"));
     }
     parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
-    format!(": {}; name a smaller --scale or fewer engines", parts.join(", "))
+    format!(
+        ": {}; name a smaller --scale or fewer engines, or a smaller `size` of files",
+        parts.join(", ")
+    )
 }
 
 /// What keeps groups from being limited, by each factor that some trial wants to limit them by.

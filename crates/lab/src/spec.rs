@@ -14,7 +14,7 @@ mod least_memory;
 use crate::driving::{Conditioning, Drive, Pacing};
 use crate::options;
 use crate::refusal::Refusal;
-use crate::targets::{GroupLimit, Setup, Size, Wanted};
+use crate::targets::{GroupLimit, Home, Setup, Size, Wanted};
 use crate::{Registry, TrialError};
 
 /// Tells the seed of an open loop's starts from others of the same block.
@@ -71,7 +71,7 @@ pub fn resolve(
     least_memory::check(target, &setup, cell)?;
     let limits = setup.groups.iter().map(|group| (group.name, group.limit)).collect();
     let disk = disk(registry, experiment, cell)?;
-    enough_disk(target.size(&setup.subject), &disk, cell)?;
+    enough_disk(target.size(&setup.subject), setup.home, &disk, cell)?;
     let neighbours = neighbours(cell);
     if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
         let why = "the disk `null` has no queue, so it can't have background I/O (`neighbours`)";
@@ -123,12 +123,25 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
 }
 
 /// Refuses data that a modelled disk of a known size would not hold.
-fn enough_disk(size: Option<Size>, disk: &DiskSpec, cell: &Cell) -> Result<(), Refusal> {
+fn enough_disk(
+    size: Option<Size>,
+    home: Home,
+    disk: &DiskSpec,
+    cell: &Cell,
+) -> Result<(), Refusal> {
     let (Some(Size { rows, aged, disk: needed }), DiskSpec::Virtual(spec)) = (size, disk) else {
         return Ok(());
     };
     let Some(there) = spec.size().filter(|there| *there < needed) else { return Ok(()) };
     let mb = |bytes: u64| bytes / 1_000_000;
+    if home == Home::Files {
+        let why = format!(
+            "the files take {} MB, and the disk holds {} MB: take a smaller `size`, or a larger disk",
+            mb(needed),
+            mb(there)
+        );
+        return Err(Refusal::of(cell, &[Factor::DISK], why));
+    }
     let aged = if aged > 0 { format!(", {} MB of them aged,", mb(aged)) } else { String::new() };
     let why = format!(
         "{} MB of rows{aged} take about {} MB with indexes and a log, and the disk holds {} MB: name a \

@@ -38,7 +38,8 @@ fn chunk(text: &str) -> Result<u64, String> {
 /// All layouts of some devices, of which some are in use.
 fn describe(devices: &[String], chunk: u64, in_use: &[String]) -> String {
     let mut text = format!(
-        "Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n",
+        "Nothing of this is run. Each of these layouts destroys what is on its disks ({}). Disks below LVM \
+         or LUKS are not known as in use.\n",
         devices.join(" ")
     );
     for line in in_use {
@@ -49,10 +50,9 @@ fn describe(devices: &[String], chunk: u64, in_use: &[String]) -> String {
     }
     let _ = write!(
         text,
-        "\nTo measure one, on an empty mount point:\n  mount {ARRAY} /mnt && bakeoff run fileio --disk \
-         host --out /mnt/run --clients 1..16 --factor pattern=randread,randwrite\n\nBefore the next \
-         one:\n  umount /mnt && mdadm --stop --scan && mdadm --zero-superblock {}\n",
-        devices.join(" ")
+        "\nTo measure one, on an empty mount point (one disk alone: its device in the place of {ARRAY}):\n  \
+         mount {ARRAY} /mnt && bakeoff run fileio --disk host --out /mnt/run --clients 1..16 --factor \
+         pattern=randread,randwrite\n"
     );
     text
 }
@@ -66,18 +66,20 @@ struct Layout {
     /// Which failures it survives.
     survives: String,
     commands: Vec<String>,
+    /// What takes it away again, so that the next one can be made.
+    undo: String,
     /// The same as a modelled disk, where there is one.
     model: String,
 }
 
 impl Layout {
     fn describe(&self) -> String {
-        let Self { title, price, survives, commands, model } = self;
+        let Self { title, price, survives, commands, undo, model } = self;
         let disks = if *price == 1 { "disk" } else { "disks" };
         let commands: String = commands.iter().map(|it| format!("  {it}\n")).collect();
         format!(
-            "\n{title}\n  costs {price} {disks} for the space of one; {survives}\n{commands}  as a model: \
-             --disk {model}\n"
+            "\n{title}\n  costs {price} {disks} for the space of one; {survives}\n{commands}  before the next \
+             one: {undo}\n  as a model: --disk {model}\n"
         )
     }
 }
@@ -107,12 +109,20 @@ enum Copies {
     Far,
 }
 
+/// What takes an array away again: it alone, and what md wrote on its disks. (`--stop --scan` would stop all
+/// arrays.)
+fn undo(arrays: &[String], devices: &[String]) -> String {
+    let (arrays, devices) = (arrays.join(" "), devices.join(" "));
+    format!("umount /mnt && mdadm --stop {arrays} && mdadm --zero-superblock {devices}")
+}
+
 fn single(device: &str) -> Layout {
     Layout {
         title: "One disk".into(),
         price: 1,
         survives: "survives no failure".into(),
         commands: vec![format!("mkfs.ext4 {device}")],
+        undo: "umount /mnt".into(),
         model: "MODEL".into(),
     }
 }
@@ -133,6 +143,7 @@ fn in_one_step(devices: &[String], chunk: u64, copies: Copies) -> Layout {
         price: 2,
         survives: survives(number, copies),
         commands: vec![create, mkfs(number, chunk)],
+        undo: undo(&[ARRAY.to_owned()], devices),
         model: with_chunk(model, chunk),
     }
 }
@@ -151,11 +162,14 @@ fn stripe_over_mirrors(devices: &[String], chunk: u64) -> Layout {
         mirrors.join(" ")
     ));
     commands.push(mkfs(number, chunk));
+    // The stripe goes first: it uses the mirrors.
+    let arrays = [&[ARRAY.to_owned()][..], &mirrors].concat();
     Layout {
         title: format!("RAID-10 of {number}, a stripe over {} mirrors", number / 2),
         price: 2,
         survives: survives(number, Copies::Near),
         commands,
+        undo: undo(&arrays, devices),
         model: with_chunk(format!("raid10:{number}×MODEL"), chunk),
     }
 }
@@ -243,6 +257,13 @@ mod tests {
             ]
         );
         assert!(commands[3][0].contains("--layout=f2"), "{commands:?}");
+        assert_eq!(layouts[0].undo, "umount /mnt");
+        let disks = "/dev/xvdg /dev/xvdh /dev/xvdi /dev/xvdj";
+        let stop = |arrays: &str| {
+            format!("umount /mnt && mdadm --stop {arrays} && mdadm --zero-superblock {disks}")
+        };
+        assert_eq!(layouts[1].undo, stop("/dev/md0"));
+        assert_eq!(layouts[2].undo, stop("/dev/md0 /dev/md1 /dev/md2"));
         assert_eq!(layouts[3].model, "raid10:4×MODEL/layout=far/chunk=262144");
     }
 

@@ -128,9 +128,13 @@ fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> 
 /// What the target has to say of each of its subjects, each line once.
 fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
     let Ok(target) = registry.target_of(&experiment.workload) else { return String::new() };
-    let mut remarks = BTreeSet::new();
+    let (mut remarks, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for block in &possible.plan.blocks {
         for PlannedTrial { cell, .. } in &block.trials {
+            // Its repetitions say the same.
+            if !seen.insert(cell) {
+                continue;
+            }
             let resolved = bakeoff_lab::resolve(registry, experiment, cell, block.number);
             let Ok((trial, _)) = resolved else { continue };
             let subject = &trial.setup.subject;

@@ -18,6 +18,7 @@ mod writings;
 mod tests;
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use bakeoff_experiment::{Cpus, Factor, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
@@ -38,6 +39,9 @@ const WORKLOAD: &str = "fileio";
 static OPERATIONS: [Name; 2] = [Name::Borrowed("read"), Name::Borrowed("write")];
 /// The group of the processes that use the files, and have the page cache that these fill.
 const GROUP: &str = "files";
+
+/// Bytes that a trial's process takes beside its pool of random bytes and its buffers, with room.
+const OWN_MEMORY: u64 = 8 << 20;
 
 /// The target.
 pub struct Folder;
@@ -64,8 +68,8 @@ impl Target for Folder {
             reads_back: false,
             takes_rows: Vec::new(),
             cut_by: Err(format!(
-                "{WORKLOAD} does not note which writes were acknowledged, so that it can't say what a \
-                 power cut has taken"
+                "{WORKLOAD} notes acknowledged writes in memory alone, so that it can't say what a power \
+                 cut has taken"
             )),
         }]
     }
@@ -111,9 +115,16 @@ impl Target for Folder {
         Some(Size { rows: bytes, aged: 0, disk: bytes })
     }
 
+    fn least_memory(&self, subject: &Value, _: &str, clients: usize) -> Option<u64> {
+        let resolved = resolved(subject).ok()?;
+        let buffers = (clients * resolved.depth * resolved.block) as u64;
+        Some(content::POOL as u64 + buffers + OWN_MEMORY)
+    }
+
     fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
-        let resolved = resolved(subject).ok().filter(|resolved| !resolved.direct)?;
-        let there = memory_bytes.or_else(|| available_memory().ok())?;
+        let reads = |it: &Resolved| !it.direct && it.pattern.reads > 0;
+        let resolved = resolved(subject).ok().filter(reads)?;
+        let there = memory_bytes.or_else(free_memory)?;
         Some(in_page_cache(resolved.shape.bytes(), there, memory_bytes.is_some()))
     }
 
@@ -125,6 +136,12 @@ impl Target for Folder {
 
 fn resolved(subject: &Value) -> Result<Resolved, serde_json::Error> {
     serde_json::from_value(subject.clone())
+}
+
+/// Bytes of memory that were free when it was first asked, so that all lines of a plan have one figure.
+fn free_memory() -> Option<u64> {
+    static FREE: OnceLock<Option<u64>> = OnceLock::new();
+    *FREE.get_or_init(|| available_memory().ok())
 }
 
 /// How much of files the page cache can hold, and what follows; `there` is the memory that is free, or its

@@ -214,6 +214,8 @@ norandommap
     #[test]
     fn a_job_says_how_large_and_how_long() {
         wrong("[job]\nrw=read\nruntime=3\n", 1, 1, "no `size`");
+        wrong("[job]\nrw=read\nsize=64k\nruntime=3\n", 3, 6, "1m to 64t");
+        wrong("[job]\nrw=read\nsize=1g\nruntime=3\nnumjobs=32\nnrfiles=64\n", 6, 9, "1 to 32");
         wrong("[job]\nrw=read\nsize=1m\n", 1, 1, "no `runtime`");
         wrong("[job]\nsize=1m\nruntime=3\n", 1, 1, "no `rw`");
     }

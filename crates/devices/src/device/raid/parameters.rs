@@ -12,8 +12,8 @@ const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// At the same place of two disks next to each other: with an even number of disks, what a stripe over
-    /// mirrors is, too.
+    /// At the same place of two disks next to each other: with an even number of disks a stripe over mirrors
+    /// lies alike.
     #[default]
     Near,
     /// The first copies are a stripe over the first half of all disks, the second ones over the second

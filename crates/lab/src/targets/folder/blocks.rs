@@ -23,7 +23,7 @@ pub enum Blocks {
     Uniform { random: Xoshiro256PlusPlus, count: u64 },
     /// All clients together ask for each once, then for all again in another order.
     Once { seed: u64, count: u64, one: OneOf, next: u64, round: u64, order: Permutation },
-    /// From one to the next through a part of them, again and again.
+    /// A client's part of them, in order, over and over.
     InOrder { start: u64, end: u64, next: u64 },
 }
 

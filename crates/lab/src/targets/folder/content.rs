@@ -12,7 +12,7 @@ pub const PAGE: usize = 4096;
 const HEAD: usize = 16;
 /// Random bytes that the rest of each page is a piece of. A page is copied from them and not made anew:
 /// making it would be in the latency of each write.
-const POOL: usize = 8 << 20;
+pub const POOL: usize = 8 << 20;
 
 /// What pages hold.
 pub struct Content {

@@ -269,6 +269,21 @@ mod tests {
     }
 
     #[test]
+    fn files_are_opened_around_the_page_cache_and_durable_where_they_are_to_be() {
+        let folder = made();
+        for (direct, dsync) in [(false, false), (true, false), (false, true), (true, true)] {
+            let access = Access { direct, writes: true, dsync };
+            for file in DataFiles::open(folder.path(), &SHAPE, PAGE, access).unwrap().files {
+                let flags = rustix::fs::fcntl_getfl(&file).unwrap().bits() as i32;
+                assert_eq!(flags & libc::O_DIRECT != 0, direct, "{access:?}");
+                assert_eq!(flags & libc::O_DSYNC != 0, dsync, "{access:?}");
+                // O_SYNC would be a commit of the journal for each write.
+                assert!(flags & libc::O_SYNC != libc::O_SYNC, "{access:?}");
+            }
+        }
+    }
+
+    #[test]
     fn blocks_lie_one_behind_the_other_in_one_file_after_the_other() {
         let folder = made();
         let files = DataFiles::open(folder.path(), &SHAPE, 2 * PAGE, READS).unwrap();

@@ -68,8 +68,8 @@ pub static FILES: Declared = Declared {
 pub static SYNC: Declared = Declared {
     name: "sync",
     summary: "when writes are made durable",
-    syntax: "never; fdatasync:N or fsync:N, after every N writes of a client; dsync, each write by \
-             O_DSYNC; all:N, every file by fsync after N requests of all clients",
+    syntax: "never; fdatasync:N or fsync:N, what a client wrote after N writes of it; dsync, each write by \
+             O_DSYNC; all:N, every file after N requests of all clients",
     default: "never",
     canonical: |text| match Rule::parse(text) {
         Some(rule) => Ok(rule.to_string()),
@@ -293,7 +293,9 @@ mod tests {
     #[test]
     fn levels_are_written_in_one_way_and_bounded() {
         canonical(&BLOCK, &[("16k", "16K"), ("1024K", "1M"), ("4096", "4K"), ("16M", "16M")]);
-        for wrong in ["", "K", "4", "3K", "6K", "17M", "0K", "4KB", "99999999999999999999K", "é"] {
+        for wrong in
+            ["", "K", "4", "16KK", "3K", "6K", "17M", "0K", "4KB", "99999999999999999999K", "é"]
+        {
             canonical(&BLOCK, &[(wrong, "")]);
         }
         canonical(&SIZE, &[("16384M", "16G"), ("1m", "1M"), ("4K", ""), ("1.5G", ""), ("65T", "")]);

@@ -78,6 +78,9 @@ impl Running for Open {
 
     /// Syncs what was written.
     fn drain(&self) -> Result<(), TrialError> {
+        if !self.resolved.access().writes {
+            return Ok(());
+        }
         let failed = |error| TrialError::Engine(format!("its files can't be synced: {error}"));
         self.shared.files.files.iter().try_for_each(|file| file.sync_all()).map_err(failed)
     }

@@ -32,8 +32,8 @@ impl<'a> Plain<'a> {
             true => files[spot.file].write_all_at(buffer, spot.offset)?,
             false => files[spot.file].read_exact_at(buffer, spot.offset)?,
         }
-        requests.ended(request);
-        while let Some(file) = requests.next_sync() {
+        let mut due = requests.ended(request);
+        while let Some(file) = due.pop().or_else(|| requests.next_sync()) {
             match requests.data_only() {
                 true => files[file].sync_data()?,
                 false => files[file].sync_all()?,

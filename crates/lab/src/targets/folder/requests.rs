@@ -127,8 +127,8 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// A request has ended well.
-    pub fn ended(&mut self, request: &Request) {
+    /// A request has ended well. The files that it has to sync before it is over.
+    pub fn ended(&mut self, request: &Request) -> Vec<usize> {
         let bytes = self.block() as u64;
         if request.writes {
             self.written += bytes;
@@ -137,12 +137,12 @@ impl<'a> Requests<'a> {
         } else {
             self.read += bytes;
         }
-        self.shared.syncs.ended(&mut self.own, request.writes.then_some(request.spot.file));
+        self.shared.syncs.ended(&mut self.own, request.writes.then_some(request.spot.file))
     }
 
-    /// The file that the client has to sync before its request is over, if any.
-    pub fn next_sync(&mut self) -> Option<usize> {
-        self.shared.syncs.next(&mut self.own)
+    /// The file that a client has to sync, of all files, before its request is over, if any.
+    pub fn next_sync(&self) -> Option<usize> {
+        self.shared.syncs.next()
     }
 
     /// A sync has ended well.

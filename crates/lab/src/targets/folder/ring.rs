@@ -33,6 +33,8 @@ pub struct Ring<'a> {
     requests: Requests<'a>,
     buffers: Buffers,
     slots: Vec<Slot>,
+    /// The files that the request in each slot has still to sync.
+    due: Vec<Vec<usize>>,
     in_flight: usize,
 }
 
@@ -65,7 +67,8 @@ impl<'a> Ring<'a> {
     pub fn new(requests: Requests<'a>, depth: usize) -> io::Result<Self> {
         let ring = IoUring::new(depth.next_power_of_two() as u32)?;
         let buffers = Buffers::new(depth, requests.block());
-        Ok(Self { ring, requests, buffers, slots: vec![Slot::default(); depth], in_flight: 0 })
+        let (slots, due) = (vec![Slot::default(); depth], vec![Vec::new(); depth]);
+        Ok(Self { ring, requests, buffers, slots, due, in_flight: 0 })
     }
 
     /// Queues the next request in a slot.
@@ -160,7 +163,7 @@ impl<'a> Ring<'a> {
             self.in_flight -= 1;
             let error = self.end(lane, entry.result());
             if error.is_none()
-                && let Some(file) = self.requests.next_sync()
+                && let Some(file) = self.due[lane].pop().or_else(|| self.requests.next_sync())
             {
                 self.start_sync(lane, file);
                 continue;
@@ -183,7 +186,7 @@ impl<'a> Ring<'a> {
         match result {
             ..0 => return Some(io::Error::from_raw_os_error(-result).to_string()),
             _ if syncs => self.requests.synced(),
-            all if all as usize == block => self.requests.ended(&request),
+            all if all as usize == block => self.due[slot] = self.requests.ended(&request),
             some => {
                 let what = if request.writes { "written" } else { "read" };
                 return Some(format!("{some} bytes were {what} instead of {block}"));

@@ -22,8 +22,6 @@ pub struct Own {
     /// How often it wrote since it synced, and which files.
     writes: u32,
     files: Vec<usize>,
-    /// Files that it is to sync.
-    due: Vec<usize>,
 }
 
 impl Syncs {
@@ -38,19 +36,20 @@ impl Syncs {
         matches!(self.rule, Rule::After { data_only: true, .. })
     }
 
-    /// A request has ended; `wrote` is the file that it wrote to.
-    pub fn ended(&self, own: &mut Own, wrote: Option<usize>) {
+    /// A request has ended; `wrote` is the file that it wrote to. The files that this request, and no other
+    /// one, has to sync before it is over.
+    pub fn ended(&self, own: &mut Own, wrote: Option<usize>) -> Vec<usize> {
         match self.rule {
             Rule::Never | Rule::Dsync => {}
             Rule::After { writes, .. } => {
-                let Some(file) = wrote else { return };
+                let Some(file) = wrote else { return Vec::new() };
                 own.writes += 1;
                 if !own.files.contains(&file) {
                     own.files.push(file);
                 }
                 if own.writes >= writes {
                     own.writes = 0;
-                    own.due.append(&mut own.files);
+                    return std::mem::take(&mut own.files);
                 }
             }
             Rule::All { requests } => {
@@ -64,20 +63,17 @@ impl Syncs {
                 }
             }
         }
+        Vec::new()
     }
 
-    /// The file that a client is to sync now, if any: of all files each client takes the next that nobody
-    /// has taken.
-    pub fn next(&self, own: &mut Own) -> Option<usize> {
-        if let Rule::All { .. } = self.rule {
-            // Most of the time there is none, and a look costs less than a change.
-            if self.pending.load(Relaxed) == 0 {
-                return None;
-            }
-            let taken = self.pending.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
-            return taken.ok().map(|left| self.files - left);
+    /// The file that a client is to sync now of all files, if any: the next that nobody has taken.
+    pub fn next(&self) -> Option<usize> {
+        // Most of the time there is none, and a look costs less than a change.
+        if self.pending.load(Relaxed) == 0 {
+            return None;
         }
-        own.due.pop()
+        let taken = self.pending.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        taken.ok().map(|left| self.files - left)
     }
 }
 
@@ -89,11 +85,8 @@ mod tests {
     fn after(rule: Rule, requests: &[Option<usize>]) -> Vec<Vec<usize>> {
         let (syncs, mut own) = (Syncs::new(rule, 3), Own::default());
         let synced = |wrote: &Option<usize>| {
-            syncs.ended(&mut own, *wrote);
-            let mut files = Vec::new();
-            while let Some(file) = syncs.next(&mut own) {
-                files.push(file);
-            }
+            let mut files = syncs.ended(&mut own, *wrote);
+            files.extend(std::iter::from_fn(|| syncs.next()));
             files.sort_unstable();
             files
         };
@@ -123,13 +116,9 @@ mod tests {
     #[test]
     fn clients_share_the_files_that_are_to_be_synced() {
         let syncs = Syncs::new(Rule::All { requests: 1 }, 4);
-        let (mut one, mut other) = (Own::default(), Own::default());
-        syncs.ended(&mut one, Some(0));
-        let mut taken = Vec::new();
-        while let Some(file) = syncs.next(&mut one) {
-            taken.push(file);
-            taken.extend(syncs.next(&mut other));
-        }
+        assert!(syncs.ended(&mut Own::default(), Some(0)).is_empty(), "they are nobody's own");
+        // Whoever asks is given the next one.
+        let taken: Vec<usize> = std::iter::from_fn(|| syncs.next()).collect();
         assert_eq!(taken, [0, 1, 2, 3]);
     }
 }

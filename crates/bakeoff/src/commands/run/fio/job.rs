@@ -154,9 +154,15 @@ impl<'a> Reader<'a, '_> {
 
     fn levels(&mut self) -> Vec<(&'static str, String)> {
         let jobs = self.number("numjobs", 1, 1024);
-        let files = self.number("nrfiles", 1, 1024);
+        let files = self.number("nrfiles", 1, 1024 / jobs);
         self.needs(&["size"], "say how large its files are, as size=1g");
-        let each = self.read(&["size"], 1 << 20, "bytes, as 64m or 16g", bytes);
+        let valid = "bytes, as 64m or 16g, a multiple of 4k; of all jobs together 1m to 64t";
+        let each = self.read(&["size"], 1 << 20, valid, |text| {
+            let all =
+                |each: u64| if each.is_multiple_of(4096) { each.checked_mul(jobs) } else { None };
+            bytes(text)
+                .filter(|each| all(*each).is_some_and(|it| (1 << 20..=64 << 40).contains(&it)))
+        });
         let block = self.read(&["bs", "blocksize"], 4096, "4k to 16m, a multiple of 4k", |text| {
             let valid = |it: &u64| it.is_multiple_of(4096) && (4096..=16 << 20).contains(it);
             bytes(text).filter(valid)
@@ -179,7 +185,7 @@ impl<'a> Reader<'a, '_> {
         let mut levels = vec![
             ("pattern", quoted(pattern)),
             ("block", quoted(size(block))),
-            ("size", quoted(size(each.saturating_mul(jobs)))),
+            ("size", quoted(size(each * jobs))),
             ("files", quoted(files * jobs)),
             ("clients", jobs.to_string()),
             ("depth", quoted(depth)),

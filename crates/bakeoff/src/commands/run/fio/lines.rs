@@ -41,7 +41,7 @@ impl<'a> Lines<'a> {
     /// Reads them; notes what is wrong.
     pub fn read(text: &'a str, problems: &mut Vec<Problem>) -> Self {
         let mut lines = Self { job: 1, keys: Vec::new() };
-        // The section that is read: whether it is the global one, and whether it has its own problem.
+        // Whether the section that is read is the global one, and how many jobs there were.
         let (mut is_global, mut jobs) = (None, 0);
         for (number, whole) in (1..).zip(text.lines()) {
             let line = whole.trim();
