@@ -161,7 +161,7 @@ impl<'a> Reader<'a, '_> {
             let all =
                 |each: u64| if each.is_multiple_of(4096) { each.checked_mul(jobs) } else { None };
             bytes(text)
-                .filter(|each| all(*each).is_some_and(|it| (1 << 20..=64 << 40).contains(&it)))
+                .filter(|each| all(*each).is_some_and(|it| (1_u64 << 20..=64 << 40).contains(&it)))
         });
         let block = self.read(&["bs", "blocksize"], 4096, "4k to 16m, a multiple of 4k", |text| {
             let valid = |it: &u64| it.is_multiple_of(4096) && (4096..=16 << 20).contains(it);
