@@ -5,11 +5,11 @@ use bakeoff_analysis::CellView;
 use crate::behind;
 use crate::block::{Cell, Column, Kind, Look, Mark, Row, Table};
 use crate::layout::{Condition, Layout};
+use crate::misleads;
 use crate::promises;
 
-/// What is said of a cell that the page cache answered, and the name of the section whose warnings say more.
+/// What is said of a cell that the page cache answered.
 const CACHE: &str = "cache";
-const OVERVIEW: &str = "overview";
 
 /// A column: its heading, shorter for a terminal (`None` where it has no room for it), and what is in
 /// it.
@@ -80,6 +80,6 @@ pub fn marks<'a>(layout: &Layout<'a>, condition: &Condition<'a>, level: &'a str)
     let late = layout.cell(condition, level).is_some_and(behind::is_behind);
     let late = late.then_some(Mark { text: behind::BEHIND, section: behind::SECTION });
     let cached = layout.cell(condition, level).is_some_and(CellView::is_from_cache);
-    let cached = cached.then_some(Mark { text: CACHE, section: OVERVIEW });
+    let cached = cached.then_some(Mark { text: CACHE, section: misleads::SECTION });
     [broken, late, cached].into_iter().flatten().collect()
 }

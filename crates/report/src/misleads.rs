@@ -28,7 +28,7 @@ pub fn name(kind: WarningKind) -> &'static str {
         BusyAtStart | MachineShared => "Busy machine",
         Disturbed => "Disturbed blocks",
         MachineDrifted => "Machine drifted",
-        FromCache => "Read from the cache",
+        FromCache => "Read from cache",
         Noise => "Differs from itself",
         BlocksCorrelated => "Blocks hang together",
         CutOff => "Operations cut off",
