@@ -80,7 +80,7 @@ fn the_sentence_says_what_was_not_decided() {
     document.run.status = Status::Interrupted;
     let told = verdict(&document);
     assert!(
-        told.contains("the run was interrupted after") && told.contains("of at most 120"),
+        told.contains("The run was interrupted after") && told.contains("of at most 120"),
         "{told}"
     );
 }

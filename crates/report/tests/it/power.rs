@@ -183,7 +183,7 @@ fn a_kept_promise_is_told_and_nothing_is_marked() {
     promise.kept = Some(true);
     promise.rules.truncate(1);
     assert!(
-        verdict(&document).contains("the only promise withstood 1 power cut"),
+        verdict(&document).contains("The only promise withstood 1 power cut"),
         "{}",
         verdict(&document)
     );
@@ -218,7 +218,7 @@ fn only_what_is_broken_is_red() {
     let document = broken("torn", "x");
     let first = "sqlite broke its promise at strict in 1 of 1 power cut.";
     let page = text(&document, "html");
-    assert!(page.contains(&format!("<span class=\"broken\">{first}</span> ")), "{page}");
+    assert!(page.contains(&format!("<p class=\"verdict broken\">{first}</p>")), "{page}");
     assert!(text(&document, "term").contains(&format!("\x1b[31m{first}\x1b[0m")));
 }
 

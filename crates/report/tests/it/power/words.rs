@@ -163,7 +163,7 @@ fn progress_is_told_of_what_was_planned_alone() {
     let mut document = broken("torn", "x");
     document.run.status = Status::Interrupted;
     document.run.run.cuts.as_mut().expect("a plan").planned = 20;
-    let end = "; the run was interrupted after 20 of 20 trials and 1 of 20 power cuts.";
+    let end = ". The run was interrupted after 20 of 20 trials and 1 of 20 power cuts.";
     assert!(verdict(&document).ends_with(end), "{}", verdict(&document));
     document.trials.clear();
     document.run.run.planned = 0;
