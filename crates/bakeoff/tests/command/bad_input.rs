@@ -13,7 +13,7 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         (&["redmin"], &["redmin", "did you mean `redmine`"]),
         (
             &["articel"],
-            &["unknown preset `articel`", "did you mean `articles`", "fileio, articles"],
+            &["unknown preset `articel`", "did you mean `articles`", "fileio, fileio-sysbench"],
         ),
         (
             &["redmine", "--engine", "mysql"],
