@@ -173,6 +173,9 @@ pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
     if contrasts.iter().all(open) {
         return Some(("", "too close to call".into(), interval));
     }
+    if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
+        return Some(("", "no difference".into(), interval));
+    }
     let decided = |it: &Contrast| matches!(it.verdict, Verdict::Slower | Verdict::Faster);
     let may = if contrasts.iter().all(decided) { "" } else { "perhaps " };
     Some((may, format!("{figures} times"), format!(" as long{interval}")))

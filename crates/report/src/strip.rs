@@ -16,7 +16,7 @@ const LENGTH: f64 = 80.0;
 /// How far apart the numbers of an axis are at least, as a part of it.
 const APART: f64 = 0.14;
 /// The same of numbers with words.
-const WORDS_APART: f64 = 0.24;
+const WORDS_APART: f64 = 0.36;
 /// Dots that are nearer to each other than that are one.
 const DOT: f64 = 0.004;
 

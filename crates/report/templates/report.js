@@ -55,10 +55,11 @@
     var failed = function () { made.textContent = "The browser does not allow it"; };
     if (navigator.clipboard) { navigator.clipboard.writeText(text(table)).then(done, failed); } else { failed(); }
   };
-  each("main table:not(.sortable), header table", function (table) {
+  each("table:not(.sortable):not(.heat)", function (table) {
     var made = button("Copy this table", function () { copy(table, made); });
     made.className = "tool screen-only";
-    (table.closest(".scroll") || table).insertAdjacentElement("afterend", made);
+    var legend = table.classList.contains("strips") ? table.nextElementSibling : null;
+    (legend || table.closest(".scroll") || table).insertAdjacentElement("afterend", made);
   });
   each("table.sortable", function (table) {
     Array.prototype.forEach.call(table.tHead.rows[0].cells, function (heading, column) {
@@ -86,7 +87,7 @@
       label.append(box, " " + name);
       boxes.appendChild(label);
     });
-    document.querySelector("header .strips").insertAdjacentElement("afterend", boxes);
+    document.querySelector("header .strips + .legend").insertAdjacentElement("afterend", boxes);
 
     // What the rows are held against: the fastest, or one that the reader chooses.
     var chosen = document.createElement("select");
