@@ -23,7 +23,7 @@ pub struct Bounds {
     pub min_repetitions: u32,
     /// How often a block is repeated at most.
     pub max_repetitions: u32,
-    /// How long the trials may take; `None` for any time.
+    /// How long the loading and the trials may take; `None` for any time.
     pub max_time: Option<Duration>,
 }
 
