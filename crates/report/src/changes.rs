@@ -5,7 +5,7 @@ use bakeoff_results::Levels;
 
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
-use crate::leads::{bracket, figures};
+use crate::leads::{bracket, figures, wordless};
 use crate::panels::LOAD;
 use crate::words;
 
@@ -157,7 +157,7 @@ pub fn said(contrast: Contrast) -> String {
             }
             _ => "perhaps ",
         },
-        other => return format!("{}{interval}", other.word()),
+        _ => return wordless(&[contrast]).unwrap_or_default().to_owned(),
     };
     let times = figures(&[shown]).unwrap_or_default();
     let how = if faster { "as fast" } else { "as long" };
@@ -167,6 +167,9 @@ pub fn said(contrast: Contrast) -> String {
 /// How many times as long operations take with every commit kept: "1.5 to 1.6 times as long (1.3–1.8)".
 pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
     let figures = figures(contrasts)?;
+    if let Some(reason) = wordless(contrasts) {
+        return Some(("", reason.to_owned(), String::new()));
+    }
     let interval = bracket(contrasts);
     let open =
         |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);

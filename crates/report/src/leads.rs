@@ -1,6 +1,6 @@
 //! The cases of a run by the promise that they are under, and their ratios in words.
 
-use bakeoff_analysis::{Contrast, RatioIs};
+use bakeoff_analysis::{Contrast, RatioIs, Verdict};
 
 use crate::block::Words;
 use crate::durability;
@@ -95,6 +95,18 @@ pub fn figures(contrasts: &[Contrast]) -> Option<String> {
     }
     let [low, high] = [least, most].map(words::two);
     Some(if low == high { low } else { format!("{low} to {high}") })
+}
+
+/// Why the ratios have no verdict of which is faster, where it is not their intervals that leave it open.
+pub fn wordless(contrasts: &[Contrast]) -> Option<&'static str> {
+    let reasons = [
+        (Verdict::Void, "void"),
+        (Verdict::NeverSteady, "never steady"),
+        (Verdict::TooFew, "too few operations"),
+        (Verdict::Spiky, "too uneven"),
+    ];
+    let has = |wanted: Verdict| contrasts.iter().any(|it| it.verdict == wanted);
+    reasons.into_iter().find(|(verdict, _)| has(*verdict)).map(|(_, reason)| reason)
 }
 
 /// " (1.2–1.8)": from the lowest end to the highest; nothing without an interval.

@@ -11,7 +11,7 @@ use crate::changes::looser;
 use crate::durability;
 use crate::figures::NONE;
 use crate::layout::{Condition, Layout};
-use crate::leads::{Group, bracket, figures};
+use crate::leads::{Group, bracket, figures, wordless};
 use crate::losses::{Losses, Worst};
 use crate::strip::{self, Axis, Drawn};
 use crate::verdict::Case;
@@ -356,10 +356,8 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
 
 /// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)".
 fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> String {
-    let has = |wanted: &Verdict| contrasts.iter().any(|it| it.verdict == *wanted);
-    let wordless = [Verdict::Void, Verdict::NeverSteady, Verdict::TooFew, Verdict::Spiky];
-    if let Some(word) = wordless.iter().find(|it| has(*it)) {
-        return word.word().to_owned();
+    if let Some(reason) = wordless(contrasts) {
+        return reason.to_owned();
     }
     let shown: Vec<Contrast> =
         contrasts.iter().map(|it| if by_rate { it.turned() } else { *it }).collect();

@@ -158,8 +158,16 @@ fn left(found: &[(&str, &Loss)]) -> String {
 /// The worst warnings, in a sentence each.
 fn mislead(layout: &Layout<'_>) -> Option<Answered> {
     let warnings = &layout.document.warnings;
+    // Of two kinds by one name the worse stands for both.
+    let mut names = Vec::new();
+    let mut is_new = |name: &'static str| {
+        let new = !names.contains(&name);
+        names.push(name);
+        new
+    };
     let told = warnings.iter().filter(|it| it.kind.weight() != Weight::Notes);
     let told: Vec<Words> = told
+        .filter(|it| is_new(misleads::name(it.kind)))
         .map(|it| {
             let name = format!("{}.", misleads::name(it.kind));
             Words::default().stressed(name).plain(format!(" {}", misleads::gist(it)))
