@@ -28,6 +28,8 @@ struct UntilDecided {
     due: VecDeque<Due>,
     /// The number of blocks at the next look.
     look: u32,
+    /// How many blocks a condition has at least, even if it is decided before.
+    least: u32,
     /// Whether the time is over.
     over: bool,
     news: Option<String>,
@@ -48,7 +50,8 @@ impl UntilDecided {
         })?;
         let conditions = conditions(experiment, plan);
         let (due, news) = (VecDeque::new(), None);
-        let mut planner = Self { conditions, sequential, due, look: 0, over: false, news };
+        let least = experiment.bounds.map_or(0, |bounds| bounds.min_repetitions);
+        let mut planner = Self { conditions, sequential, due, look: 0, least, over: false, news };
         let judged = Judged::of(folder)?;
         let furthest = judged.conditions.iter().map(|it| it.blocks).max().unwrap_or(0);
         // Who has as many blocks as any other may still have one that is to be run again.
@@ -117,7 +120,9 @@ impl UntilDecided {
     fn look(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
         let judged = Judged::of(folder)?;
         let ended = judged.conditions.iter().filter(|it| it.state != ConditionState::Open);
-        self.end(ended);
+        if self.look >= self.least {
+            self.end(ended);
+        }
         self.news = Some(news::of(&folder.run()?, &judged, self.look));
         let next = self.sequential.looks.iter().find(|look| **look > self.look);
         match next {

@@ -187,7 +187,7 @@ keys! {
             around.vocabulary.planner(&name).map(|planner| planner.name.clone())
         };
 
-        /// How often a block is repeated before anything is decided (3)
+        /// How often a block is repeated at least, even if it is decided before (3)
         #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
               value_parser = read::<u32>("a whole number from 3 to 1000"))]
         min_repetitions: u32 => u32, |least, _| bounds::min_repetitions(least);

@@ -17,11 +17,16 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::with("")
+    }
+
+    /// With more lines in the experiment's file.
+    fn with(more: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("two.toml");
         let toml = "workload = 'point'\nengine = ['sqlite', 'lmdb']\nclients = [1, 2]\n\
                     planner = 'until-decided'\nmax_repetitions = 20\n";
-        std::fs::write(&file, toml).unwrap();
+        std::fs::write(&file, format!("{toml}{more}")).unwrap();
         let vocabulary = Lab::standard().registry.vocabulary();
         let experiment =
             Experiment::load(&file.to_string_lossy(), &Changes::default(), &vocabulary).unwrap();
@@ -147,6 +152,16 @@ fn only_open_conditions_go_on_with_blocks_of_the_plan() {
     assert!(said[0].starts_with(open) || said[0].starts_with("1 of 2"), "{said:?}");
     assert!(said.iter().any(|it| it.contains("; open: clients 2: read lmdb/sqlite ")), "{said:?}");
     assert!(!said.last().unwrap().contains("open"), "{said:?}");
+}
+
+#[test]
+fn a_condition_that_is_decided_goes_on_to_the_least_number_of_blocks() {
+    let bench = Bench::with("min_repetitions = 8\n");
+    let mut folder = bench.folder(None);
+    let (run, said) = carry_out(&mut bench.planner(&mut folder), &mut folder);
+    let of = |clients: &str| run.iter().filter(|it| bench.clients(it.0) == clients).count();
+    assert!(of("1") == 8 && of("2") >= 8, "{run:?}");
+    assert!(said[0].contains("after 3 blocks"), "it is judged before that: {said:?}");
 }
 
 /// Wherever it is stopped, within a block or between two, it comes to the same blocks.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, State, base, without_passwords};
 use bakeoff_lab::possible::line;
@@ -162,10 +163,10 @@ fn describe_run(
         answers: Vec::new(),
         published: experiment.published.as_ref().map(|article| article.published.clone()),
     };
-    if let Some(Bounds { min_repetitions, max_repetitions, max_time }) = experiment.bounds {
+    if let Some(Bounds { max_repetitions, max_time, .. }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());
         run.sequential =
-            bakeoff_analysis::schedule(&run, min_repetitions..=max_repetitions, max_time_s);
+            bakeoff_analysis::schedule(&run, FIRST_LOOK..=max_repetitions, max_time_s);
     }
     Ok(run)
 }

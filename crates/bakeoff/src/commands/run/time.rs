@@ -1,6 +1,7 @@
 //! Whether a run can do anything in the time that it has.
 
-use bakeoff_experiment::{Bounds, Experiment};
+use bakeoff_analysis::FIRST_LOOK;
+use bakeoff_experiment::Experiment;
 use bakeoff_lab::{Estimate, Possible, Registry};
 
 use super::usage;
@@ -15,10 +16,10 @@ pub fn check(
     experiment: &Experiment,
     possible: &Possible,
 ) -> Result<Option<String>, Failure> {
-    let Some(Bounds { min_repetitions, max_time: Some(max_time), .. }) = experiment.bounds else {
+    let Some(max_time) = experiment.bounds.and_then(|bounds| bounds.max_time) else {
         return Ok(None);
     };
-    let first = possible.first_repetitions(min_repetitions);
+    let first = possible.first_repetitions(FIRST_LOOK);
     let Estimate { loads_s, trials_s, longest_block_s, .. } =
         Estimate::of(registry, experiment, &first);
     let about = |seconds: f64| span(rounded(seconds));
@@ -33,7 +34,7 @@ pub fn check(
     let least_s = loads_s + trials_s;
     Ok((least_s > max_time.as_secs_f64()).then(|| {
         format!(
-            "--max-time is {given}, and nothing is decided before {min_repetitions} repetitions, which take \
+            "--max-time is {given}, and nothing is decided before {FIRST_LOOK} repetitions, which take \
              about {}: it may end before that",
             about(least_s)
         )
