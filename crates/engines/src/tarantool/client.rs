@@ -32,6 +32,8 @@ const FUNCTION: u8 = 0x22;
 const USER: u8 = 0x23;
 const DATA: u64 = 0x30;
 const ERROR: u64 = 0x31;
+/// The key of a header that has the number of the request that is answered.
+const NUMBER: u64 = 0x01;
 /// The key of a header that has the kind of an answer: 0, or this and the number of an error.
 const KIND: u64 = 0x00;
 const FAILED: u64 = 0x8000;
@@ -132,14 +134,15 @@ impl Client {
     pub fn ask(&mut self, request: &Request, put: impl FnOnce(&mut Vec<u8>)) -> Result<Unpack<'_>> {
         self.send(request, put)?;
         while self.unawaited > 0 {
+            let number = self.number - u64::from(self.unawaited);
             self.unawaited -= 1;
-            match self.receive() {
+            match self.receive(number) {
                 // Nobody wants to know.
                 Ok(_) | Err(Failure::Refused { .. }) => {}
                 Err(failure) => return Err(failure),
             }
         }
-        self.receive()
+        self.receive(self.number)
     }
 
     /// Sends a request whose answer nobody waits for.
@@ -163,7 +166,8 @@ impl Client {
         Ok(self.stream.write_all(out)?)
     }
 
-    fn receive(&mut self) -> Result<Unpack<'_>> {
+    /// The answer to the request of this number, which has to be the next that comes.
+    fn receive(&mut self, number: u64) -> Result<Unpack<'_>> {
         self.fill(PREFIX)?;
         let mut length = &self.read[self.start..self.end];
         let length: usize =
@@ -173,7 +177,7 @@ impl Client {
         self.fill(length)?;
         let packet = &self.read[self.start..self.start + length];
         self.start += length;
-        answer(packet)
+        answer(packet, number)
     }
 
     /// Reads until so many bytes are there.
@@ -215,15 +219,19 @@ fn scramble(greeting: &[u8; GREETING], password: &str) -> Result<[u8; SCRAMBLE]>
     Ok(std::array::from_fn(|at| once[at] ^ mixed[at]))
 }
 
-/// The data of an answer, or what the server says is wrong.
-fn answer(packet: &[u8]) -> Result<Unpack<'_>> {
+/// The data of an answer to the request of this number, or what the server says is wrong.
+fn answer(packet: &[u8], number: u64) -> Result<Unpack<'_>> {
     let mut rest = Unpack(packet);
-    let mut kind = 0;
+    let (mut kind, mut answered) = (0, number);
     for _ in 0..rest.map()? {
         match rest.int()? {
             KIND => kind = rest.int()?,
+            NUMBER => answered = rest.int()?,
             _ => rest.skip()?,
         }
+    }
+    if answered != number {
+        return Err(Failure::Garbled("it is another request's"));
     }
     let mut message = String::new();
     let mut data = Unpack(&[0x90]);

@@ -91,9 +91,8 @@ impl Logged {
         self.wal_mode(durability) == "none"
     }
 
-    /// The level at which data are loaded: with a log where there is one later. A server that is stopped in
-    /// order leaves an empty log for the next start, one without a log leaves none, and what is promised of
-    /// commits depends on which of the two a server finds.
+    /// The level at which data are loaded: one with a log. A server that is stopped in order leaves an empty
+    /// log for the next start, and one without a log leaves none; whether commits are synced depends on that.
     pub fn loads_at(self) -> Option<Durability> {
         self.is_without_log(Durability::None).then_some(Durability::Strict)
     }

@@ -189,7 +189,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         // Without a log, a server that is stopped in order forgets what is in no snapshot.
         if self.without_log && self.server.is_running() {
-            // One that can't write it has nobody to tell.
+            // Whether it could is told to nobody: the level promises nothing.
             let _ = self.call("bakeoff_drain", |out| put_array(out, 0));
         }
     }

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 const FEW: usize = 64;
 const MANY: usize = 4096;
 
-/// The number of a snapshot that there is none yet.
+/// Stands for: no snapshot yet.
 const NONE: i64 = -1;
 
 /// What changes of one key space are put over it: values by keys, none for what is not there.
@@ -80,7 +80,7 @@ impl<'s> Transaction<'s> {
         })
     }
 
-    /// Takes the number of the snapshot off an answer that begins with it, or with false for one that is gone.
+    /// Takes the number of the snapshot off an answer; false where the server no longer has it.
     fn take_snapshot(&self, answer: &mut Unpack<'_>) -> std::result::Result<bool, Failure> {
         answer.array()?;
         let mut rest = *answer;

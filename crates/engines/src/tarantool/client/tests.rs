@@ -56,12 +56,14 @@ fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
     let (mut server, stream) = UnixStream::pair().expect("sockets");
     let (read, out) = (vec![0; ROOM], Vec::new());
     let mut client = Client { stream, number: 0, out, read, start: 0, end: 0, unawaited: 0 };
-    let refused = packet(&[0x82, 0, 0xcd, 0x80, 97, 1, 1], &[0x81, 0x31, 0xa2, b'n', b'o']);
+    let refused = |number| {
+        packet(&[0x82, 0, 0xcd, 0x80, 97, 1, number], &[0x81, 0x31, 0xa2, b'n', b'o'])
+    };
     let long = vec![b'x'; 3 * ROOM];
     let mut body = vec![0x82, 0x77, 0x92, 0xc0, 0x81, 1, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0x30, 0x91];
     put_text(&mut body, &long);
     let fine = packet(&[0x83, 0, 0, 1, 2, 5, 80], &body);
-    let text = [&refused[..], &fine, &refused].concat();
+    let text = [refused(1), fine, refused(3), refused(3)].concat();
     let writer = thread::spawn(move || {
         for piece in text.chunks(7777) {
             server.write_all(piece).expect("a reader");
@@ -75,6 +77,8 @@ fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
     let failure = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("refused");
     assert!(matches!(failure, Failure::Refused { code: 97, .. }), "{failure:?}");
     assert_eq!(failure.to_string(), "no");
+    let failure = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("another's");
+    assert!(matches!(failure, Failure::Garbled("it is another request's")), "{failure:?}");
     drop(writer.join().expect("it has written"));
     let failure = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("gone");
     assert!(matches!(failure, Failure::Lost(_)), "{failure:?}");
@@ -83,7 +87,7 @@ fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
 #[test]
 fn what_is_no_answer_is_said() {
     for packet in [&[0x93][..], &[0x81, 0], &[0x80, 0x81, 0x30], &[0x80, 0x81, 0x30, 0x92, 1]] {
-        assert!(matches!(answer(packet), Err(Failure::Garbled(_))), "{packet:?}");
+        assert!(matches!(answer(packet, 1), Err(Failure::Garbled(_))), "{packet:?}");
     }
 }
 
