@@ -56,7 +56,7 @@ bench-client:
 bench-http:
 	cargo bench --locked -p bakeoff --bench http
 
-# The picture in README, of the run in docs/demo.
+# The picture in README, of a run that is kept in the repository; needs Chromium.
 picture: build
 	ci/picture
 
