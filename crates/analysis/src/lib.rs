@@ -65,8 +65,8 @@ pub use space::SpaceView;
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
 pub use sweep::{
-    PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
-    Told, Turn,
+    Knee, PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint,
+    SweepSeries, Told, Turn,
 };
 pub use total::{CellTotal, Total};
 pub use warning::{Warning, WarningKind, Weight};
@@ -74,6 +74,10 @@ pub use warnings::unprotected;
 pub use work::{Each, Figure, Lack, Unknown, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
+/// Searching for the highest rate that keeps a limit.
+pub use bakeoff_stats::limit;
+/// How many operations a quantile takes.
+pub use bakeoff_stats::quantile::needed as operations_needed;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;

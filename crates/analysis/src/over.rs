@@ -1,5 +1,6 @@
 //! From a document to its lines over a numeric factor.
 
+mod knee;
 mod level;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +41,10 @@ pub fn sweep(document: &Document) -> Option<Sweep> {
     let (factor, levels) = numeric.next()?;
     let second = numeric.next();
     let second = second.map(|(factor, levels)| SecondFactor { factor: factor.to_owned(), levels });
-    let panels = Cells::of(document).panels(factor, &levels);
-    (!panels.is_empty()).then(|| Sweep { factor: factor.to_owned(), levels, second, panels })
+    let cells = Cells::of(document);
+    let panels = cells.panels(factor, &levels);
+    let knees = cells.knees(factor, &levels);
+    (!panels.is_empty()).then(|| Sweep { factor: factor.to_owned(), levels, second, panels, knees })
 }
 
 /// A factor's levels of which a trial was run, from easy to hard, where it is numeric.
@@ -125,7 +128,8 @@ impl<'a> Cells<'a> {
         }
     }
 
-    fn panels(&self, factor: &str, levels: &[SweepLevel]) -> Vec<SweepPanel> {
+    /// The levels of the factors beside the compared one and the numeric one, in the plan's order.
+    fn others(&self, factor: &str) -> Vec<Levels> {
         let mut others: BTreeMap<_, Levels> = BTreeMap::new();
         for cell in self.all.keys() {
             let mut rest = (*cell).clone();
@@ -133,8 +137,12 @@ impl<'a> Cells<'a> {
             rest.remove(&self.run.compare);
             others.insert((rank(self.run, &rest), rest.clone()), rest);
         }
+        others.into_values().collect()
+    }
+
+    fn panels(&self, factor: &str, levels: &[SweepLevel]) -> Vec<SweepPanel> {
         let of = |rest: &Levels| self.panels_at(rest, factor, levels);
-        let mut panels: Vec<SweepPanel> = others.values().flat_map(of).collect();
+        let mut panels: Vec<SweepPanel> = self.others(factor).iter().flat_map(of).collect();
         let place = |name: &str| self.run.operations.iter().position(|it| it == name);
         // The sort keeps the order of the other levels.
         panels.sort_by_key(|panel| place(&panel.operation).unwrap_or(usize::MAX));

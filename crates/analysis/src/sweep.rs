@@ -19,6 +19,30 @@ pub struct Sweep {
     pub second: Option<SecondFactor>,
     /// What the lines are of: an operation and the levels of the other factors.
     pub panels: Vec<SweepPanel>,
+    /// Where more clients bring no more: of each level of the compared factor at the levels of the others,
+    /// where the factor is the number of clients and loops were closed.
+    #[serde(default)]
+    pub knees: Vec<Knee>,
+}
+
+/// The number of clients at which a closed loop turns from one that answers as fast as with the fewest into
+/// one that makes clients wait: N* = (R_min + Z) X_max, with the mean time R_min of an operation at the fewest
+/// clients, the highest rate X_max, and Z = 0, since clients don't think between two operations. Source: N. J.
+/// Gunther, "Mind your knees and queues" (CMG 2009).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// The levels of all factors but the number of clients.
+    pub levels: Levels,
+    /// N*: the fewest clients, times the highest rate over the rate that these reach.
+    pub clients: f64,
+    /// Whether that is exact: at least so many where the rate still rose with the last number of clients, and
+    /// at most where it was highest with the fewest.
+    pub clients_is: RatioIs,
+    /// The lower end of its 95 % interval, from repetitions that have both rates; which number of clients has
+    /// the highest is taken as known. `None` with fewer than two, and where it may be anything lower.
+    pub low: Option<f64>,
+    /// The upper end; `None` also where it may be anything higher.
+    pub high: Option<f64>,
 }
 
 /// A level that is a number.

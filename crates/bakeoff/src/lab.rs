@@ -14,6 +14,7 @@ use bakeoff_workloads::Workload;
 
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};
+use crate::find_limit::FIND_LIMIT;
 use crate::until_decided::UNTIL_DECIDED;
 use crate::{commands, log, output};
 
@@ -40,7 +41,7 @@ pub struct Lab {
 impl Lab {
     /// Everything that is built in.
     pub fn standard() -> Self {
-        let registry = Registry::standard().with_planner(&UNTIL_DECIDED);
+        let registry = Registry::standard().with_planner(&UNTIL_DECIDED).with_planner(&FIND_LIMIT);
         let reports = Reports::standard();
         Self { registry, reports, taken: Vec::new() }
     }

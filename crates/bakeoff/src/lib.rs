@@ -9,6 +9,7 @@
 mod cli;
 mod commands;
 mod exit;
+mod find_limit;
 mod lab;
 mod log;
 mod output;

@@ -17,6 +17,7 @@ pub static UNTIL_DECIDED: PlannerKind = PlannerKind {
     name: "until-decided",
     summary: "repetition by repetition, in each condition until all its comparisons are decided",
     repeats: true,
+    seeks: false,
     begin: |experiment, plan, folder| Ok(Box::new(UntilDecided::new(experiment, plan, folder)?)),
 };
 

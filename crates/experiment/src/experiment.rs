@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use crate::level::{self, base, each_once};
-use crate::{Article, Bounds, Cuts, EVERY, Factor, HOST, RowsFrom, Settings, bounds, keys};
+use crate::{Article, Bounds, Cuts, EVERY, Factor, HOST, Limit, RowsFrom, Settings, bounds, keys};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,10 @@ pub struct Experiment {
     pub planner: String,
     /// The bounds of a planner that decides how often each block is repeated; `None` for any other.
     pub bounds: Option<Bounds>,
+    /// What response times are to keep at the highest rate that is looked for, in each combination of the
+    /// other factors; `None` where none is looked for. Then `rate` is the compared factor, has one level, to
+    /// begin with, and the plan has one repetition.
+    pub limit: Option<Limit>,
     /// The power cuts that are made after the trials, if any.
     pub cuts: Option<Cuts>,
     /// What somebody else measured, to be shown beside what is measured here.
@@ -77,7 +81,9 @@ impl Experiment {
 
     /// How often each block is run at most: what the plan is made of.
     pub fn most_repetitions(&self) -> u32 {
-        let most = self.bounds.map_or(self.repetitions, |bounds| bounds.max_repetitions);
+        let once = self.limit.map(|_| 1);
+        let most = self.bounds.map(|bounds| bounds.max_repetitions).or(once);
+        let most = most.unwrap_or(self.repetitions);
         if self.repetitions == 0 { 0 } else { most }
     }
 
@@ -119,6 +125,9 @@ impl Experiment {
             put("max_repetitions", i64::from(bounds.max_repetitions).into());
             let max_time = bounds.max_time.map(bounds::time_in_words);
             max_time.into_iter().for_each(|time| put("max_time", time.into()));
+        }
+        if let Some(limit) = self.limit {
+            put("find_limit", limit.to_string().into());
         }
         if let Some(cuts) = &self.cuts {
             match cuts.every {

@@ -13,7 +13,7 @@ use clap::Args;
 use crate::layer::{self, Levels, Settings};
 use crate::message::{Given, Problem, one_of};
 use crate::written::{Around, Entry, List, flag_name, of_flag};
-use crate::{Article, Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, RowsFrom, bounds, cuts};
+use crate::{Article, Count, EVERY, Factor, Limit, MOST_CUTS, MOST_IMAGES, RowsFrom, bounds, cuts};
 
 /// The table of what makes a run short.
 pub(crate) const QUICK: &str = "quick";
@@ -201,6 +201,11 @@ keys! {
         /// order before a block that would not fit
         #[arg(long, value_name = "TIME", help_heading = "Until decided", allow_hyphen_values = true)]
         max_time: String => Duration, |time: String, _| bounds::max_time(&time);
+
+        /// Look for the highest rate at which a quantile of response times (p50, p95, p99, p999) keeps
+        /// within a time, in each combination of the other factors
+        #[arg(long, value_name = "pN=TIME")]
+        find_limit: String => Limit, |limit: String, _| Limit::read(&limit);
 
         /// How many power cuts each engine gets at each durability level, after the trials; 0 for
         /// none; every for one at every moment of a short recorded run

@@ -17,6 +17,7 @@ use crate::{
 
 mod cuts;
 mod decided;
+mod limit;
 mod options;
 mod power;
 mod priced;
@@ -74,8 +75,13 @@ impl Experiment {
     fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
         let place = Place { source: Arc::clone(source), span: None };
         let workload = named(&layer, vocabulary, &place)?;
-        let compare =
-            value(&layer.compare).unwrap_or_else(|| default_compare(workload, &layer.factors));
+        // Rates are compared where the highest is looked for.
+        let limit = value(&layer.find_limit);
+        let compare = match limit {
+            Some(_) => Factor::RATE,
+            None => value(&layer.compare)
+                .unwrap_or_else(|| default_compare(workload, &layer.factors)),
+        };
         let factors = with_defaults(&layer.factors, workload, compare);
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
         let (asked, clash) = (cuts::asked(&layer).cloned(), cuts::clashes(&layer));
@@ -106,10 +112,11 @@ impl Experiment {
             operations: value(&layer.operations),
             repetitions: value(&layer.repetitions).unwrap_or(DEFAULT_REPETITIONS),
             seed: value(&layer.seed).unwrap_or(DEFAULT_SEED),
-            noise_floor: value(&layer.noise_floor).unwrap_or(false),
+            noise_floor: value(&layer.noise_floor).unwrap_or(false) && limit.is_none(),
             priced: value(&layer.priced).unwrap_or(false),
             planner: planner.name.clone(),
             bounds,
+            limit,
             cuts,
             published: layer.published,
         };
@@ -119,6 +126,7 @@ impl Experiment {
         problems.extend(options::check(&layer.factors, &experiment, vocabulary));
         problems.extend(decided::no_room(&experiment));
         problems.extend(decided::nothing_to_decide(&experiment));
+        problems.extend(limit::check(&experiment, workload, planner));
         problems.extend(priced::check(&experiment));
         problems.extend(rows::check(&experiment, workload, vocabulary));
         if experiment.trials() > MOST_TRIALS {
@@ -194,10 +202,14 @@ fn named<'v>(
     workload.filter(|_| problems.is_empty()).ok_or_else(|| problems.into())
 }
 
-/// The planner that is named, or the first.
+/// The planner that is named; where a limit is looked for, the first that does that; else the first.
 fn planner<'v>(layer: &Layer, vocabulary: &'v Vocabulary) -> &'v PlannerNames {
     let named = layer.planner.as_ref().and_then(|name| vocabulary.planner(&name.value).ok());
-    named.unwrap_or(&vocabulary.planners[0])
+    let seeks = || {
+        layer.find_limit.as_ref()?;
+        vocabulary.planners.iter().find(|planner| planner.seeks)
+    };
+    named.or_else(seeks).unwrap_or(&vocabulary.planners[0])
 }
 
 /// The compared factor where an experiment names none: the engine where the workload has it, else

@@ -105,6 +105,14 @@ impl Cell {
         Self { levels: levels.collect() }
     }
 
+    /// The same with another level of one factor, in its canonical form.
+    #[must_use]
+    pub fn with(&self, factor: Factor, level: String) -> Self {
+        let mut levels = self.levels.clone();
+        levels.insert(factor, level);
+        Self { levels }
+    }
+
     /// The level of a factor, without its alias; `None` where the workload has no such factor.
     pub fn level(&self, factor: Factor) -> Option<&str> {
         self.levels.get(&factor).map(|level| level::base(level))

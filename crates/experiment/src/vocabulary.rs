@@ -41,6 +41,8 @@ pub struct PlannerNames {
     pub name: String,
     /// Whether it decides how often each block is repeated, within [`Bounds`](crate::Bounds).
     pub repeats: bool,
+    /// Whether it looks for the highest rate that keeps a [`Limit`](crate::Limit).
+    pub seeks: bool,
 }
 
 /// A collection of text, as an experiment names it.

@@ -20,6 +20,9 @@ pub struct PlannerKind {
     /// Whether it decides how often each block is repeated: an experiment gives it bounds in the place
     /// of `repetitions`, and the plan has as many repetitions as there may be.
     pub repeats: bool,
+    /// Whether it looks for the highest rate that keeps a limit: an experiment names that by `find_limit`,
+    /// and the plan has one trial of each combination of the other factors, at the rate to begin with.
+    pub seeks: bool,
     /// Begins, or goes on after a run was interrupted: then the folder holds what was done. The plan
     /// is the experiment's own without the cells that can't be had.
     pub begin: Begin,

@@ -202,8 +202,11 @@ impl Registry {
             summary: process.summary.into(),
         });
         let planners = self.planners.iter();
-        let planners =
-            planners.map(|it| PlannerNames { name: it.name.into(), repeats: it.repeats });
+        let planners = planners.map(|it| PlannerNames {
+            name: it.name.into(),
+            repeats: it.repeats,
+            seeks: it.seeks,
+        });
         let planners = planners.collect();
         let (workloads, arrivals) = (workloads.collect(), arrivals.collect());
         let collections = bakeoff_workloads::COLLECTIONS.iter();

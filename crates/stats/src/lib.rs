@@ -11,6 +11,7 @@ pub mod backlog;
 pub mod canary;
 pub mod drift;
 pub mod holm;
+pub mod limit;
 pub mod little;
 pub mod paired;
 pub mod quantile;

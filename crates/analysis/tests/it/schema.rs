@@ -209,7 +209,7 @@ fn no_field_can_be_missing_or_of_another_type() {
     let lacks = finished["cells"][0].pointer_mut("/work/lacks").expect("lacks");
     lacks.as_array_mut().expect("a list").truncate(1);
     let sweep = &mut finished["sweep"];
-    for list in ["/panels", "/panels/0/series"] {
+    for list in ["/panels", "/panels/0/series", "/knees"] {
         sweep.pointer_mut(list).expect(list).as_array_mut().expect(list).truncate(1);
     }
     assert!(!sweep["panels"][0]["series"][0]["points"][2]["against"].is_null(), "{sweep}");

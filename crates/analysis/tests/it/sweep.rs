@@ -119,6 +119,59 @@ fn lines_have_figures_intervals_and_who_is_fastest_where() {
     assert_eq!(point(panel, "gamma", 2).against, None, "it is the fastest itself");
 }
 
+/// The rate of a trial that all its clients' operations come to.
+fn at_rate(trial: &mut Trial, per_second: f64) {
+    for operation in &mut trial.measured.as_mut().unwrap().operations {
+        operation.per_second = per_second / 2.0;
+    }
+}
+
+fn knee(change: fn(&mut Trial) -> bool) -> Vec<(String, f64, RatioIs, bool, bool)> {
+    let made = Made { clients: &["1", "2", "4", "8"], change, ..Made::default() };
+    let knees = made.sweep().expect("clients are numeric").knees.into_iter();
+    knees
+        .map(|it| {
+            assert!(!it.levels.contains_key("clients"), "{it:?}");
+            let engine = it.levels["engine"].clone();
+            (engine, it.clients, it.clients_is, it.low.is_some(), it.high.is_some())
+        })
+        .collect()
+}
+
+#[test]
+fn a_knee_is_where_the_highest_rate_takes_as_long_as_the_fewest_clients_wait() {
+    let found = knee(|it| {
+        // One client has 100 a second of alpha; four have the most, 320; gamma's rate rises to the last, beta's falls.
+        let rates = match &*it.levels["engine"] {
+            "alpha" => [100.0, 190.0, 320.0, 300.0],
+            "gamma" => [100.0, 200.0, 400.0, 700.0],
+            _ => [100.0, 90.0, 80.0, 70.0],
+        };
+        let at = ["1", "2", "4", "8"].iter().position(|level| *level == it.levels["clients"]);
+        let ripple = 1.0 + 0.01 * f64::from(it.repetition);
+        let rate = rates[at.unwrap()] * ripple;
+        at_rate(it, rate);
+        true
+    });
+    let [alpha, beta, gamma] = &found[..] else { panic!("{found:?}") };
+    assert!((alpha.1 - 3.2).abs() < 1e-9, "{alpha:?}");
+    assert_eq!((&*alpha.0, alpha.2, alpha.3, alpha.4), ("alpha", RatioIs::Exact, true, true));
+    assert_eq!((&*beta.0, beta.1, beta.2, beta.3), ("beta", 1.0, RatioIs::AtMost, false));
+    assert!((gamma.1 - 7.0).abs() < 1e-9, "{gamma:?}");
+    assert_eq!((gamma.2, gamma.3, gamma.4), (RatioIs::AtLeast, true, false));
+}
+
+#[test]
+fn other_factors_and_a_single_number_of_clients_have_no_knee() {
+    let neighbours = Made { clients: &["1"], neighbours: &["0", "x1", "x4"], ..Made::default() };
+    assert!(neighbours.sweep().expect("neighbours are numeric").knees.is_empty());
+    let failed = |it: &mut Trial| {
+        it.valid = it.levels["clients"] == "1";
+        true
+    };
+    assert!(knee(failed).is_empty());
+}
+
 #[test]
 fn what_was_not_run_is_a_gap_and_says_nothing_of_the_others() {
     let without = Made { change: |it| !is(it, "gamma", "4"), ..Made::default() };

@@ -19,6 +19,7 @@ pub static ONE_MORE: PlannerKind = PlannerKind {
     name: "one-more",
     summary: "the blocks of the plan, and its first once more",
     repeats: false,
+    seeks: false,
     begin: |_, plan, _| Ok(Box::new(OneMore::new(plan))),
 };
 

@@ -8,6 +8,15 @@ use crate::{Bounds, Changes, Experiment, PlannerNames};
 pub(super) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Problem> {
     let flags = match planner.repeats {
         true => vec![("--repetitions", changes.repetitions.is_some(), "give --max-repetitions")],
+        false if planner.seeks => {
+            let all = [
+                ("--repetitions", changes.repetitions.is_some()),
+                ("--min-repetitions", changes.min_repetitions.is_some()),
+                ("--max-repetitions", changes.max_repetitions.is_some()),
+                ("--max-time", changes.max_time.is_some()),
+            ];
+            all.map(|(flag, given)| (flag, given, "leave --find-limit out")).to_vec()
+        }
         false => {
             let help = "add --until-decided";
             vec![

@@ -80,9 +80,14 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         arrivals: [("even", "in even gaps"), ("poisson", "in random gaps"), ("pairs", "in pairs")]
             .map(|(name, summary)| ArrivalNames { name: name.into(), summary: summary.into() })
             .into(),
-        planners: [("fixed", false), ("longer", false), ("decides", true)]
-            .map(|(name, repeats)| PlannerNames { name: name.into(), repeats })
-            .into(),
+        planners: [
+            ("fixed", false, false),
+            ("longer", false, false),
+            ("decides", true, false),
+            ("seeks", false, true),
+        ]
+        .map(|(name, repeats, seeks)| PlannerNames { name: name.into(), repeats, seeks })
+        .into(),
         presets: presets().to_vec(),
         trusts: false,
     }

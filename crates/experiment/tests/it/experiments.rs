@@ -159,7 +159,7 @@ fn presets_are_right_and_as_long_as_they_say() {
     let pages =
         WorkloadNames { name: "page".to_owned(), factors, scales: Vec::new(), ..tests.clone() };
     vocabulary.workloads.push(pages);
-    let planner = PlannerNames { name: "until-decided".to_owned(), repeats: true };
+    let planner = PlannerNames { name: "until-decided".to_owned(), repeats: true, seeks: false };
     vocabulary.planners.push(planner);
     let factors = Factor::OWN.into_iter().chain(OF_VOTES.iter().map(Factor::Declared)).collect();
     let operations = ["page", "vote"].map(str::to_owned).to_vec();
@@ -311,7 +311,7 @@ prop_compose! {
         let settings = BTreeMap::from([("mariadb:innodb".to_owned(), own)]);
         Experiment {
             name, title, workload, text, rows_from: None, rows_strict: false, compare, factors, disks, settings, seconds,
-            operations, repetitions, seed, noise_floor, priced: false, planner, bounds, cuts, published: None,
+            operations, repetitions, seed, noise_floor, priced: false, planner, bounds, limit: None, cuts, published: None,
         }
     }
 }

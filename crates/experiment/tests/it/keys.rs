@@ -16,7 +16,7 @@ struct Flags {
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
 /// for the key.
-const SAID: [(&str, &str, &str, &str); 21] = [
+const SAID: [(&str, &str, &str, &str); 22] = [
     ("", "compare = \"disk\"", "--compare=disk", "compare = \"engine\""),
     ("", "text = \"/all.txt\"", "--text=/all.txt", "text = \"/none.txt\""),
     ("", "rows_from = \"/all.tsv\"", "--rows-from=/all.tsv", "rows_from = \"/none.tsv\""),
@@ -31,6 +31,7 @@ const SAID: [(&str, &str, &str, &str); 21] = [
     ("planner = \"decides\"", "min_repetitions = 4", "--min-repetitions=4", "min_repetitions = 5"),
     ("planner = \"decides\"", "max_repetitions = 4", "--max-repetitions=4", "max_repetitions = 5"),
     ("planner = \"decides\"", "max_time = \"90s\"", "--max-time=90s", "max_time = \"2h\""),
+    ("", "find_limit = \"p99=50ms\"", "--find-limit=p99=50ms", "find_limit = \"p95=1s\""),
     ("", "cuts = 3", "--cuts=3", "cuts = 4"),
     ("", "cuts = \"every\"", "--cuts=every", "cuts = 4"),
     ("cuts = \"every\"", "max_images = 30", "--max-images=30", "max_images = 40"),

@@ -30,7 +30,7 @@ error: unknown key `neighbors`
   |
   = help: did you mean `neighbours`?
   = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, operations, repetitions, seed, noise_floor, priced, planner, \
-min_repetitions, max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
+min_repetitions, max_repetitions, max_time, find_limit, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
 disks, settings, published";
     assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
 }
@@ -85,7 +85,7 @@ error: unknown key `secnds`
   |
   = help: did you mean `seconds`?
   = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, operations, repetitions, seed, noise_floor, priced, planner, \
-min_repetitions, max_repetitions, max_time, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state
+min_repetitions, max_repetitions, max_time, find_limit, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state
 
 error: unknown factor `engin`
  --> the command line:1:11

@@ -14,6 +14,7 @@ pub(super) static FIXED: PlannerKind = PlannerKind {
     name: "fixed",
     summary: "the blocks of the plan, and once more a few in which the machine was disturbed",
     repeats: false,
+    seeks: false,
     begin: |_, plan, folder| {
         let most = plan.blocks.len().div_ceil(AGAIN);
         Ok(Box::new(OnceMore::new(Fixed::new(plan, folder)?, most)))

@@ -1,0 +1,202 @@
+//! The planner on made-up trials of servers that are slow from some rate on.
+
+use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_results::{
+    Debts, Machine, Measured, Measures, Operation, Run, Scope, Trial, histogram, measure,
+};
+
+use super::*;
+use crate::Lab;
+
+/// Two conditions: of one client the limit is kept up to 200 operations a second, of two up to 1,000.
+struct Bench {
+    dir: tempfile::TempDir,
+    experiment: Experiment,
+    plan: Plan,
+}
+
+impl Bench {
+    fn new(more: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("two.toml");
+        let toml = format!(
+            "workload = 'point'\nengine = 'sqlite'\nclients = [1, 2]\nfind_limit = 'p99=50ms'\n{more}"
+        );
+        std::fs::write(&file, toml).unwrap();
+        let vocabulary = Lab::standard().registry.vocabulary();
+        let experiment =
+            Experiment::load(&file.to_string_lossy(), &Changes::default(), &vocabulary).unwrap();
+        let plan = experiment.plan();
+        Self { dir, experiment, plan }
+    }
+
+    fn folder(&self) -> RunFolder {
+        let run: Run = serde_json::from_value(serde_json::json!({
+            "name": "", "title": "", "workload": "point", "operations": ["read"],
+            "compare": "rate", "baseline": "closed", "factors": [["clients", ["1", "2"]]],
+            "seconds": 2.0, "repetitions": 1, "seed": 1, "planned": 2, "command": "", "version": "",
+            "started_s": 0.0, "engines": [], "machine": Machine::default(), "harness_s": 0.0,
+            "neighbour_alone_per_second": null, "text": "",
+        }))
+        .unwrap();
+        RunFolder::create(&self.dir.path().join("run"), &run, "").unwrap()
+    }
+
+    fn planner(&self, folder: &mut RunFolder) -> FindLimit {
+        FindLimit::new(&self.experiment, &self.plan, folder).unwrap()
+    }
+}
+
+/// The highest rate that a number of clients serves within the limit.
+fn most(clients: &str) -> f64 {
+    if clients == "1" { 200.0 } else { 1_000.0 }
+}
+
+/// So many operations of a time in milliseconds; an open loop at a rate where one is given.
+fn measured(rate: Option<f64>, count: u64, milliseconds: f64, per_second: f64) -> Measured {
+    let mut kept = histogram::empty();
+    kept.record_n((milliseconds * 1e6) as u64, count).unwrap();
+    let operation = Operation {
+        name: "read".into(),
+        service: rate.is_some().then(|| kept.clone()),
+        kept,
+        unfinished: 0,
+        per_second,
+        slots: Vec::new(),
+        errors: 0,
+        retries: 0,
+    };
+    let mut measures = Measures::default();
+    if let Some(rate) = rate {
+        measures.set(&measure::OFFERED, Scope::Clients, rate);
+        measures.set(&measure::DUE, Scope::Clients, 2.0 * rate);
+        measures.set(&measure::NOT_STARTED, Scope::Clients, 0.0);
+        measures.set(&measure::BACKLOG, Scope::Clients, 7.0);
+    }
+    Measured {
+        ran_s: 2.0,
+        window_s: (0.2, 2.0),
+        operations: vec![operation],
+        measures,
+        debts: Debts::default(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Records the trial of a block, of so many operations.
+fn record(folder: &mut RunFolder, due: &Due, count: u64) {
+    let [planned] = &due.block.trials[..] else { panic!("{due:?}") };
+    let levels = planned.cell.to_map();
+    let most = most(&levels["clients"]);
+    let measured = match planned.cell.rate() {
+        Rate::Closed => measured(None, count, 3.0, 1.2 * most),
+        Rate::Open { per_second, .. } => {
+            let milliseconds = if per_second <= most { 10.0 } else { 90.0 };
+            measured(Some(per_second), count, milliseconds, per_second)
+        }
+    };
+    let trial = Trial {
+        repetition: due.block.repetition,
+        block: due.block.number,
+        attempt: due.attempt,
+        order: 0,
+        started_s: f64::from(due.block.number),
+        valid: true,
+        reason: None,
+        measured: Some(measured),
+        levels,
+    };
+    folder.commit_trial(&trial).unwrap();
+}
+
+/// Runs all that is asked for; the blocks with their rates, and what was said.
+fn carry_out(
+    planner: &mut FindLimit,
+    folder: &mut RunFolder,
+    count: u64,
+) -> (Vec<(u32, u32, String)>, Vec<String>) {
+    let (mut run, mut said) = (Vec::new(), Vec::new());
+    loop {
+        let due = planner.next(folder).unwrap();
+        said.extend(planner.news());
+        let Some(due) = due else { return (run, said) };
+        record(folder, &due, count);
+        let rate = due.block.trials[0].cell.get(Factor::RATE).to_owned();
+        run.push((due.block.number, due.block.repetition, rate));
+    }
+}
+
+fn rates(run: &[(u32, u32, String)]) -> Vec<&str> {
+    run.iter().map(|it| &*it.2).collect()
+}
+
+#[test]
+fn each_condition_has_a_closed_loop_and_then_a_search_of_its_own() {
+    let bench = Bench::new("");
+    assert_eq!(
+        (bench.experiment.compare, &*bench.experiment.planner),
+        (Factor::RATE, "find-limit")
+    );
+    let mut folder = bench.folder();
+    let mut planner = bench.planner(&mut folder);
+    assert_eq!(planner.left().len(), 2, "the closed loops");
+    let (run, said) = carry_out(&mut planner, &mut folder, 2_000);
+    assert_eq!(rates(&run[..2]), ["closed", "closed"]);
+    let numbers: Vec<u32> = run.iter().map(|it| it.0).collect();
+    assert_eq!(numbers, (0..run.len() as u32).collect::<Vec<u32>>());
+    // Half of 240, and up from there.
+    let up = ["120/s", "180/s", "270/s", "220/s", "199/s", "209/s", "204/s"];
+    assert_eq!(rates(&run[2..9]), up);
+    assert_eq!(rates(&run[9..12]), ["199/s"; 3]);
+    // The fourth time that a rate is tried is repetition 3 of its cell.
+    assert_eq!((run[6].1, run[9].1, run[11].1), (0, 1, 3));
+    assert_eq!(run[12].2, "600/s", "half of 1,200");
+    let begun = "clients 1: a closed loop reaches 240/s; p99=50ms is looked for from 120/s on";
+    assert_eq!(said[0], begun);
+    let broke = &said[3];
+    assert!(broke.starts_with("clients 1: 270/s breaks it: response p99 90.0"), "{said:#?}");
+    assert!(broke.contains(" ms (read), service p99 90.0"), "{broke}");
+    assert!(broke.ends_with(" ms, backlog 7 at most, kept up; next 220/s"), "{broke}");
+    let found =
+        "found: 199/s keeps p99=50ms, 3 of 3 times when it was tried again; 204/s breaks it";
+    assert!(said.iter().any(|it| it.contains(found)), "{said:#?}");
+    assert!(said.last().unwrap().starts_with("clients 2: "), "{said:#?}");
+}
+
+/// Wherever it is stopped, it comes to the same blocks.
+#[test]
+fn it_goes_on_as_if_it_had_not_been_stopped() {
+    let bench = Bench::new("");
+    let mut whole = bench.folder();
+    let (all, _) = carry_out(&mut bench.planner(&mut whole), &mut whole, 2_000);
+    for stop in 0..all.len() {
+        let bench = Bench::new("");
+        let mut folder = bench.folder();
+        let mut planner = bench.planner(&mut folder);
+        for _ in 0..stop {
+            let due = planner.next(&mut folder).unwrap().unwrap();
+            record(&mut folder, &due, 2_000);
+        }
+        let (rest, _) = carry_out(&mut bench.planner(&mut folder), &mut folder, 2_000);
+        assert_eq!(rest, all[stop..], "stopped after {stop}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_named_is_where_it_begins_with_its_arrivals() {
+    let bench = Bench::new("rate = 'poisson:800/s'\n");
+    let mut folder = bench.folder();
+    let (run, _) = carry_out(&mut bench.planner(&mut folder), &mut folder, 2_000);
+    assert_eq!(rates(&run[..2]), ["poisson:800/s"; 2]);
+    assert_eq!(&*run[2].2, "poisson:533/s", "one client breaks it at 800");
+    assert!(run.iter().any(|it| it.2 == "poisson:1200/s"), "two keep it: {run:?}");
+}
+
+#[test]
+fn what_too_few_operations_say_is_told_as_not_known() {
+    let bench = Bench::new("");
+    let mut folder = bench.folder();
+    let (_, said) = carry_out(&mut bench.planner(&mut folder), &mut folder, 300);
+    let wanted = "is not known: p99 needs 1000 operations of a kind, and a trial has fewer: give --seconds 6";
+    assert!(said.iter().any(|it| it.contains(wanted)), "{said:#?}");
+}

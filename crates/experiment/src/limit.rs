@@ -1,0 +1,113 @@
+//! A limit on response times: a quantile, and the time that it may take.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::message::Problem;
+
+/// The units of a time, by their names, in microseconds: those first whose name another one ends in.
+const UNITS: [(&str, u64); 3] = [("ms", 1_000), ("us", 1), ("s", 1_000_000)];
+/// The longest time.
+const LONGEST: Duration = Duration::from_secs(600);
+/// What a limit looks like.
+pub(crate) const VALID: &str =
+    "valid: p50, p95, p99 or p999, and a time of 1us to 600s, such as p99=50ms";
+
+/// The highest response time that a quantile of operations may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The quantile.
+    pub quantile: Quantile,
+    /// The time, in whole microseconds.
+    pub time: Duration,
+}
+
+/// A quantile that trials are recorded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quantile {
+    /// The median.
+    P50,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    P999,
+}
+
+impl Quantile {
+    /// All of them, from low to high.
+    pub const ALL: [Self; 4] = [Self::P50, Self::P95, Self::P99, Self::P999];
+
+    /// Its name, as `p99`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+        }
+    }
+
+    /// The share of operations that lie below it.
+    pub fn share(self) -> f64 {
+        match self {
+            Self::P50 => 0.5,
+            Self::P95 => 0.95,
+            Self::P99 => 0.99,
+            Self::P999 => 0.999,
+        }
+    }
+}
+
+impl Limit {
+    /// Reads one: `p99=50ms`.
+    pub(crate) fn read(text: &str) -> Result<Self, Problem> {
+        let wrong = |why: &str| Problem::new(format!("`{text}` {why}")).help(VALID);
+        let (quantile, time) = text.split_once('=').ok_or_else(|| wrong("is no limit"))?;
+        let quantile = Quantile::ALL.into_iter().find(|it| it.name() == quantile.trim());
+        let quantile = quantile.ok_or_else(|| wrong("names no quantile that is recorded"))?;
+        let unit = |(name, micros)| Some((time.trim().strip_suffix(name)?.trim_end(), micros));
+        let (number, micros): (&str, u64) =
+            UNITS.into_iter().find_map(unit).ok_or_else(|| wrong("has no time"))?;
+        let micros = number.parse::<f64>().map(|number| number * micros as f64);
+        let micros = micros.ok().filter(|it| (1.0..=LONGEST.as_micros() as f64).contains(it));
+        let micros = micros.ok_or_else(|| wrong("has no such time"))?;
+        Ok(Self { quantile, time: Duration::from_micros(micros.round() as u64) })
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = self.time.as_micros() as u64;
+        let mut units = UNITS;
+        units.sort_by_key(|(_, unit)| std::cmp::Reverse(*unit));
+        let whole = units.into_iter().find(|(_, unit)| micros.is_multiple_of(*unit));
+        let (name, unit) = whole.expect("any is a whole number of microseconds");
+        write!(f, "{}={}{name}", self.quantile.name(), micros / unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_and_written() {
+        for (text, written) in [
+            ("p99=50ms", "p99=50ms"),
+            (" p999 = 1.5 s", "p999=1500ms"),
+            ("p50=250us", "p50=250us"),
+            ("p95=60000ms", "p95=60s"),
+        ] {
+            let limit = Limit::read(text).unwrap();
+            assert_eq!(limit.to_string(), written);
+            assert_eq!(Limit::read(written).unwrap(), limit);
+        }
+        for text in
+            ["", "p99", "p90=1s", "p99=", "p99=50", "p99=0ms", "p99=601s", "p99=nan s", "p99=-1s"]
+        {
+            assert!(Limit::read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What is wrong with looking for the highest rate that keeps a limit.
+
+use crate::limit::VALID;
+use crate::message::Problem;
+use crate::{Experiment, Factor, PlannerNames, WorkloadNames};
+
+/// What is wrong, where a limit or a planner that goes by one was named.
+pub(super) fn check(
+    experiment: &Experiment,
+    workload: &WorkloadNames,
+    planner: &PlannerNames,
+) -> Vec<Problem> {
+    let name = &planner.name;
+    match (experiment.limit, planner.seeks) {
+        (None, false) => return Vec::new(),
+        (None, true) => {
+            let problem =
+                Problem::new(format!("the planner `{name}` looks for no limit by itself"));
+            return vec![problem.help("add --find-limit p99=50ms").help(VALID)];
+        }
+        (Some(_), false) => {
+            let problem = Problem::new(format!("the planner `{name}` takes no limit"));
+            return vec![problem.help("leave `planner` out, or `find_limit`")];
+        }
+        (Some(_), true) => {}
+    }
+    let mut problems = Vec::new();
+    if !workload.has(Factor::RATE) {
+        let title = format!("operations of `{}` don't start at a rate", workload.name);
+        problems.push(Problem::new(title).help("leave `find_limit` out"));
+    }
+    let rates = experiment.factors.get(&Factor::RATE).map_or(0, Vec::len);
+    if rates > 1 {
+        let title =
+            format!("a limit is looked for from one rate on, and `rate` has {rates} levels");
+        problems.push(Problem::new(title).help(
+            "name the rate to begin with, or leave `rate` out, to begin at half of what a closed loop reaches",
+        ));
+    }
+    problems
+}

@@ -1,0 +1,213 @@
+//! Searching for the highest rate at which something keeps a limit, by probes that say yes or no.
+//!
+//! Rates rise until one breaks the limit (or fall until one keeps it), then each next one lies in the
+//! geometric middle between the highest that kept it and the lowest that broke it, until these are close to
+//! each other. The one that kept it is then probed again, several times in a row: one probe that breaks it is
+//! enough to look lower. So the answer was kept each time that it was tried, and a single lucky probe is none.
+
+/// How a search goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Search {
+    /// The first rate.
+    pub start: f64,
+    /// By what rates rise or fall until the limit lies between two of them; above 1.
+    pub growth: f64,
+    /// How far the rate above may be from the answer, as a part of it.
+    pub precision: f64,
+    /// How often the answer is probed again.
+    pub confirm: u32,
+    /// How many probes there are at most.
+    pub most: usize,
+    /// The lowest and the highest rate that can be probed.
+    pub bounds: (f64, f64),
+}
+
+/// A probe that has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// Its rate, as [`Search::next`] said it.
+    pub rate: f64,
+    /// Whether the limit was kept.
+    pub kept: bool,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// This rate is to be probed.
+    Probe(f64),
+    /// The search is over.
+    Over(Found),
+}
+
+/// What a search has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The highest rate that kept the limit and never broke it; `None` where none did.
+    pub keeps: Option<f64>,
+    /// The lowest that broke it; `None` where none did.
+    pub breaks: Option<f64>,
+    /// How often the first of them was probed again, and kept it. Fewer times than were asked for where there
+    /// were too many probes, or no rate above it broke the limit.
+    pub confirmed: u32,
+}
+
+impl Search {
+    /// What comes after these probes, which are in order: the same after the same ones. A rate that is not
+    /// above zero, or a growth that is not above 1, ends it at once.
+    pub fn next(&self, probes: &[Probe]) -> Step {
+        let found = self.found(probes);
+        let (lowest, highest) = self.bounds;
+        let is_right = self.start > 0.0 && self.start.is_finite() && self.growth > 1.0;
+        if !is_right || probes.len() >= self.most {
+            return Step::Over(found);
+        }
+        let rate = match (found.keeps, found.breaks) {
+            (None, None) => self.start.clamp(lowest, highest),
+            (Some(keeps), None) if keeps >= highest => return Step::Over(found),
+            (Some(keeps), None) => (keeps * self.growth).min(highest),
+            (None, Some(breaks)) if breaks <= lowest => return Step::Over(found),
+            (None, Some(breaks)) => (breaks / self.growth).max(lowest),
+            (Some(keeps), Some(breaks)) => match self.between(keeps, breaks) {
+                Some(middle) => middle,
+                None if found.confirmed >= self.confirm => return Step::Over(found),
+                None => return Step::Probe(keeps),
+            },
+        };
+        Step::Probe(rounded(rate))
+    }
+
+    /// What these probes show.
+    fn found(&self, probes: &[Probe]) -> Found {
+        let mut kept: Vec<f64> = Vec::new();
+        let mut found = Found::default();
+        for probe in probes {
+            if probe.kept {
+                let again = found.keeps == Some(probe.rate);
+                let close =
+                    || found.breaks.is_some_and(|it| self.between(probe.rate, it).is_none());
+                found.confirmed = if again && close() { found.confirmed + 1 } else { 0 };
+                kept.push(probe.rate);
+            } else {
+                found.confirmed = 0;
+                found.breaks = Some(found.breaks.map_or(probe.rate, |it| it.min(probe.rate)));
+                // What broke the limit once does not keep it, nor does what is above it.
+                kept.retain(|rate| *rate < probe.rate);
+            }
+            found.keeps = kept.iter().copied().reduce(f64::max);
+        }
+        found
+    }
+
+    /// A rate between two; `None` where they are close enough, or none lies between them as rates are
+    /// rounded.
+    fn between(&self, keeps: f64, breaks: f64) -> Option<f64> {
+        let middle = rounded((keeps * breaks).sqrt());
+        (breaks > keeps * (1.0 + self.precision) && keeps < middle && middle < breaks)
+            .then_some(middle)
+    }
+}
+
+/// With three digits: a rate is written, and read again.
+fn rounded(rate: f64) -> f64 {
+    let digits = rate.log10().floor() as i32 - 2;
+    let unit = 10f64.powi(digits.abs());
+    match digits {
+        0.. => (rate / unit).round() * unit,
+        // Division gives the number that is nearest to what is written.
+        _ => (rate * unit).round() / unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEARCH: Search = Search {
+        start: 100.0,
+        growth: 1.5,
+        precision: 0.05,
+        confirm: 3,
+        most: 40,
+        bounds: (0.001, 1e6),
+    };
+
+    /// Probes until the end; what was found, and the rates that were probed.
+    fn searched(search: Search, mut keeps: impl FnMut(f64, usize) -> bool) -> (Found, Vec<f64>) {
+        let mut probes: Vec<Probe> = Vec::new();
+        loop {
+            match search.next(&probes) {
+                Step::Over(found) => return (found, probes.iter().map(|it| it.rate).collect()),
+                Step::Probe(rate) => {
+                    let kept = keeps(rate, probes.len());
+                    probes.push(Probe { rate, kept });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_is_found_from_below_and_from_above_within_the_precision() {
+        for limit in [0.02, 3.0, 99.0, 100.0, 101.0, 12_345.0, 900_000.0] {
+            let (found, rates) = searched(SEARCH, |rate, _| rate <= limit);
+            let (keeps, breaks) = (found.keeps.unwrap(), found.breaks.unwrap());
+            assert!(keeps <= limit && limit < breaks, "{limit}: {found:?}");
+            assert!(breaks <= keeps * 1.06, "{limit}: {found:?}");
+            assert_eq!(found.confirmed, 3, "{limit}");
+            assert_eq!(rates[rates.len() - 3..], [keeps; 3], "{limit}: {rates:?}");
+        }
+    }
+
+    #[test]
+    fn the_probes_are_few_and_in_the_order_of_a_search() {
+        let (_, rates) = searched(SEARCH, |rate, _| rate <= 200.0);
+        assert_eq!(rates, [100.0, 150.0, 225.0, 184.0, 203.0, 193.0, 198.0, 198.0, 198.0, 198.0]);
+    }
+
+    #[test]
+    fn a_rate_that_breaks_the_limit_when_it_is_tried_again_is_not_the_answer() {
+        let mut tried = 0;
+        let (found, rates) = searched(SEARCH, |rate, _| {
+            // 198 keeps it twice, and not the third time.
+            tried += usize::from(rate == 198.0);
+            rate <= 200.0 && !(rate == 198.0 && tried == 3)
+        });
+        assert_eq!(rates.iter().filter(|it| **it == 198.0).count(), 3, "{rates:?}");
+        assert_eq!(found.breaks, Some(198.0));
+        assert!(found.keeps.unwrap() < 198.0 && found.confirmed == 3, "{found:?}");
+    }
+
+    #[test]
+    fn a_search_ends_where_no_rate_keeps_the_limit_and_where_none_breaks_it() {
+        let (found, rates) = searched(Search { most: 100, ..SEARCH }, |_, _| false);
+        assert_eq!((found.keeps, found.breaks), (None, Some(0.001)));
+        assert!(rates.len() < 40, "{}", rates.len());
+        let (found, _) = searched(Search { most: 100, ..SEARCH }, |_, _| true);
+        assert_eq!((found.keeps, found.breaks, found.confirmed), (Some(1e6), None, 0));
+    }
+
+    #[test]
+    fn a_search_without_rhyme_ends_at_the_most_probes() {
+        let (_, rates) = searched(SEARCH, |_, number| number % 3 != 2);
+        assert!(rates.len() <= SEARCH.most);
+        for wrong in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+            let (_, rates) = searched(Search { start: wrong, ..SEARCH }, |_, _| true);
+            assert!(rates.is_empty(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_rate_has_three_digits_and_is_read_as_it_was_written() {
+        for (rate, wanted) in [
+            (12_345.6, "12300"),
+            (123.46, "123"),
+            (1.2346, "1.23"),
+            (0.012_346, "0.0123"),
+            (1e6, "1000000"),
+        ] {
+            let rounded = rounded(rate);
+            assert_eq!(rounded.to_string(), wanted);
+            assert_eq!(rounded.to_string().parse(), Ok(rounded));
+        }
+    }
+}
