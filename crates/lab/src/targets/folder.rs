@@ -118,7 +118,8 @@ impl Target for Folder {
     fn least_memory(&self, subject: &Value, _: &str, clients: usize) -> Option<u64> {
         let resolved = resolved(subject).ok()?;
         let buffers = (clients * resolved.depth * resolved.block) as u64;
-        Some(content::POOL as u64 + buffers + OWN_MEMORY)
+        // A limit is a whole number of MiB.
+        Some((content::POOL as u64 + buffers + OWN_MEMORY).next_multiple_of(1 << 20))
     }
 
     fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
