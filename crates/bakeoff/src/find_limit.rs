@@ -21,13 +21,15 @@ use probed::{Probed, Said};
 
 /// The part of a closed loop's operations a second that is the first rate.
 const FIRST: f64 = 0.5;
+/// How many rates are tried at most in a search.
+pub const MOST: usize = 40;
 /// How a search goes from there on.
 const SEARCH: Search = Search {
     start: f64::NAN,
     growth: 1.5,
     precision: 0.05,
     confirm: 3,
-    most: 40,
+    most: MOST,
     bounds: (0.001, 1_000_000.0),
 };
 
@@ -63,6 +65,34 @@ struct Condition {
     is_over: bool,
 }
 
+/// What is known of a condition.
+struct Looked<'a> {
+    /// What comes next.
+    step: Step,
+    /// Its trials at rates, in their order.
+    probed: Vec<Probed>,
+    /// Its trial in a closed loop.
+    closed: Option<&'a TrialSummary>,
+}
+
+/// What the searches of a run have found by now, a line each; none of a run that looks for no limit.
+///
+/// # Errors
+/// When the folder can't be read.
+pub fn answers(
+    experiment: &Experiment,
+    plan: &Plan,
+    folder: &mut RunFolder,
+) -> Result<Vec<String>, Error> {
+    if experiment.limit.is_none() {
+        return Ok(Vec::new());
+    }
+    let planner = FindLimit::new(experiment, plan, folder)?;
+    let trials = folder.trials()?;
+    let line = |at: &Condition| at.line(&planner.answer(&planner.look(at, &trials)));
+    Ok(planner.conditions.iter().map(line).collect())
+}
+
 impl FindLimit {
     fn new(experiment: &Experiment, plan: &Plan, folder: &mut RunFolder) -> Result<Self, Error> {
         let limit = experiment.limit.ok_or_else(|| Error::Refused {
@@ -81,54 +111,55 @@ impl FindLimit {
         Ok(Self { limit, due, conditions, beyond, news: None })
     }
 
-    /// What a condition's search needs next; says what was found of it since.
-    fn search(
-        &self,
-        at: &Condition,
-        trials: &[TrialSummary],
-    ) -> (Option<f64>, usize, Option<String>) {
+    /// What is known of a condition.
+    fn look<'a>(&self, at: &Condition, trials: &'a [TrialSummary]) -> Looked<'a> {
         let own: Vec<&TrialSummary> = trials.iter().filter(|it| at.holds(it)).collect();
         let probed: Vec<Probed> =
             own.iter().filter_map(|trial| Probed::of(self.limit, trial)).collect();
-        let closed = own.iter().find(|trial| rate_of(trial) == Some(Rate::Closed));
+        let closed = own.iter().find(|trial| rate_of(trial) == Some(Rate::Closed)).copied();
         let start = match at.first.cell.rate() {
             Rate::Open { per_second, .. } => Some(per_second),
             Rate::Closed => closed.map(|it| FIRST * per_second(it)),
         };
         let search = Search { start: start.unwrap_or(f64::NAN), ..SEARCH };
-        let probes: Vec<Probe> = probed
-            .iter()
-            .map(|it| Probe { rate: it.rate, kept: it.said != Said::Breaks })
-            .collect();
-        let step = search.next(&probes);
-        let news = match (step, probed.last()) {
+        let kept = |it: &Probed| Probe { rate: it.rate, kept: it.said != Said::Breaks };
+        let step = search.next(&probed.iter().map(kept).collect::<Vec<Probe>>());
+        Looked { step, probed, closed }
+    }
+
+    /// What has come of the last trial of a condition, and what is next.
+    fn news_of(&self, looked: &Looked<'_>) -> String {
+        let Looked { step, probed, closed } = looked;
+        match (step, probed.last()) {
             (Step::Probe(next), Some(last)) => format!("{}; next {next}/s", last.words),
             (Step::Probe(next), None) => {
-                let reached = closed.map_or(0.0, |it| per_second(it));
+                let reached = closed.map_or(0.0, per_second);
+                let limit = self.limit;
                 format!(
-                    "a closed loop reaches {reached:.0}/s; {} is looked for from {next}/s on",
-                    self.limit
+                    "a closed loop reaches {reached:.0}/s; {limit} is looked for from {next}/s on"
                 )
             }
-            (Step::Over(found), Some(last)) => {
-                format!("{}; {}", last.words, self.end(found, &probed))
-            }
-            (Step::Over(_), None) => {
+            (Step::Over(_), Some(last)) => format!("{}; {}", last.words, self.answer(looked)),
+            (Step::Over(_), None) => self.answer(looked),
+        }
+    }
+
+    /// What a search has found, in words.
+    fn answer(&self, looked: &Looked<'_>) -> String {
+        let Looked { step, probed, closed } = looked;
+        match (step, probed.is_empty()) {
+            (Step::Over(_), true) if closed.is_none() => "the search has not begun".to_owned(),
+            (Step::Over(_), true) => {
                 let reason = closed.and_then(|it| it.reason.as_deref());
                 let why = reason.unwrap_or("it did no operation");
                 format!("no limit is looked for, since the closed loop failed: {why}")
             }
-        };
-        let next = match step {
-            Step::Probe(rate) => Some(rate),
-            Step::Over(_) => None,
-        };
-        let is_new = probed.len() > at.told || (at.told == 0 && !at.is_over);
-        let line = if at.place.is_empty() { news } else { format!("{}: {news}", at.place) };
-        (next, probed.len(), is_new.then_some(line))
+            (Step::Over(found), false) => self.end(*found, probed),
+            (Step::Probe(_), _) => "the search is not over".to_owned(),
+        }
     }
 
-    /// The answer of a search, in words.
+    /// What a search that is over has found, in words.
     fn end(&self, found: Found, probed: &[Probed]) -> String {
         let limit = self.limit;
         let Some(keeps) = found.keeps else {
@@ -182,6 +213,11 @@ impl Condition {
         others.eq(self.levels.iter())
     }
 
+    /// A line about it.
+    fn line(&self, what: &str) -> String {
+        if self.place.is_empty() { what.to_owned() } else { format!("{}: {what}", self.place) }
+    }
+
     /// The block that probes a rate.
     fn probe(&self, number: u32, repetition: u32, rate: f64) -> Block {
         let arrivals = match self.first.cell.rate() {
@@ -205,8 +241,15 @@ impl Planner for FindLimit {
         let mut next = None;
         for place in 0..self.conditions.len() {
             let at = &self.conditions[place];
-            let (rate, told, news) = self.search(at, &trials);
-            lines.extend(news);
+            let looked = self.look(at, &trials);
+            let told = looked.probed.len();
+            if told > at.told || (at.told == 0 && !at.is_over) {
+                lines.push(at.line(&self.news_of(&looked)));
+            }
+            let rate = match looked.step {
+                Step::Probe(rate) => Some(rate),
+                Step::Over(_) => None,
+            };
             let block = rate.map(|rate| {
                 let earlier = trials.iter().filter(|it| at.holds(it));
                 let times = earlier.filter(|it| open_rate(it) == Some(rate)).count();

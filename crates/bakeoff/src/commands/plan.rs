@@ -12,6 +12,7 @@ use bakeoff_lab::{Estimate, Possible, Registry, spec};
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::published::Published;
 
+use crate::find_limit;
 use crate::progress::span;
 
 /// A plan of more blocks has its total at its end, too.
@@ -31,6 +32,14 @@ pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possibl
     let mut total = total(experiment, sure, &estimate);
     if let Some(bounds) = experiment.bounds {
         total += &more(registry, experiment, possible, bounds);
+    }
+    if experiment.limit.is_some() {
+        let what = match possible.plan.trials() {
+            1 => "this is what a search begins".to_owned(),
+            searches => format!("these are what {searches} searches begin"),
+        };
+        let most = find_limit::MOST;
+        total += &format!("{what} with: each has some 10 trials more, and at most {most}\n");
     }
     let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };

@@ -21,6 +21,7 @@ use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
+use crate::find_limit;
 use crate::output::{by_own_name, print, say, write_here};
 use crate::progress::Progress;
 use crate::stop;
@@ -119,7 +120,12 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         let dir = folder.dir().display();
         say(format_args!("nothing is left to run: the run in {dir} had finished"));
     }
-    conclude(asked, &mut folder, ended)
+    let exit = conclude(asked, &mut folder, ended)?;
+    let answers = find_limit::answers(&experiment, &possible.plan, &mut folder);
+    let answers: String =
+        answers.map_err(Failure::folder)?.iter().map(|it| format!("{it}\n")).collect();
+    print(&visible(&answers))?;
+    Ok(exit)
 }
 
 /// How many trials and power cuts have ended.

@@ -450,7 +450,7 @@ fn flags_are_checked_like_the_file() {
         ..Changes::default()
     };
     let decides = |changes: Changes| Changes { planner: Some("decides".into()), ..changes };
-    let changes: [(Changes, &str); 16] = [
+    let changes: [(Changes, &str); 19] = [
         (engines("sqlite,,lmdb"), "an empty level of `engine`"),
         (engines(""), "an empty level of `engine`"),
         (engines("lmdb,lmdb"), "`lmdb` is twice"),
@@ -482,6 +482,22 @@ fn flags_are_checked_like_the_file() {
             "the planner `fixed` takes no --max-time",
         ),
         (decides(Changes { max_time: Some("2".into()), ..Changes::default() }), "`2` is no time"),
+        (
+            Changes { find_limit: Some("p9=1s".into()), ..Changes::default() },
+            "`p9=1s` names no quantile that is recorded",
+        ),
+        (
+            Changes { planner: Some("seeks".into()), ..Changes::default() },
+            "the planner `seeks` looks for no limit by itself",
+        ),
+        (
+            Changes {
+                planner: Some("longer".into()),
+                find_limit: Some("p99=1s".into()),
+                ..Changes::default()
+            },
+            "the planner `longer` takes no limit",
+        ),
         (Changes { seed: Some(u64::MAX), ..Changes::default() }, "too large for a seed"),
         (Changes { text: Some("".into()), ..Changes::default() }, "`text` names no file"),
         (
