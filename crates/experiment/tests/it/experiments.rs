@@ -156,8 +156,13 @@ fn presets_are_right_and_as_long_as_they_say() {
     }
     let of_pages = OF_PAGES.iter().map(Factor::Declared);
     let factors = [Factor::CLIENTS, Factor::RATE].into_iter().chain(of_pages).collect();
-    let pages =
-        WorkloadNames { name: "page".to_owned(), factors, scales: Vec::new(), ..tests.clone() };
+    let pages = WorkloadNames {
+        name: "page".to_owned(),
+        factors,
+        scales: Vec::new(),
+        cut_by: Err("what pages show is not checked".to_owned()),
+        ..tests.clone()
+    };
     vocabulary.workloads.push(pages);
     let planner = PlannerNames { name: "until-decided".to_owned(), repeats: true, seeks: false };
     vocabulary.planners.push(planner);
