@@ -79,8 +79,9 @@ impl Experiment {
         let limit = value(&layer.find_limit);
         let compare = match limit {
             Some(_) => Factor::RATE,
-            None => value(&layer.compare)
-                .unwrap_or_else(|| default_compare(workload, &layer.factors)),
+            None => {
+                value(&layer.compare).unwrap_or_else(|| default_compare(workload, &layer.factors))
+            }
         };
         let factors = with_defaults(&layer.factors, workload, compare);
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);

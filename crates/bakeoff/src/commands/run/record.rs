@@ -165,8 +165,7 @@ fn describe_run(
     };
     if let Some(Bounds { max_repetitions, max_time, .. }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());
-        run.sequential =
-            bakeoff_analysis::schedule(&run, FIRST_LOOK..=max_repetitions, max_time_s);
+        run.sequential = bakeoff_analysis::schedule(&run, FIRST_LOOK..=max_repetitions, max_time_s);
     }
     Ok(run)
 }
