@@ -150,7 +150,10 @@ fn in_urls(text: &str) -> Vec<Found> {
             }
             // A path behind a colon is none, nor is a scheme that is only spoken of.
             None if !line.contains('@')
-                && (start == slash + 1 || !line.contains(':') || !begins_with_a_user(line)) =>
+                && (start == slash + 1
+                    || !line.contains(':')
+                    || !begins_with_a_user(line)
+                    || is_of_a_page(&text[..slash - 1], line)) =>
             {
                 start
             }
@@ -167,6 +170,15 @@ fn in_urls(text: &str) -> Vec<Found> {
 /// Whether a name may stand there, of which a URL's user is one.
 fn begins_with_a_user(text: &str) -> bool {
     !text.starts_with([' ', '…', '.', ',', '`', '\'', '"'])
+}
+
+/// Whether a URL, in two at its colon, is a web page's without a user: what stands behind the colon of its host
+/// is a port.
+fn is_of_a_page(before: &str, after: &str) -> bool {
+    let host = after.split(['/', ' ', '?', '`', '"', '\'', ',']).next().unwrap_or_default();
+    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+    let is_port = port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
+    (before.ends_with("http") || before.ends_with("http+unix")) && (is_port || host.ends_with(']'))
 }
 
 /// The end of the line where the next `@` stands: a password may have a line's end in it.
@@ -307,7 +319,11 @@ mod tests {
             ("db://me@host/db: 'me'@'host' is refused", "db://me@host/db: 'me'@'host' is refused"),
             ("see https://example.org/a#b", "see https://example.org/a#b"),
             ("alpha@again", "alpha@again"),
+            ("http://[::1]:80/ is gone: try again", "http://[::1]:80/ is gone: try again"),
+            ("http://host/a: no page", "http://host/a: no page"),
             // What can't be told is not shown.
+            ("http://me:pass is gone: try again", "http://***"),
+            ("db://me:123 is gone: try again", "db://***"),
             ("db://me:pa/ss@host/db", "db://***"),
             ("db://me:pa?ss@host/db", "db://***"),
             ("db://me:pa#ss@host/db", "db://***"),
