@@ -183,9 +183,10 @@ fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
         mounts.contains(mount.to_str().unwrap())
     };
-    wait_until("the disk", mounted);
+    // Its daemon is there a little later, and not between two trials.
     let fault = ["disk", "fault", mount.to_str().unwrap(), "read:20:EIO:*"];
-    place.run(&fault).code(0);
+    let fails = || mounted() && place.command(&fault).output().unwrap().status.success();
+    wait_until("the disk's fault", fails);
     assert!(ended_within(PATIENCE, &mut child).is_some(), "the run came to its end");
     let document = place.json("r");
     let trials = document["trials"].as_array().unwrap();
