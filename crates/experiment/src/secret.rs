@@ -178,7 +178,8 @@ fn is_of_a_page(before: &str, after: &str) -> bool {
     let host = after.split(['/', ' ', '?', '`', '"', '\'', ',']).next().unwrap_or_default();
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
     let is_port = port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
-    ["http", "https", "http+unix"].iter().any(|scheme| before.ends_with(scheme)) && (is_port || host.ends_with(']'))
+    ["http", "https", "http+unix"].iter().any(|scheme| before.ends_with(scheme))
+        && (is_port || host.ends_with(']'))
 }
 
 /// The end of the line where the next `@` stands: a password may have a line's end in it.

@@ -36,7 +36,18 @@ pub struct Drive {
     /// work, and another one for the next.
     pub seed: u64,
     /// Whether what they leave is checked after the drain.
-    pub check: bool,
+    pub check: Check,
+}
+
+/// Whether what a trial's clients leave is checked. A check of all of it may take longer than the trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Check {
+    /// It is not: its cell was checked, or another trial follows on the same opening.
+    None,
+    /// Where they have written something: otherwise it is what was loaded, which was checked.
+    Written,
+    /// Whatever they have done.
+    All,
 }
 
 /// The work that is done before the clients start.
@@ -142,7 +153,7 @@ mod tests {
                 enough: Some(100),
                 pacing,
                 seed: u64::MAX,
-                check: true,
+                check: Check::All,
             };
             let json = serde_json::to_string(&drive).unwrap();
             assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
@@ -156,7 +167,7 @@ mod tests {
             enough: Some(100),
             pacing: Pacing::Closed,
             seed: 1,
-            check: false,
+            check: Check::None,
         };
         let enough = |state| drive(state).plan(1, 1, Pace::Closed).enough;
         let states = [State::Cold, State::Warm, State::Steady].map(enough);

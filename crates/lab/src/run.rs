@@ -18,8 +18,9 @@ use crate::driving::Drive;
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
+use crate::place::group;
+use crate::place::images::{Images, Recipe};
 use crate::place::leftovers::{self, WorkFolder};
-use crate::place::{group, images::Images};
 use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
@@ -96,6 +97,8 @@ struct Way {
     processors: u32,
     /// The cells of which a trial's leavings were checked.
     checked: BTreeSet<Levels>,
+    /// The images of which they were, in this sitting.
+    images: BTreeSet<Recipe>,
 }
 
 impl Runner<'_> {
@@ -137,6 +140,7 @@ impl Runner<'_> {
             waited_s: 0.0,
             processors: self.folder.run()?.machine.processors,
             checked: self.checked()?,
+            images: BTreeSet::new(),
         };
         let mut stage = Stage {
             registry: self.registry,

@@ -11,7 +11,7 @@ use bakeoff_results::Levels;
 
 mod least_memory;
 
-use crate::driving::{Conditioning, Drive, Pacing};
+use crate::driving::{Check, Conditioning, Drive, Pacing};
 use crate::options;
 use crate::refusal::Refusal;
 use crate::targets::{GroupLimit, Home, Setup, Size, Wanted};
@@ -103,7 +103,7 @@ pub fn resolve(
         pacing,
         seed: seed(CLIENTS),
         // Once a cell: what was checked before is known to the run.
-        check: false,
+        check: Check::None,
     };
     Ok((trial, drive))
 }

@@ -96,6 +96,14 @@ pub fn resumed() {
     assert_eq!(checked(&document), [("lmdb", 0.0), ("sqlite", 0.0)]);
 }
 
+/// What nobody has written to is checked once an image, not once a cell.
+pub fn only_read() {
+    let place = place();
+    let done = run(place.path(), &toml("lmdb@again", "clients = [1, 2]\nrepetitions = 2"));
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(checked(&document(place.path())).len(), 2, "of lmdb and of sqlite");
+}
+
 /// The trials after which somebody looked, by their engines, with what was found.
 fn checked(document: &Value) -> Vec<(&str, f64)> {
     let mut checked = Vec::new();

@@ -28,6 +28,7 @@ const TESTS: &[Test] = &[
     ("engines_that_do_not_answer_alike_get_no_verdict", answers::differ),
     ("an_image_that_was_asked_is_not_asked_again", answers::resumed),
     ("what_a_trial_leaves_broken_is_found_once_a_cell", answers::broken),
+    ("what_nobody_has_written_to_is_checked_once_an_image", answers::only_read),
     ("rows_that_cannot_be_had_are_no_fault_of_an_engine", rows_that_cannot_be_had),
     ("all_articles_are_one_page", articles::one_page),
     ("articles_are_planned_one_after_the_other", articles::plans),

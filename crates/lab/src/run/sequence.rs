@@ -9,7 +9,7 @@ use bakeoff_results::measure::FAULTS;
 use bakeoff_results::{Measured, Scope, Trial};
 
 use super::{Runner, Way, judge, now_s};
-use crate::driving::Conditioning;
+use crate::driving::{Check, Conditioning};
 use crate::machine::suspect::disturbance;
 use crate::planner::Due;
 use crate::procedures::Stage;
@@ -147,7 +147,12 @@ impl Course<'_, '_> {
             }
             // Nothing is drained before the last of them.
             let is_last = Some(place) == places.last();
-            drive.check = is_last && !self.way.checked.contains(&trial.levels);
+            let is_new = is_last && !self.way.checked.contains(&trial.levels);
+            drive.check = match self.way.images.contains(&trial.setup.recipe) {
+                _ if !is_new => Check::None,
+                false => Check::All,
+                true => Check::Written,
+            };
             turns.push(Turn { drive, neighbours: trial.neighbours });
             first.get_or_insert(trial);
         }
@@ -192,8 +197,12 @@ impl Course<'_, '_> {
         self.runner.note_applied(stage)?;
         if let Some(measured) = &measured {
             if measured.measures.get(&FAULTS, &Scope::Trial).is_some() {
-                let (_, planned) = self.planned(begun.place);
-                self.way.checked.insert(planned.cell.to_map());
+                let (due, planned) = self.planned(begun.place);
+                let (cell, block) = (&planned.cell, due.block.number);
+                let image = self.runner.resolve(cell, block).map(|(trial, _)| trial.setup.recipe);
+                let levels = cell.to_map();
+                self.way.checked.insert(levels);
+                self.way.images.extend(image);
             }
             let disturbed = &mut self.disturbed[begun.place.0];
             if disturbed.is_none() {

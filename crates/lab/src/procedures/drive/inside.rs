@@ -10,7 +10,7 @@ use super::conditioning::condition;
 use super::measure::Scene;
 use super::traced::trace;
 use crate::TrialError;
-use crate::driving::{Conditioning, Drive};
+use crate::driving::{Check, Conditioning, Drive};
 use crate::machine::syncs;
 use crate::machine::threads::Threads;
 use crate::procedures::Within;
@@ -68,7 +68,12 @@ pub fn perform(
     }
     let before = behind(&before, earlier.len());
     let mut measured = scene.drain(scene.measure(last, pace(), &before)?)?;
-    if last.check && has_written(&measured) {
+    let checks = match last.check {
+        Check::None => false,
+        Check::Written => has_written(&measured),
+        Check::All => true,
+    };
+    if checks {
         output.send(&Message::Drained(Box::new(measured.clone())));
         check(&*running, &mut measured)?;
     }
@@ -77,8 +82,7 @@ pub fn perform(
     Ok(Some(measured))
 }
 
-/// Whether the clients have changed something. Where they only read, what they leave is what was loaded, and
-/// a check of all of it would take longer than the trial.
+/// Whether the clients have changed something.
 fn has_written(measured: &Measured) -> bool {
     // Of files, a write that nobody has synced is no commit.
     let none = |what| measured.measures.get(what, &Scope::Clients) == Some(0.0);
