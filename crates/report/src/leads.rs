@@ -56,7 +56,7 @@ impl<'a> Group<'a> {
     pub fn ranked(&self, layout: &Layout<'a>) -> Vec<&'a str> {
         let cost = |level: &&'a str| -> Option<f64> {
             let of = |case: &Case<'a>| {
-                let amount = layout.amount(case.operation, &case.condition, *level)?;
+                let amount = layout.amount(case.operation, &case.condition, level)?;
                 Some(if amount.merit.is_rate() { -amount.value.ln() } else { amount.value.ln() })
             };
             self.cases.iter().map(of).sum()

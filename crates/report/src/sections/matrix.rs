@@ -18,6 +18,9 @@ const DARKEST: u32 = 8;
 const EXPLAINED: &str = "The stronger the colour, the worse: a step for each factor of √2 from the best of \
      its table. *Ringed*: the best of its row.";
 
+/// What a cell costs beside its time: a name, how it is found, and how it is written.
+type Cost = (&'static str, fn(&CellView) -> Option<f64>, fn(f64) -> String);
+
 impl Section for Matrix {
     fn name(&self) -> &str {
         "cells"
@@ -35,7 +38,7 @@ impl Section for Matrix {
         }
         let operations =
             layout.operations().filter_map(|operation| operation_map(layout, operation));
-        let costs: [(&str, fn(&CellView) -> Option<f64>, fn(f64) -> String); 2] = [
+        let costs: [Cost; 2] = [
             ("disk space", |it| it.space_bytes.map(|bytes| bytes as f64), words::mean_bytes),
             (
                 "processor time, an operation",
@@ -76,7 +79,7 @@ fn map<'a>(
 ) -> Option<Heat> {
     let levels = layout.charted();
     let figure = |condition: &Condition<'a>, level: &&'a str| {
-        of(condition, *level).filter(|(_, cost)| *cost > 0.0 && cost.is_finite())
+        of(condition, level).filter(|(_, cost)| *cost > 0.0 && cost.is_finite())
     };
     let found: Vec<Vec<Option<(String, f64)>>> = layout
         .conditions

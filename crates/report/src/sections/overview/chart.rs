@@ -115,7 +115,7 @@ impl<'a> Heads<'a> {
                     let Some(amount) = amount(layout, operation, kind, (*condition, *level)) else {
                         continue;
                     };
-                    let each = layout.each(operation, condition, *level);
+                    let each = layout.each(operation, condition, level);
                     ends.extend(interval(&each).into_iter().flat_map(|(low, high)| [low, high]));
                     values.push(amount.value);
                     values.extend(each);
@@ -193,7 +193,7 @@ impl<'a> Chart<'_, 'a> {
         };
         let mut levels = layout.charted();
         levels.sort_by(|one, other| place(one).total_cmp(&place(other)));
-        let rows = levels.iter().map(|level| self.row(condition, *level, &group)).collect();
+        let rows = levels.iter().map(|level| self.row(condition, level, &group)).collect();
         let (title, tool) = self.title(condition);
         StripGroup { title, tool, rows }
     }
