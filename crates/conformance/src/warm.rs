@@ -39,7 +39,7 @@ pub fn is_warm_when_all_was_read(engine: &dyn Engine) {
 /// The count when it has come to rest: PostgreSQL's sessions add theirs when they have ended.
 fn settled(database: &dyn Database) -> Option<u64> {
     let mut counts = vec![fetches(database)?];
-    while counts.len() < 4 {
+    while counts.len() < 10 {
         std::thread::sleep(Duration::from_millis(500));
         let now = fetches(database)?;
         if counts[0] != now {
