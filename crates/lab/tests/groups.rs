@@ -25,7 +25,7 @@ impl Page {
 
 impl Target for Page {
     fn name(&self) -> &'static str {
-        "page"
+        "stack"
     }
 
     fn workloads(&self) -> Vec<WorkloadNames> {
@@ -181,7 +181,7 @@ fn a_shared_limit_that_can_t_be_kept_apart_is_an_error_before_anything_runs() {
     for (shared, why) in wrong {
         let (trials, told) = refused(shared);
         assert_eq!(trials, 0, "{why}");
-        assert!(told.contains("the target `page`") && told.contains(why), "{why}: {told}");
+        assert!(told.contains("the target `stack`") && told.contains(why), "{why}: {told}");
     }
     let (trials, told) = refused(&[("stack", &["php", "web"])]);
     assert!(trials > 0 && told.is_empty(), "{told}");

@@ -106,7 +106,7 @@ impl Target for Page {
         (workload == WORKLOAD).then(|| About {
             summary: "asks a web server on this machine for one page, over HTTP/1.1".into(),
             operations: OPERATIONS.to_vec(),
-            figure_of_merit: FigureOfMerit::Operations,
+            figure_of_merit: FigureOfMerit::Requests,
             counts: Counts { rows: false, bytes: true },
             scales: Vec::new(),
         })
