@@ -93,7 +93,8 @@ fn what_power_cuts_found_can_be_had_in_every_form_and_beside_the_latencies_of_an
     place.run(&both).code(0).says(&["promise broken", "--durability strict --keep prefix"]);
     let html = place.run(&[&both[..4], &["--format", "html"]].concat()).code(0).out();
     assert!(
-        html.contains("✗ promise broken") && html.contains("<span class=\"broken\">sqlite broke")
+        html.contains("✗ promise broken")
+            && html.contains("<p class=\"verdict broken\">sqlite broke")
     );
     place.run(&["report", "cuts"]).code(0).says(&["sqlite broke its promise at strict"]);
 }
