@@ -556,7 +556,7 @@ fn behind(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
         let number = cases.iter().filter(|case| case.behind.contains(&level)).count();
         if number > 0 && cases.iter().any(|case| case.outcome != Outcome::Noise) {
             let name = words::contender(layout.compare, level);
-            parts.push(format!("{name} is behind the fastest in {number}"));
+            parts.push(format!("{name} is slower in {number}"));
         }
     }
     if parts.is_empty() { String::new() } else { format!("; {}", words::list(&parts)) }

@@ -96,13 +96,18 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
     if lines.is_empty() {
         return None;
     }
-    let mut all = losses.levels().into_iter().flat_map(|it| losses.of_level(it));
-    let note = all.any(|(_, loss)| loss.elsewhere).then(|| {
+    let all: Vec<&Loss> =
+        losses.levels().into_iter().flat_map(|it| losses.of_level(it)).map(|it| it.1).collect();
+    let elsewhere = all.iter().any(|loss| loss.elsewhere).then(|| {
         let folders = document.other_cuts.iter().map(|other| other.folder.as_str());
         let mut folders: Vec<&str> = folders.collect();
         folders.dedup();
         format!("Some of the power cuts were made by other runs: {}.", words::list(&folders))
     });
+    let lost = all.iter().any(|loss| matches!(loss.worst, Worst::Lost(Some(2..))));
+    let load = lost.then(|| LOAD.to_owned());
+    let notes: Vec<String> = [load, elsewhere].into_iter().flatten().collect();
+    let note = (!notes.is_empty()).then(|| notes.join(" "));
     Some(Answered {
         question: "What was lost when the power was cut?".into(),
         lines,
@@ -111,6 +116,10 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         page_alone: false,
     })
 }
+
+/// What the lost commits are of.
+const LOAD: &str = "While the power is cut, clients commit small transactions as fast as they can: the faster an \
+     engine, the more it has to lose in a second.";
 
 /// "up to 81 commits were lost (sqlite), none older than 0.97 s".
 fn left(found: &[(&str, &Loss)]) -> String {
