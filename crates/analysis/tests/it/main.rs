@@ -15,6 +15,7 @@ mod others;
 mod power;
 mod published;
 mod rates;
+mod scarce_memory;
 mod schema;
 mod sequential;
 mod series;
