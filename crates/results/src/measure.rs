@@ -248,7 +248,8 @@ measures! {
         "how long it waited so, summed over the processors that it waited on";
     FAULTS = "faults", Count, [Trial],
         "what the engine's own check and its workload found wrong with what was left after the drain; \
-         missing where nobody looked: it is done once a cell, and not where its clients wrote nothing";
+         missing where nobody looked: it is done once an image, and once a cell where its clients wrote \
+         something";
     LOADED = "loaded", Bytes, [Trial],
         "bytes of the rows, or of the file, that were loaded before the first trial: a row's columns, \
          those of its key among them, an integer being 8 bytes, a text its own and a null none";

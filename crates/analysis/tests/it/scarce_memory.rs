@@ -20,11 +20,8 @@ const TESTS: [&str; 4] = [
 /// Levels of memory, and what the article had that is as large a share of its data.
 const MEMORY: [(&str, &str); 2] = [("200%", "192G"), ("33%", "32G")];
 const BASELINE: &str = "mariadb:innodb";
-const ENGINES: [(&str, &str); 3] = [
-    (BASELINE, "InnoDB"),
-    ("mariadb:rocksdb", "MyRocks"),
-    ("postgres", "PostgreSQL"),
-];
+const ENGINES: [(&str, &str); 3] =
+    [(BASELINE, "InnoDB"), ("mariadb:rocksdb", "MyRocks"), ("postgres", "PostgreSQL")];
 
 /// The run.
 static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
