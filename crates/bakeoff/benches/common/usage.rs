@@ -8,21 +8,11 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// Processors for the server and the clients together.
 const PROCESSORS: usize = 2;
 
-/// Whose processor time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// This process's. Not every bench asks for it.
-    #[allow(dead_code)]
-    Mine,
-    /// Of the processes that this one has started and that have ended.
-    Ended,
-}
-
 /// What a program says, and the processor seconds of its process.
 pub fn accounted(command: &mut Command) -> (String, f64) {
-    let before = processor_time(Whose::Ended);
+    let before = processor_time(libc::RUSAGE_CHILDREN);
     let said = output(command);
-    (said, (processor_time(Whose::Ended) - before).as_secs_f64())
+    (said, (processor_time(libc::RUSAGE_CHILDREN) - before).as_secs_f64())
 }
 
 /// What a program says that ends well.
@@ -34,12 +24,9 @@ pub fn output(command: &mut Command) -> String {
     said
 }
 
-/// Processor time so far.
-pub fn processor_time(whose: Whose) -> Duration {
-    let who = match whose {
-        Whose::Mine => libc::RUSAGE_SELF,
-        Whose::Ended => libc::RUSAGE_CHILDREN,
-    };
+/// Processor time so far: of this process (`RUSAGE_SELF`), or of those that it has started and that have ended
+/// (`RUSAGE_CHILDREN`).
+pub fn processor_time(who: libc::c_int) -> Duration {
     // SAFETY: the call fills the whole of what it is given, and zero is valid for all of that.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

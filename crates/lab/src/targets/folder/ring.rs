@@ -1,10 +1,9 @@
 //! Many requests in flight on one thread, by io_uring: no client that blocks can do that.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use bakeoff_load::{Clock, Done, Driver, Nanos, Operation, Pacer, Record, Work};
+use bakeoff_load::{Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Starts, Work};
 use io_uring::{IoUring, opcode, squeue, types};
 
 use super::files::Buffers;
@@ -47,16 +46,6 @@ struct Slot {
     started: Nanos,
     /// Whether it has ended and a sync that it waits for is under way.
     syncs: bool,
-}
-
-/// What is to be done next.
-enum Next {
-    /// Nothing is to start before a request has ended.
-    Full,
-    /// A request is to start later.
-    At(usize, Nanos),
-    /// No other request is to start.
-    Over,
 }
 
 impl<'a> Ring<'a> {
@@ -105,25 +94,6 @@ impl<'a> Ring<'a> {
         self.in_flight += 1;
     }
 
-    /// Starts what is due, for slots that are free since some time.
-    fn start_due(
-        &mut self,
-        free: &mut VecDeque<(usize, Nanos)>,
-        pacer: &mut dyn Pacer,
-        record: &mut dyn Record,
-    ) -> Next {
-        let clock = record.clock();
-        while let Some((slot, since)) = free.pop_front() {
-            let Some(intended) = pacer.next(since) else { return Next::Over };
-            let now = if intended > since { clock.now() } else { since };
-            if intended > now {
-                return Next::At(slot, intended);
-            }
-            self.start(slot, intended, now, record);
-        }
-        Next::Full
-    }
-
     /// Submits what is queued, and waits until a request has ended or, with a start to come, until
     /// shortly before it.
     fn wait(&mut self, until: Option<Nanos>, clock: Clock) -> io::Result<()> {
@@ -148,14 +118,8 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Tells of the requests that have ended; whether others may start.
-    fn reap(
-        &mut self,
-        free: &mut VecDeque<(usize, Nanos)>,
-        record: &mut dyn Record,
-        clock: Clock,
-    ) -> bool {
-        let mut goes_on = true;
+    /// Tells of the requests that have ended, and frees their slots.
+    fn reap(&mut self, starts: &mut Starts, record: &mut dyn Record, clock: Clock) {
         // Each is taken by itself: what waits for a sync goes on in the same ring.
         let next = |ring: &mut IoUring| ring.completion().next();
         while let Some(entry) = next(&mut self.ring) {
@@ -172,12 +136,9 @@ impl<'a> Ring<'a> {
             let work = Work { bytes: self.requests.block() as u64, ..Work::default() };
             let done = Done { error, work, ..Done::default() };
             let ended = clock.now();
-            match record.record(Operation { lane, kind, intended, started, ended, done }) {
-                Some(since) => free.push_back((lane, since)),
-                None => goes_on = false,
-            }
+            let operation = Operation { lane, kind, intended, started, ended, done };
+            starts.ended(lane, record.record(operation));
         }
-        goes_on
     }
 
     /// Notes that what was in flight in a slot has ended; what is wrong with it.
@@ -203,44 +164,29 @@ impl Driver for Ring<'_> {
 
     fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
         let clock = record.clock();
-        let now = clock.now();
-        let mut free: VecDeque<_> = (0..self.slots.len()).map(|slot| (slot, now)).collect();
-        // The start that is next, of a slot that waits for it.
-        let mut pending: Option<(usize, Nanos)> = None;
-        let mut over = false;
+        let mut starts = Starts::new(self.slots.len(), clock.now());
         loop {
-            if let Some((slot, intended)) = pending {
-                let now = clock.now();
-                // A start that is due is late, never skipped: the pacer gives it to nobody else.
-                if now >= intended {
-                    self.start(slot, intended, now, record);
+            let until = loop {
+                match starts.next(pacer, || clock.now()) {
+                    Next::Start { lane, intended, now } => self.start(lane, intended, now, record),
+                    Next::At(start) if self.in_flight == 0 => {
+                        if pacer.wait(start).is_none() {
+                            return;
+                        }
+                    }
+                    Next::At(start) => break Some(start),
+                    Next::Over if self.in_flight == 0 => return,
+                    Next::Busy | Next::Over => break None,
                 }
-                if over || now >= intended {
-                    pending = None;
-                }
-            }
-            if !over && pending.is_none() {
-                match self.start_due(&mut free, pacer, record) {
-                    Next::Full => {}
-                    Next::At(slot, intended) => pending = Some((slot, intended)),
-                    Next::Over => over = true,
-                }
-            }
-            if self.in_flight == 0 {
-                match pending {
-                    // What was queued before is none: nothing is in flight.
-                    Some((_, intended)) if pacer.wait(intended).is_some() => continue,
-                    _ => return,
-                }
-            }
-            if let Err(error) = self.wait(pending.map(|(_, intended)| intended), clock) {
+            };
+            if let Err(error) = self.wait(until, clock) {
                 let (now, error) = (clock.now(), Some(format!("io_uring_enter: {error}")));
                 let done = Done { error, ..Done::default() };
                 let (intended, started, ended) = (now, now, now);
                 record.record(Operation { lane: 0, kind: 0, intended, started, ended, done });
                 return;
             }
-            over |= !self.reap(&mut free, record, clock);
+            self.reap(&mut starts, record, clock);
         }
     }
 }
