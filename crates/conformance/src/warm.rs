@@ -21,10 +21,13 @@ const FETCHES: [&str; 3] =
 /// every row by its key and by every index: an engine that counts what it fetches fetches nothing.
 pub fn is_warm_when_all_was_read(engine: &dyn Engine) {
     let folder = folder::of(engine);
-    let (schema, statements) = (schema(), statements());
-    let open = |folder: &FilePath| {
-        engine.open(folder, &terms(engine), &schema, &statements).expect("a database")
-    };
+    let (schema, statements, mut terms) = (schema(), statements(), terms(engine));
+    if engine.about().name == "postgres" {
+        // Its own work on tables that were filled, a minute later at most, fetches pages, too.
+        terms.settings.push(("autovacuum".into(), "off".into()));
+    }
+    let open =
+        |folder: &FilePath| engine.open(folder, &terms, &schema, &statements).expect("a database");
     fill(&*open(folder.path()));
     let database = open(folder.path());
     database.warm().expect("warm");
@@ -39,7 +42,7 @@ pub fn is_warm_when_all_was_read(engine: &dyn Engine) {
 /// The count when it has come to rest: PostgreSQL's sessions add theirs when they have ended.
 fn settled(database: &dyn Database) -> Option<u64> {
     let mut counts = vec![fetches(database)?];
-    while counts.len() < 10 {
+    while counts.len() < 4 {
         std::thread::sleep(Duration::from_millis(500));
         let now = fetches(database)?;
         if counts[0] != now {
