@@ -37,6 +37,11 @@ impl Cli {
     /// # Errors
     /// What is wrong with it, or a text that was asked for.
     pub fn parse_for(lab: &Lab) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::command_for(lab).try_get_matches()?)
+    }
+
+    /// All commands and flags, where these things are registered.
+    pub fn command_for(lab: &Lab) -> clap::Command {
         let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());
         let formats = PossibleValuesParser::new(lab.reports.exporters().map(value));
         let vocabulary = lab.registry.vocabulary();
@@ -45,8 +50,7 @@ impl Cli {
                 report.mut_arg("format", |format| format.value_parser(formats))
             })
             .mut_subcommand("run", |run| factors::described(run, &vocabulary));
-        let command = by_own_name(command.name(program().leak() as &str));
-        Self::from_arg_matches(&command.try_get_matches()?)
+        by_own_name(command.name(program().leak() as &str))
     }
 }
 
@@ -72,6 +76,10 @@ pub enum Command {
     Doctor(Doctor),
     /// Print the commands that make arrays of disks worth comparing; nothing is run
     Layouts(Layouts),
+    /// Print what makes a shell complete bakeoff's commands and flags
+    Completions(Completions),
+    /// Print the manual page, or write one for each command
+    Man(Man),
     /// Mount a virtual disk, look at it, change it, pull its plug
     #[command(subcommand)]
     Disk(Disk),
@@ -274,6 +282,33 @@ pub struct Layouts {
     /// Bytes of a chunk of an array
     #[arg(long, value_name = "SIZE", default_value = "512K")]
     pub chunk: String,
+}
+
+/// `bakeoff completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// A shell that can be given completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// Bash, with its package bash-completion or without
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+/// `bakeoff man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Write a page for each command into this folder, which has to be there
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// `bakeoff disk`.

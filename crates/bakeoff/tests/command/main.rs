@@ -9,6 +9,7 @@ mod disk;
 mod elsewhere;
 mod fileio;
 mod guide;
+mod help;
 mod images;
 mod interrupted;
 mod layouts;
