@@ -19,6 +19,7 @@ mod open_loop;
 mod ordinary;
 mod others;
 mod page;
+mod pages;
 mod passwords;
 mod power_cut;
 mod priced;
