@@ -74,7 +74,7 @@ pub enum Command {
     List(List),
     /// Say what this machine can run, and how to install or allow the rest
     Doctor(Doctor),
-    /// Print the commands that make arrays of disks worth comparing; nothing is run
+    /// Print the commands that set up arrays of disks to compare; bakeoff runs none of them
     Layouts(Layouts),
     /// Print what makes a shell complete bakeoff's commands and flags
     Completions(Completions),
@@ -140,8 +140,8 @@ pub struct Run {
     /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
-    /// What is in use today, as levels of factors, from which the report says what each change buys (the
-    /// first levels)
+    /// The levels that are in use today: the report says what each change from them buys (by default the
+    /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Print the plan and stop
@@ -193,8 +193,8 @@ pub struct Report {
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
-    /// What is in use today, as levels of factors, from which the report says what each change buys (by
-    /// default the first levels)
+    /// The levels that are in use today: the report says what each change from them buys (by default the
+    /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Where to write it (by default to standard output)
@@ -234,7 +234,8 @@ pub enum Rows {
     Trials,
     /// A row for each power cut and rule
     Cuts,
-    /// A row for each second of each trial and operation, each look at what was owed, each payment
+    /// What happened over time: a row for each second of each trial and operation, and for each reading
+    /// and each payment of deferred work
     Series,
 }
 
@@ -318,7 +319,7 @@ pub enum Disk {
     Mount(DiskMount),
     /// Show a mounted disk's model and counters
     Stat(DiskStat),
-    /// Change a mounted disk's neighbours, or turn its timing on or off
+    /// Change a mounted disk's background I/O, or turn its timing on or off
     Set(DiskSet),
     /// Cut a disk's power: all calls fail from then on, and what a real disk would hold is written to
     /// a crash image. Cut again for another image of the same moment
@@ -356,7 +357,7 @@ pub struct DiskMount {
     /// (ordered), or only a sync of their folder (posix)
     #[arg(long, value_name = "MODE", default_value_t)]
     pub metadata: Metadata,
-    /// Whether the device takes its time
+    /// Whether calls take as long as on the modelled device
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub timing: Switch,
     /// Keep the backing files out of the page cache, so that only the mounted files take memory
@@ -394,7 +395,7 @@ pub struct DiskSet {
     /// Background I/O on the device: 0, 25%, x1, x2, x4 …
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub neighbours: Option<Neighbours>,
-    /// Whether the device takes its time
+    /// Whether calls take as long as on the modelled device
     #[arg(long, value_enum)]
     pub timing: Option<Switch>,
 }
@@ -460,9 +461,9 @@ pub struct Moment {
 pub struct DiskFault {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// read:N:EIO:PATH (or write or fsync; or ENOSPC): the N-th such call from now on that matches
-    /// PATH fails, where PATH is a path in the disk and may have * and ?. full:BYTES or full:off. off:
-    /// no more faults
+    /// What is to fail. read:N:EIO:PATH: the N-th read from now on of a file that matches PATH, a path in
+    /// the disk that may have * and ?; write and fsync stand for read, ENOSPC for EIO. full:BYTES: the disk
+    /// holds no more than so many bytes; full:off: as many as it has room for. off: nothing fails any more
     pub rule: String,
 }
 
