@@ -254,6 +254,8 @@ pub enum Listed {
     Presets,
     /// Engines, and their settings for each durability level
     Engines,
+    /// What bakeoff sets of each engine, what the values depend on, and why
+    Settings,
     /// Workloads, their scales and operations
     Workloads,
     /// Disks
