@@ -23,6 +23,7 @@ mod pages;
 mod passwords;
 mod power_cut;
 mod priced;
+mod release;
 mod reports_of_cuts;
 mod runs;
 mod sequences;
