@@ -60,5 +60,10 @@ bench-http:
 picture: build
 	ci/picture
 
+# The guide as a site in target/site; needs mdbook and python3.
+.PHONY: site
+site:
+	ci/site
+
 clean:
 	cargo clean

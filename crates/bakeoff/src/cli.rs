@@ -37,6 +37,11 @@ impl Cli {
     /// # Errors
     /// What is wrong with it, or a text that was asked for.
     pub fn parse_for(lab: &Lab) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::command_for(lab).try_get_matches()?)
+    }
+
+    /// All commands and flags, where these things are registered.
+    pub fn command_for(lab: &Lab) -> clap::Command {
         let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());
         let formats = PossibleValuesParser::new(lab.reports.exporters().map(value));
         let vocabulary = lab.registry.vocabulary();
@@ -45,8 +50,7 @@ impl Cli {
                 report.mut_arg("format", |format| format.value_parser(formats))
             })
             .mut_subcommand("run", |run| factors::described(run, &vocabulary));
-        let command = by_own_name(command.name(program().leak() as &str));
-        Self::from_arg_matches(&command.try_get_matches()?)
+        by_own_name(command.name(program().leak() as &str))
     }
 }
 
@@ -70,8 +74,12 @@ pub enum Command {
     List(List),
     /// Say what this machine can run, and how to install or allow the rest
     Doctor(Doctor),
-    /// Print the commands that make arrays of disks worth comparing; nothing is run
+    /// Print the commands that set up arrays of disks to compare; bakeoff runs none of them
     Layouts(Layouts),
+    /// Print what makes a shell complete bakeoff's commands and flags
+    Completions(Completions),
+    /// Print the manual page, or write one for each command
+    Man(Man),
     /// Mount a virtual disk, look at it, change it, pull its plug
     #[command(subcommand)]
     Disk(Disk),
@@ -132,8 +140,8 @@ pub struct Run {
     /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
-    /// What is in use today, as levels of factors, from which the report says what each change buys (the
-    /// first levels)
+    /// The levels that are in use today: the report says what each change from them buys (by default the
+    /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Print the plan and stop
@@ -185,8 +193,8 @@ pub struct Report {
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
-    /// What is in use today, as levels of factors, from which the report says what each change buys (by
-    /// default the first levels)
+    /// The levels that are in use today: the report says what each change from them buys (by default the
+    /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Where to write it (by default to standard output)
@@ -226,7 +234,8 @@ pub enum Rows {
     Trials,
     /// A row for each power cut and rule
     Cuts,
-    /// A row for each second of each trial and operation, each look at what was owed, each payment
+    /// What happened over time: a row for each second of each trial and operation, and for each reading
+    /// and each payment of deferred work
     Series,
 }
 
@@ -245,6 +254,8 @@ pub enum Listed {
     Presets,
     /// Engines, and their settings for each durability level
     Engines,
+    /// What bakeoff sets of each engine, what the values depend on, and why
+    Settings,
     /// Workloads, their scales and operations
     Workloads,
     /// Disks
@@ -276,6 +287,33 @@ pub struct Layouts {
     pub chunk: String,
 }
 
+/// `bakeoff completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// A shell that can be given completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// Bash, with its package bash-completion or without
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+/// `bakeoff man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Write a page for each command into this folder, which has to be there
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
 /// `bakeoff disk`.
 #[derive(Debug, Subcommand)]
 pub enum Disk {
@@ -283,7 +321,7 @@ pub enum Disk {
     Mount(DiskMount),
     /// Show a mounted disk's model and counters
     Stat(DiskStat),
-    /// Change a mounted disk's neighbours, or turn its timing on or off
+    /// Change a mounted disk's background I/O, or turn its timing on or off
     Set(DiskSet),
     /// Cut a disk's power: all calls fail from then on, and what a real disk would hold is written to
     /// a crash image. Cut again for another image of the same moment
@@ -321,7 +359,7 @@ pub struct DiskMount {
     /// (ordered), or only a sync of their folder (posix)
     #[arg(long, value_name = "MODE", default_value_t)]
     pub metadata: Metadata,
-    /// Whether the device takes its time
+    /// Whether calls take as long as on the modelled device
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub timing: Switch,
     /// Keep the backing files out of the page cache, so that only the mounted files take memory
@@ -359,7 +397,7 @@ pub struct DiskSet {
     /// Background I/O on the device: 0, 25%, x1, x2, x4 …
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub neighbours: Option<Neighbours>,
-    /// Whether the device takes its time
+    /// Whether calls take as long as on the modelled device
     #[arg(long, value_enum)]
     pub timing: Option<Switch>,
 }
@@ -425,9 +463,9 @@ pub struct Moment {
 pub struct DiskFault {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// read:N:EIO:PATH (or write or fsync; or ENOSPC): the N-th such call from now on that matches
-    /// PATH fails, where PATH is a path in the disk and may have * and ?. full:BYTES or full:off. off:
-    /// no more faults
+    /// What is to fail. read:N:EIO:PATH: the N-th read from now on of a file that matches PATH, a path in
+    /// the disk that may have * and ?; write and fsync stand for read, ENOSPC for EIO. full:BYTES: the disk
+    /// holds no more than so many bytes; full:off: as many as it has room for. off: nothing fails any more
     pub rule: String,
 }
 

@@ -139,6 +139,8 @@ impl Lab {
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
             Command::Layouts(arguments) => commands::layouts::run(arguments),
+            Command::Completions(arguments) => commands::completions::run(self, arguments),
+            Command::Man(arguments) => commands::man::run(self, arguments),
             Command::Disk(what) => commands::disk::run(self, what),
             Command::Trial => commands::trial::run(self),
             Command::DiskDaemon => commands::disk_daemon::run(self),

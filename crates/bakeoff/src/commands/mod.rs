@@ -1,11 +1,13 @@
 //! A file a command.
 
+pub mod completions;
 pub mod disk;
 pub mod disk_daemon;
 pub mod doctor;
 pub mod external;
 pub mod layouts;
 pub mod list;
+pub mod man;
 pub mod plan;
 pub mod present;
 pub mod report;

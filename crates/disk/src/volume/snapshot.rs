@@ -125,7 +125,7 @@ impl Volume {
     /// durable in this way.
     ///
     /// # Errors
-    /// As there; or that moment is not remembered, or not in this way.
+    /// Those of [`Volume::image`]; or that moment is not remembered, or not in this way.
     pub fn image_of(
         &self,
         number: usize,
