@@ -66,6 +66,8 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a run found
     Report(Report),
+    /// Hold two runs against each other: another version, machine or month
+    Compare(Compare),
     /// List what there is to choose from
     List(List),
     /// Say what this machine can run, and how to install or allow the rest
@@ -170,6 +172,13 @@ fn seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "give a whole number from 0 to 9223372036854775807".into())
 }
 
+/// `10%` as a share of one.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|it| it.trim().parse::<f64>().ok());
+    let share = number.map(|number| number / 100.0).filter(|share| (0.0..=100.0).contains(share));
+    share.ok_or_else(|| "give per cent from 0% to 10000%, such as 10%".into())
+}
+
 /// `bakeoff report`.
 #[derive(Debug, Args)]
 pub struct Report {
@@ -228,6 +237,23 @@ pub enum Rows {
     Cuts,
     /// A row for each second of each trial and operation, each look at what was owed, each payment
     Series,
+}
+
+/// `bakeoff compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The folder of the run that the other is held against
+    pub before: PathBuf,
+    /// The folder of the other run
+    pub after: PathBuf,
+    /// End with 1 where an operation in AFTER is shown to be slower by more than so much, with 3 where
+    /// nothing could be decided, and else with 0
+    #[arg(long, value_name = "N%", allow_hyphen_values = true, value_parser = share)]
+    pub fail_above: Option<f64>,
+    /// The format of what is printed
+    #[arg(long, default_value = "term",
+        value_parser = PossibleValuesParser::new(bakeoff_report::TWO_RUNS_FORMATS))]
+    pub format: String,
 }
 
 /// `bakeoff list`.

@@ -3,6 +3,7 @@
 mod bad_input;
 mod clients;
 mod closed;
+mod compare;
 mod counted;
 mod debts;
 mod disk;
