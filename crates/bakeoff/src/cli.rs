@@ -9,8 +9,10 @@ use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+mod cluster;
 mod factors;
 
+pub use cluster::Cluster;
 use factors::OwnFactors;
 
 use crate::Lab;
@@ -68,6 +70,9 @@ pub enum Command {
     Report(Report),
     /// Hold two runs against each other: another version, machine or month
     Compare(Compare),
+    /// Print a job file that spreads a run over several machines; nothing is run
+    #[command(subcommand)]
+    Cluster(Cluster),
     /// List what there is to choose from
     List(List),
     /// Say what this machine can run, and how to install or allow the rest

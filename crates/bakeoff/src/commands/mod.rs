@@ -1,5 +1,6 @@
 //! A file a command.
 
+pub mod cluster;
 pub mod compare;
 pub mod disk;
 pub mod disk_daemon;

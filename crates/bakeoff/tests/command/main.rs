@@ -3,6 +3,7 @@
 mod bad_input;
 mod clients;
 mod closed;
+mod cluster;
 mod compare;
 mod counted;
 mod debts;
