@@ -35,7 +35,8 @@ fn a_file_is_named_by_its_whole_path_or_sent_along() {
     let place = Place::new();
     let file = place.write("my own.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
     let quoted = format!("run '{}' --shard auto", file.display());
-    place.run(&["cluster", "slurm", "my own.toml", "--shards", "2"]).code(0).says(&[quoted.as_str()]);
+    let whole = ["cluster", "slurm", "my own.toml", "--shards", "2"];
+    place.run(&whole).code(0).says(&[quoted.as_str()]);
     let sent = ["cluster", "ssh", "my own.toml", "one"];
     place.run(&sent).code(0).says(&["scp -q -- '", "run mine.toml --shard"]);
     let manifest = ["kubernetes", "my own.toml", "--shards", "2", "--image", "i", "--claim", "c"];

@@ -28,6 +28,7 @@ mod runs;
 mod sequences;
 mod servers;
 mod silent;
+mod slurm;
 mod states;
 mod strangers;
 mod tls;

@@ -93,8 +93,7 @@ fn slurm_is_asked_for_whole_nodes() {
 fn stand_in(place: &Path, ends_with: u32) -> String {
     let program = place.join("stand-in");
     let text = format!(
-        "#!/bin/bash\n\
-         printf '%s\\n' \"$@\" >\"{}/called-$$\"\n\
+        "printf '%s\\n' \"$@\" >\"{}/called-$$\"\n\
          [ \"$4\" != auto ] || [ \"$BAKEOFF_SHARDS\" = 2 ] || exit 9\n\
          mkdir \"$6\"\n\
          echo records >\"$6/run.sqlite\"\n\
@@ -154,12 +153,10 @@ fn another_program_under_the_same_path_is_not_run() {
 
 /// Programs in the place of ssh and scp, for which every host is this machine.
 fn stand_in_for_ssh(place: &Path) {
-    let ssh = "#!/bin/bash\n\
-               [ \"$1\" != -n ] || { shift; exec </dev/null; }\n\
+    let ssh = "[ \"$1\" != -n ] || { shift; exec </dev/null; }\n\
                [ \"$1\" = -- ] || exit 255\n\
                exec bash -c \"$3\"\n";
-    let scp = "#!/bin/bash\n\
-               while [ \"$1\" != -- ]; do shift; done\n\
+    let scp = "while [ \"$1\" != -- ]; do shift; done\n\
                exec cp -r -- \"${2#*:}\" \"${3#*:}\"\n";
     write_script(&place.join("ssh"), ssh);
     write_script(&place.join("scp"), scp);
