@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Place, SMALL};
+use super::{Done, Place, SMALL};
 
 /// A run of each block once, in a folder of that name.
 fn run(place: &Place, out: &str, more: &[&str]) {
@@ -47,12 +47,17 @@ fn what_can_t_be_compared_is_refused_by_one_code_with_what_to_do() {
     let short = ["--seconds", "0.5", "--repetitions", "1", "--quiet", "--out", "ledger"];
     place.run(&[&["run", "ledger.toml"][..], &short].concat()).code(0);
     std::fs::create_dir(place.path("empty")).unwrap();
+    copy(&place, "one", "old");
+    let database = rusqlite::Connection::open(place.path("old").join("run.sqlite")).unwrap();
+    database.pragma_update(None, "user_version", 1).unwrap();
+    drop(database);
     std::os::unix::fs::symlink(place.path("one"), place.path("link")).unwrap();
     for (arguments, texts) in [
         (&["one", "one"][..], &["one is named twice; name two runs"][..]),
         (&["one", "link"], &["is named twice"]),
         (&["one", "empty"], &["empty"]),
         (&["nowhere", "one"], &["nowhere"]),
+        (&["one", "old"], &["old"]),
         (&["one"], &["AFTER"]),
         (&["one", "other"], &["no cell in common", "clients 1", "clients 2", "postgres/path=DIR"]),
         (&["one", "ledger"], &["workload `point`", "one of `ledger`", "runs of one workload"]),
@@ -64,4 +69,15 @@ fn what_can_t_be_compared_is_refused_by_one_code_with_what_to_do() {
     ] {
         place.run(&[&["compare"][..], arguments].concat()).code(2).says(texts);
     }
+}
+
+/// That the output is lost is no word on the runs.
+#[test]
+fn a_full_output_is_neither_worse_nor_undecided() {
+    let place = Place::new();
+    run(&place, "one", &[]);
+    copy(&place, "one", "two");
+    let mut compare = place.command(&["compare", "one", "two", "--fail-above", "10%"]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    Done(compare.stdout(full).output().unwrap()).code(4).says(&["standard output"]);
 }

@@ -29,6 +29,11 @@ out={out}
 {check}
 # A task that is run again alone still knows of how many it is one.
 export {SHARDS}={shards}
+target=$out/shard-$SLURM_ARRAY_TASK_ID
+if [ -e "$target" ]; then
+    echo "$target is there already; move it away" >&2
+    exit 3
+fi
 
 # Not in a folder that nodes share: its file system would be what is measured.
 folder=$(mktemp -d -- "${{SLURM_TMPDIR:-${{TMPDIR:-/var/tmp}}}}/bakeoff.XXXXXX")
@@ -38,13 +43,8 @@ trap : TERM
 status=0
 "$bakeoff" {run} || status=$?
 
-target=$out/shard-$SLURM_ARRAY_TASK_ID
 if [ -d "$folder/shard" ]; then
     mkdir -p -- "$out"
-    if [ -e "$target" ]; then
-        echo "$target is there already; the run is in $folder/shard on $(hostname)" >&2
-        exit 3
-    fi
     cp -R -- "$folder/shard" "$target.part-$SLURM_JOB_ID"
     mv -T -- "$target.part-$SLURM_JOB_ID" "$target"
 fi

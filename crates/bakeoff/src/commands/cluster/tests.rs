@@ -133,10 +133,11 @@ fn a_task_of_slurm_runs_its_shard_on_its_own_disk_and_brings_it_back() {
             entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("bakeoff.")
         });
         assert_eq!(left.count(), 0, "the folder on the node's own disk is still there");
-        // Once more: what is there already is not written over, and what was run is not thrown away.
+        // What is there already is not written over, which is known before anything is run.
         let again = bash(&[], &script, place);
         assert_eq!(again.status.code(), Some(3), "{}", said(&again));
         assert!(said(&again).contains("shard-2 is there already"), "{}", said(&again));
+        assert_eq!(calls(place).len(), 1);
     }
 }
 
