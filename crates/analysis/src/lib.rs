@@ -36,6 +36,7 @@ mod statements;
 mod steady;
 mod sweep;
 mod total;
+mod two_runs;
 mod verdict;
 mod warning;
 mod warnings;
@@ -69,6 +70,7 @@ pub use sweep::{
     SweepSeries, Told, Turn,
 };
 pub use total::{CellTotal, Total};
+pub use two_runs::{Gate, SetUp, Shared, TwoRuns, two_runs};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 pub use work::{Each, Figure, Lack, Unknown, WorkView};

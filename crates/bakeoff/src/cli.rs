@@ -9,8 +9,10 @@ use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+mod cluster;
 mod factors;
 
+pub use cluster::Cluster;
 use factors::OwnFactors;
 
 use crate::Lab;
@@ -70,6 +72,11 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a run found
     Report(Report),
+    /// Hold two runs against each other: another version, machine or month
+    Compare(Compare),
+    /// Print a job file that spreads a run over several machines; nothing is run
+    #[command(subcommand)]
+    Cluster(Cluster),
     /// List what there is to choose from
     List(List),
     /// Say what this machine can run, and how to install or allow the rest
@@ -178,6 +185,13 @@ fn seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "give a whole number from 0 to 9223372036854775807".into())
 }
 
+/// `10%` as a share of one.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|it| it.trim().parse::<f64>().ok());
+    let share = number.map(|number| number / 100.0).filter(|share| (0.0..=100.0).contains(share));
+    share.ok_or_else(|| "give per cent from 0% to 10000%, such as 10%".into())
+}
+
 /// `bakeoff report`.
 #[derive(Debug, Args)]
 pub struct Report {
@@ -237,6 +251,23 @@ pub enum Rows {
     /// What happened over time: a row for each second of each trial and operation, and for each reading
     /// and each payment of deferred work
     Series,
+}
+
+/// `bakeoff compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The folder of the run that the other is held against
+    pub before: PathBuf,
+    /// The folder of the other run
+    pub after: PathBuf,
+    /// End with 1 where an operation in AFTER is shown to be slower by more than so much, with 3 where
+    /// nothing could be decided, and else with 0
+    #[arg(long, value_name = "N%", allow_hyphen_values = true, value_parser = share)]
+    pub fail_above: Option<f64>,
+    /// The format of what is printed
+    #[arg(long, default_value = "term",
+        value_parser = PossibleValuesParser::new(bakeoff_report::TWO_RUNS_FORMATS))]
+    pub format: String,
 }
 
 /// `bakeoff list`.

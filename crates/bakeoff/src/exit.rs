@@ -30,6 +30,10 @@ pub enum Exit {
     Trials,
     /// The run went to its end, and a power cut has taken what an engine had promised to keep.
     Promise,
+    /// Two runs were compared, and the second is worse than the limit allows.
+    Worse,
+    /// Two runs were compared under a limit, and nothing could be decided.
+    Undecided,
     /// The run was asked to stop; `--resume` goes on.
     Interrupted,
 }
@@ -37,7 +41,7 @@ pub enum Exit {
 impl Exit {
     /// Every way to end.
     #[cfg(test)]
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Done,
         Self::Failed,
         Self::Usage,
@@ -45,10 +49,13 @@ impl Exit {
         Self::Full,
         Self::Trials,
         Self::Promise,
+        Self::Worse,
+        Self::Undecided,
         Self::Interrupted,
     ];
 
-    /// The process's exit code.
+    /// The process's exit code. `bakeoff compare` alone ends with [`Exit::Worse`] or [`Exit::Undecided`],
+    /// and never with the two whose codes these are.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -58,6 +65,8 @@ impl Exit {
             Self::Full => 4,
             Self::Trials => 5,
             Self::Promise => 6,
+            Self::Worse => 1,
+            Self::Undecided => 3,
             Self::Interrupted => 130,
         }
     }

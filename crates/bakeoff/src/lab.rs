@@ -136,6 +136,8 @@ impl Lab {
         match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),
             Command::Report(arguments) => commands::report::run(self, arguments),
+            Command::Compare(arguments) => commands::compare::run(arguments),
+            Command::Cluster(what) => commands::cluster::run(self, what),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
             Command::Layouts(arguments) => commands::layouts::run(arguments),

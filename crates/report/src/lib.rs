@@ -38,6 +38,7 @@ mod strip;
 mod sweep;
 mod term;
 mod timeline;
+mod two_runs;
 mod verdict;
 mod words;
 
@@ -48,6 +49,7 @@ pub use layout::{Condition, Layout};
 pub use reports::Reports;
 pub use section::Section;
 pub use sentence::verdict;
+pub use two_runs::{FORMATS as TWO_RUNS_FORMATS, Side, two_runs};
 
 /// What the rows of CSV are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,6 +20,7 @@ pub mod sequential;
 pub mod serial;
 pub mod share;
 pub mod steady;
+pub mod unpaired;
 pub mod warmup;
 
 pub use paired::{CONFIDENCE, Decision, Estimate, INTERIM_CONFIDENCE, MARGIN};

@@ -20,5 +20,6 @@ mod schema;
 mod sequential;
 mod series;
 mod sweep;
+mod two_runs;
 mod verdicts;
 mod work;

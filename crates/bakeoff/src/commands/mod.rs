@@ -1,5 +1,7 @@
 //! A file a command.
 
+pub mod cluster;
+pub mod compare;
 pub mod completions;
 pub mod disk;
 pub mod disk_daemon;

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, Reports, Rows};
@@ -58,13 +58,11 @@ fn spare_records(output: &Path, arguments: &cli::Report) -> Result<(), Failure> 
 
 /// Takes the power cuts of the other runs that are named.
 fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Failure> {
-    let same = |one: &Path, other: &Path| {
-        one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|it| it == one))
-    };
     let usage = |message: String| Err(Failure::new(Exit::Usage, message));
     for (number, dir) in arguments.cuts.iter().enumerate() {
         let (name, run) = (dir.display(), arguments.dir.display());
-        if same(dir, &arguments.dir) || arguments.cuts[..number].iter().any(|it| same(it, dir)) {
+        let is_known = |it: &PathBuf| is_same(it, dir);
+        if is_known(&arguments.dir) || arguments.cuts[..number].iter().any(is_known) {
             return usage(format!("{name} is named twice; each power cut counts once"));
         }
         let other = self::document(dir)?;
@@ -92,6 +90,11 @@ impl From<cli::Rows> for Rows {
             cli::Rows::Series => Rows::Series,
         }
     }
+}
+
+/// Whether two paths lead to one folder.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|it| it == one))
 }
 
 /// What a run folder holds.

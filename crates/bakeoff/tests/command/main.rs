@@ -3,6 +3,8 @@
 mod bad_input;
 mod clients;
 mod closed;
+mod cluster;
+mod compare;
 mod counted;
 mod debts;
 mod disk;
@@ -29,6 +31,7 @@ mod runs;
 mod sequences;
 mod servers;
 mod silent;
+mod slurm;
 mod states;
 mod strangers;
 mod tls;

@@ -22,5 +22,6 @@ mod sample;
 mod snapshots;
 mod states;
 mod sweeps;
+mod two_runs;
 mod verdict;
 mod work;
