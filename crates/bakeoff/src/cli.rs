@@ -132,6 +132,9 @@ pub struct Run {
     /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
+    /// Load a page on another machine, too: you run its server, and it may be loaded
+    #[arg(long)]
+    pub i_run_this_server: bool,
     /// What is in use today, as levels of factors, from which the report says what each change buys (the
     /// first levels)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
