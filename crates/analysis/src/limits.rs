@@ -101,7 +101,8 @@ impl LimitView {
             Loop::Open(rate) => Some(ProbeView::of(limit, rate, trial)),
             Loop::Closed => None,
         });
-        let probes: Vec<ProbeView> = probed.collect();
+        // No search has more, and somebody else's folder may have any number.
+        let probes: Vec<ProbeView> = probed.take(MOST_PROBES).collect();
         let is_closed = |trial: &&&TrialSummary| rate_of(&trial.levels) == Some(Loop::Closed);
         let closed = trials.iter().find(is_closed).copied();
         let counts = |trial: &&TrialSummary| trial.valid && !trial.failed();
