@@ -76,8 +76,6 @@ pub use warnings::unprotected;
 pub use work::{Each, Figure, Lack, Unknown, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
-/// How many operations a quantile takes.
-pub use bakeoff_stats::quantile::needed as operations_needed;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;

@@ -70,7 +70,7 @@ fn rows_that_do_not_fit_the_memory_of_their_engine_are_left_out_with_the_least_t
 #[test]
 fn a_page_on_another_machine_is_left_out_unless_its_server_is_ours() {
     let text =
-        "workload = 'page'\nclients = 1\nurl = ['http://192.0.2.1/', 'http://127.0.0.1:1/']\n";
+        "workload = 'page'\nclients = 1\nurl = ['http://127.0.0.1:1/', 'http://192.0.2.1/']\n";
     let (trials, left_out) = planned(&Registry::standard(), text);
     let [line] = &left_out[..] else { panic!("{left_out:?}") };
     assert_eq!(trials, 1);

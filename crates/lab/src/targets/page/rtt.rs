@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_is_no_time_is_refused_with_what_is_valid() {
         let huge = format!("{}s", u64::MAX);
-        for text in ["", "32", "ms", "-1ms", "1.5ms", "1 ms", "1m", "11s", "1MS", &huge] {
+        for text in ["", "32", "ms", "-1ms", "1.5ms", "1 ms", "1m", "11s", "1MS", huge.as_str()] {
             let error = (RTT.canonical)(text).unwrap_err();
             assert!(error.contains("no time of a round trip\nvalid: 0, or"), "{text}: {error}");
         }
