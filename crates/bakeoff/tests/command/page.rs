@@ -89,6 +89,20 @@ fn a_round_trip_is_in_every_latency_and_is_told() {
     assert!(page.contains("an answer counts as received a round trip"), "{page}");
 }
 
+/// The visitors of a vote are as far from the site as they are said to be, whatever it asks its database.
+#[test]
+fn a_page_of_a_vote_takes_a_round_trip_at_least() {
+    let place = Place::new();
+    let run = ["run", "vote", "--engine", "lmdb", "--clients", "2", "--seconds", "1"];
+    let more = ["--factor", "step=stub", "--factor", "rtt=30ms", "--repetitions", "1"];
+    place.run(&[&run[..], &more, &["--out", "r"]].concat()).code(0);
+    let document = place.json("r");
+    let [trial] = &document["trials"].as_array().unwrap()[..] else { panic!("{document}") };
+    let page = &trial["operations"][0];
+    assert_eq!((&page["name"], &trial["valid"]), (&"page".into(), &true.into()), "{trial}");
+    assert!(page["mean_s"].as_f64().unwrap() >= 0.0299, "{trial}");
+}
+
 /// A process that may have few files is told how many its connections take.
 #[test]
 fn too_few_files_for_the_connections_are_refused_with_what_to_do() {

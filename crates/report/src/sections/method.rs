@@ -97,8 +97,8 @@ fn network(run: &Run) -> Option<Words> {
     levels.iter().any(is_there).then(|| {
         Words::default().plain(
             "Where there is a time of round trips, an answer counts as received a round trip (rtt) after it \
-             came, and the next request of its connection is not sent before; on a new connection it is two. \
-             The clients keep that time: no byte is delayed or lost, and the server sees each request at once.",
+             came, and its client asks for nothing before that; of a page on a new connection it is two. The \
+             clients keep that time: no byte is delayed or lost, and the server sees each request at once.",
         )
     })
 }

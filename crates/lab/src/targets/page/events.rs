@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::connection::{Connection, Origins};
 use super::fault::Fault;
-use super::rtt::{Come, OnTheWay};
+use super::on_the_way::{Come, OnTheWay};
 use super::slot::{Request, Slot};
 use super::{Open, PATIENCE};
 

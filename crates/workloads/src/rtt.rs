@@ -1,11 +1,9 @@
-//! The network between clients and server, as a time: an answer that has come counts as received a round trip
-//! later, and its connection sends nothing before that. The server works without it.
+//! The network between those who ask and what answers, as a time: an answer counts as received a round trip after it
+//! came, and who has asked asks for nothing before that. What answers works without it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bakeoff_experiment::Declared;
-use bakeoff_load::{Done, Nanos};
+use crate::Declared;
 
 /// The longest round trip.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -13,8 +11,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// How long a round trip takes.
 pub static RTT: Declared = Declared {
     name: "rtt",
-    summary: "time of a round trip between client and server, kept by the client: an answer counts as received so \
-              much later, and on a new connection twice that",
+    summary: "time of a round trip between those who ask and the server, kept by the clients: an answer counts as \
+              received so much after it came, and a page on a new connection after twice that",
     syntax: "0, or a time up to 10s, as 500us, 1ms or 32ms",
     default: "0",
     canonical: |text| match parse(text) {
@@ -51,39 +49,6 @@ fn written(time: Duration) -> String {
     }
 }
 
-/// What has come of a lane's request.
-#[derive(Debug)]
-pub struct Come {
-    /// The lane.
-    pub lane: usize,
-    /// When the request was to start, and when it did.
-    pub times: (Nanos, Nanos),
-    /// What came of it.
-    pub done: Done,
-}
-
-/// Answers that have come and do not count as received yet.
-#[derive(Debug, Default)]
-pub struct OnTheWay(BTreeMap<(Nanos, usize), Come>);
-
-impl OnTheWay {
-    /// Keeps an answer until a moment.
-    pub fn keep(&mut self, until: Nanos, come: Come) {
-        self.0.insert((until, come.lane), come);
-    }
-
-    /// When the next one counts as received; `None` where there is none.
-    pub fn next(&self) -> Option<Nanos> {
-        self.0.keys().next().map(|(until, _)| *until)
-    }
-
-    /// One that counts as received by now, the earliest first.
-    pub fn received(&mut self, now: Nanos) -> Option<Come> {
-        let first = self.0.first_entry()?;
-        (first.key().0 <= now).then(|| first.remove())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,21 +77,5 @@ mod tests {
             let error = (RTT.canonical)(text).unwrap_err();
             assert!(error.contains("no time of a round trip\nvalid: 0, or"), "{text}: {error}");
         }
-    }
-
-    #[test]
-    fn an_answer_is_received_at_its_time_and_never_before() {
-        let come = |lane| Come { lane, times: (0, 0), done: Done::default() };
-        let mut answers = OnTheWay::default();
-        assert_eq!((answers.next(), answers.received(u64::MAX).is_none()), (None, true));
-        answers.keep(30, come(0));
-        answers.keep(10, come(2));
-        answers.keep(10, come(1));
-        assert_eq!(answers.next(), Some(10));
-        let mut at = |now| answers.received(now).map(|come| come.lane);
-        assert_eq!(
-            [at(9), at(10), at(29), at(29), at(30), at(90)],
-            [None, Some(1), Some(2), None, Some(0), None]
-        );
     }
 }
