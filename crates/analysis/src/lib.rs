@@ -20,6 +20,7 @@ mod from_disk;
 mod groups;
 mod judged;
 mod leader;
+mod limits;
 mod littles_law;
 mod open_loop;
 mod others;
@@ -53,6 +54,7 @@ pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA}
 pub use groups::GroupView;
 pub use judged::{Judged, schedule};
 pub use leader::{Leader, Outcome};
+pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeView, Said};
 pub use littles_law::{concurrency, littles_law};
 pub use open_loop::OpenLoop;
 pub use over::sweep;
@@ -76,10 +78,6 @@ pub use warnings::unprotected;
 pub use work::{Each, Figure, Lack, Unknown, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
-/// Searching for the highest rate that keeps a limit.
-pub use bakeoff_stats::limit;
-/// How many operations a quantile takes.
-pub use bakeoff_stats::quantile::needed as operations_needed;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;

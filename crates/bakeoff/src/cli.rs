@@ -147,6 +147,9 @@ pub struct Run {
     /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
+    /// Load a page on another machine, too: you run its server, and it may be loaded
+    #[arg(long)]
+    pub i_run_this_server: bool,
     /// The levels that are in use today: the report says what each change from them buys (by default the
     /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]

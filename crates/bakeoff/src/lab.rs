@@ -119,12 +119,22 @@ impl Lab {
             return Exit::Failed.into();
         }
         let cli = Cli::parse_for(&self).unwrap_or_else(|error| refuse(&error));
-        match self.run(&cli) {
+        match self.permitted(&cli).run(&cli) {
             Ok(exit) => exit.into(),
             Err(failure) => {
                 output::say(&failure);
                 failure.exit.into()
             }
+        }
+    }
+
+    /// The same with what the command line allows, and no experiment can.
+    fn permitted(self, cli: &Cli) -> Self {
+        match &cli.command {
+            Command::Run(arguments) if arguments.i_run_this_server => {
+                Self { registry: self.registry.with_pages_elsewhere(), ..self }
+            }
+            _ => self,
         }
     }
 

@@ -205,7 +205,9 @@ keys! {
         /// Look for the highest rate that keeps a limit of response times, as p99=50ms (or p50, p95,
         /// p999), in each combination of the other factors
         #[arg(long, value_name = "pN=TIME")]
-        find_limit: String => Limit, |limit: String, _| Limit::read(&limit);
+        find_limit: String => Limit, |limit: String, _| {
+            Limit::read(&limit).map_err(|wrong| Problem::in_lines(&wrong))
+        };
 
         /// How many power cuts each engine gets at each durability level, after the trials; 0 for
         /// none; every for one at every moment of a short recorded run

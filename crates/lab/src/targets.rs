@@ -508,6 +508,12 @@ pub trait Running: Sync {
         None
     }
 
+    /// The part of their time, 0 to 1, in which its drivers did not wait, neither for it nor for a start to be
+    /// due: of those that have ended since the last call. `None` where nobody counts.
+    fn take_busy(&self) -> Option<f64> {
+        None
+    }
+
     /// Holds what is there against what clients claimed; nobody else uses it meanwhile.
     ///
     /// # Errors

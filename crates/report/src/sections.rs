@@ -7,6 +7,7 @@ mod costs;
 mod debts;
 mod durability;
 mod every;
+mod limits;
 mod matrix;
 mod method;
 mod mislead;
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
         Box::new(Published),
+        Box::new(limits::Limits),
         Box::new(sweeps::Lines),
         Box::new(buys::Buys),
         Box::new(matrix::Matrix),

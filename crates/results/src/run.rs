@@ -1,6 +1,7 @@
 //! What is recorded of a run as a whole: what is known before its first trial, and how far it came.
 
 use bakeoff_factor::FigureOfMerit;
+use bakeoff_factor::limit::Limit;
 use bakeoff_factor::published::Published;
 use serde::{Deserialize, Serialize};
 
@@ -111,6 +112,9 @@ pub struct Run {
     /// What somebody else measured, which the experiment has beside its own; `None` where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// The limit on response times that the highest rate is looked for at; `None` where none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
 }
 
 fn is_time(merit: &FigureOfMerit) -> bool {

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
 use rand::SeedableRng;
@@ -22,6 +23,7 @@ mod on;
 mod point;
 mod redmine;
 mod rows_file;
+pub mod rtt;
 mod sent;
 mod source;
 pub mod text;
@@ -197,6 +199,12 @@ pub trait Prepared: Send + Sync {
     /// that it does.
     fn connects_each_time(&self) -> bool {
         false
+    }
+
+    /// How long a round trip is between its users and the application that these clients stand for: an operation
+    /// ends for a client so much after the engine has answered.
+    fn round_trip(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Gives the rows of a table, one by one, in ascending order of their keys. Each is taken before

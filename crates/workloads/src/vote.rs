@@ -2,9 +2,11 @@
 //! database in memory. Visitors are known by a cookie or get a session; now and then one of them votes.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Schema, Session, Statement};
 
+use crate::rtt::{self, RTT};
 use crate::sent::one_of;
 use crate::{
     Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
@@ -101,7 +103,7 @@ impl Workload for Vote {
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
-        vec![&STEP, &CONNECTION]
+        vec![&STEP, &CONNECTION, &RTT]
     }
 
     fn shapes_rows(&self, _: &Declared) -> bool {
@@ -138,6 +140,7 @@ impl Workload for Vote {
             statements: statements.into_vec(),
             asks,
             connects: step >= Step::Connect && parameters.levels.of(&CONNECTION) == "request",
+            round_trip: rtt::parse(parameters.levels.of(&RTT)).unwrap_or_default(),
             missed: Mutex::default(),
         })
     }
@@ -154,6 +157,8 @@ struct Poll {
     asks: Asks,
     /// Whether each page has a connection of its own.
     connects: bool,
+    /// How far its visitors are.
+    round_trip: Duration,
     /// Votes that a later page did not show, in sentences.
     missed: Mutex<Vec<String>>,
 }
@@ -207,6 +212,10 @@ impl Prepared for Poll {
 
     fn connects_each_time(&self) -> bool {
         self.connects
+    }
+
+    fn round_trip(&self) -> Duration {
+        self.round_trip
     }
 
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {

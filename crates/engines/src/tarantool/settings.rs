@@ -2,11 +2,16 @@
 
 use super::storage::{Logged, Storage};
 use crate::Terms;
-use crate::fair::{Cache, Setting, Share};
+use crate::fair::{Cache, Least, Setting, Share};
 
+/// The part of a memory limit that is for tuples and indexes of memtx, in percent.
+const TUPLES_PERCENT: u64 = 75;
+/// What rows take there with their indexes, in percent of their own bytes: 9.3 MB where Redmine's rows at `small`
+/// have 5.7 MB (Tarantool 2.6.0). Rows of long texts take less.
+const TAKEN_PERCENT: u64 = 163;
 /// The memory for tuples and indexes of memtx.
 const TUPLES: Share = Share::percent(
-    75,
+    TUPLES_PERCENT,
     "75 % of a memory limit: all data have to be in it; the rest is for Lua, the connections and the log",
 );
 /// The same where memory is not limited, in bytes. It is taken as it is used.
@@ -24,6 +29,13 @@ const LONGEST: u64 = 32 << 20;
 /// vinyl's cache.
 pub(super) fn cache(terms: &Terms) -> Cache {
     CACHE.cache("vinyl_cache", terms)
+}
+
+/// The least limit of memory whose part for tuples and indexes of memtx holds rows of so many bytes.
+pub(super) fn least(rows: u64) -> Least {
+    let taken = u128::from(rows) * u128::from(TAKEN_PERCENT);
+    let mib = taken.div_ceil(u128::from(TUPLES_PERCENT) << 20);
+    Least { engine_mib: u64::try_from(mib).unwrap_or(u64::MAX >> 20), client_kib: 0 }
 }
 
 /// What a private server gets with all tables in that storage engine.
@@ -60,4 +72,26 @@ fn vinyl(terms: &Terms) -> Vec<Setting> {
         settings.push(Setting::new("vinyl_memory", eighth, why));
     }
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Durability;
+
+    #[test]
+    fn the_least_limit_has_room_for_the_rows_as_they_were_measured_and_a_lower_one_has_not() {
+        const MIB: u64 = 1 << 20;
+        for rows in [0, 1, 5_700_000, 244_000_000, 1 << 40] {
+            let least = least(rows).bytes(4);
+            let room = |limit: u64| {
+                let terms = Terms { memory_bytes: Some(limit), ..Terms::new(Durability::Strict) };
+                let set = memtx(&terms).into_iter().find(|it| it.name == "memtx_memory");
+                set.expect("it is set").value.parse::<u64>().expect("bytes")
+            };
+            let taken = (rows as f64 * 1.63) as u64;
+            assert!(room(least) + 1 >= taken, "{rows}: {least}");
+            assert!(least == 0 || room(least - MIB) <= taken, "{rows}: {least}");
+        }
+    }
 }

@@ -116,10 +116,11 @@ fn standing(engine: &str, name: &str, _: &str) -> Standing {
     }
 }
 
-/// A level with options, whose values are canonical in small letters; a `path` asks for trust.
+/// A level with options, whose values are canonical in small letters; a `path` asks for trust, and a `wal_mode`
+/// is no setting.
 pub fn variant(text: &str, _: &[(&str, &str)]) -> Result<Variant, String> {
     let name = text.split('/').next().unwrap_or(text);
-    if name != "mariadb:innodb" {
+    if !["mariadb:innodb", "tarantool:memtx"].contains(&name) {
         return Err(format!("`{name}` takes no options\nwrite `{name}` alone"));
     }
     let mut options: Vec<(String, String)> = Vec::new();
@@ -133,9 +134,11 @@ pub fn variant(text: &str, _: &[(&str, &str)]) -> Result<Variant, String> {
     options.sort();
     let written = options.iter().map(|(name, value)| format!("/{name}={value}"));
     let level = format!("{name}{}", written.collect::<String>());
-    let (own, settings): (Vec<_>, _) = options.into_iter().partition(|(name, _)| name == "path");
+    let is_own = |(name, _): &(String, String)| ["path", "wal_mode"].contains(&&**name);
+    let (own, settings): (Vec<_>, _) = options.into_iter().partition(is_own);
     let why = "has bakeoff run the programs in a folder".to_owned();
-    let trusts = own.into_iter().map(|(name, _)| (name, why.clone())).collect();
+    let trusted = own.into_iter().filter(|(name, _)| name == "path");
+    let trusts = trusted.map(|(name, _)| (name, why.clone())).collect();
     Ok(Variant { level, settings, trusts })
 }
 

@@ -124,7 +124,7 @@ static OF_FILEIO: [Declared; 6] = [
     plain("access"),
 ];
 
-static OF_VOTES: [Declared; 2] = [plain("step"), plain("connection")];
+static OF_VOTES: [Declared; 3] = [plain("step"), plain("connection"), plain("rtt")];
 
 static OF_PAGES: [Declared; 2] = [plain("url"), plain("requests_per_connection")];
 
@@ -135,7 +135,7 @@ const fn plain(name: &'static str) -> Declared {
 
 #[test]
 fn presets_are_right_and_as_long_as_they_say() {
-    let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres"];
+    let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres", "tarantool:memtx"];
     let mut vocabulary = vocabulary_with(&[&["sqlite", "lmdb", "fjall"], &servers[..]].concat());
     let files = vocabulary.workload("files").expect("a workload").clone();
     let own = [Factor::MEMORY, Factor::DISK, Factor::CLIENTS, DEPTH];

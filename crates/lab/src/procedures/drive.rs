@@ -18,6 +18,7 @@ mod measure;
 mod priced;
 mod traced;
 mod turns;
+mod unsent;
 
 use std::fs;
 use std::path::Path;

@@ -261,7 +261,8 @@ impl Target for Tables {
     fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
         let (resolved, engine) = self.parts(subject).ok()?;
         let known = group == DATABASE_GROUP && resolved.settings.is_empty();
-        let least = known.then(|| engine.least_memory()).flatten()?;
+        let rows = self.size(subject).map_or(0, |size| size.rows);
+        let least = known.then(|| engine.least_memory(rows)).flatten()?;
         Some(least.bytes(clients))
     }
 

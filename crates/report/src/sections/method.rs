@@ -24,10 +24,16 @@ impl Section for Method {
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let run = &layout.document.run.run;
         let mut prose = match layout::is_timed(layout.document) {
-            true => [Some(trials(layout)), answers(run), Some(figures(run)), Some(verdicts(run))]
-                .into_iter()
-                .flatten()
-                .collect(),
+            true => [
+                Some(trials(layout)),
+                network(run),
+                answers(run),
+                Some(figures(run)),
+                Some(verdicts(run)),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             false => vec!["Nothing was timed: the power was cut, as told above.".into()],
         };
         prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
@@ -82,6 +88,19 @@ fn trials(layout: &Layout<'_>) -> Words {
             " What is compared is always compared inside a block, so that a machine that drifts can’t \
              favour anybody.",
         )
+}
+
+/// What stands for a network between clients and server; `None` where nothing does.
+fn network(run: &Run) -> Option<Words> {
+    let (_, levels) = run.factors.iter().find(|(name, _)| name == "rtt")?;
+    let is_there = |level: &String| run.alias("rtt", level).unwrap_or(level) != "0";
+    levels.iter().any(is_there).then(|| {
+        Words::default().plain(
+            "Where there is a time of round trips, an answer counts as received a round trip (rtt) after it \
+             came, and its client asks for nothing before that; of a page on a new connection it is two. The \
+             clients keep that time: no byte is delayed or lost, and the server sees each request at once.",
+        )
+    })
 }
 
 /// Whether the engines answered alike when they were asked; `None` where none was.

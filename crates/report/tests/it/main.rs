@@ -9,6 +9,7 @@ mod every;
 mod first_screen;
 mod formats;
 mod groups;
+mod limits;
 mod lines;
 mod little;
 mod offered;

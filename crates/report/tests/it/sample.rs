@@ -81,6 +81,7 @@ impl Sample {
             comparisons,
             between,
             noise: Vec::new(),
+            limits: Vec::new(),
             sweep: None,
             conditions: Vec::new(),
             canaries: Vec::new(),
@@ -332,6 +333,7 @@ impl Sample {
             sequential: None,
             answers: Vec::new(),
             published: None,
+            limit: None,
             applied: self.applied(),
             cuts: None,
         }

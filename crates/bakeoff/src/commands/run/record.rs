@@ -162,6 +162,7 @@ fn describe_run(
         sequential: None,
         answers: Vec::new(),
         published: experiment.published.as_ref().map(|article| article.published.clone()),
+        limit: experiment.limit,
     };
     if let Some(Bounds { max_repetitions, max_time, .. }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());

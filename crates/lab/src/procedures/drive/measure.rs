@@ -15,6 +15,7 @@ use bakeoff_workloads::Name;
 
 use super::debts::{self, Times};
 use super::first::First;
+use super::unsent::unsent;
 use crate::TrialError;
 use crate::driving::Drive;
 use crate::machine::accounts::{Device, space};
@@ -92,6 +93,9 @@ impl Scene<'_, '_> {
             (outcome, debts.join().unwrap_or_default())
         });
         let outcome = outcome.map_err(named(running.operations()))?;
+        if let Some(why) = unsent(outcome.open.as_ref(), running.take_busy()) {
+            return Err(TrialError::User(why));
+        }
         let mut delays = watch.delays;
         delays.look();
         let (used, tally) = (Used { before, after: self.account()? }, running.tally());
