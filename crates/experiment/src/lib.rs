@@ -38,7 +38,7 @@ mod written;
 pub use bakeoff_factor::Declared;
 pub use bounds::Bounds;
 pub use count::{Count, EVERY};
-pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS, MOST_IMAGES};
+pub use cuts::{CutBy, Cuts, FILE_SYSTEMS, Instead, KEEPS, MOST_CUTS, MOST_IMAGES};
 pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNames};
 pub use engines::{EngineNames, Engines, Judge, Reader, ServerKind, Standing, Variant};
 pub use experiment::Experiment;
