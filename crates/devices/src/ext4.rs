@@ -22,7 +22,8 @@
 //! - **The journal** in one place, in the middle of the data, where `mkfs.ext4` puts it, and written
 //!   round.
 //!
-//! How a commit is written and where the journal lies can be chosen ([`Parameters`]).
+//! How a commit is written, where the journal lies, and whether the device is flushed at all can be chosen
+//! ([`Parameters`]).
 //!
 //! What is not: reading what a write of part of a page lacks, writing metadata to their own places
 //! when the journal is checkpointed, `auto_da_alloc`, access times.
@@ -46,7 +47,7 @@ mod work;
 mod writeback;
 
 pub use counts::{Counts, FileCounts, Flow};
-pub use parameters::{Committing, JournalPlace, Parameters};
+pub use parameters::{Barrier, Committing, JournalPlace, Parameters};
 pub use work::{Ticket, Work};
 
 use cache::{Cache, Dirty};
@@ -445,6 +446,11 @@ impl Ext4 {
     /// Bytes of dirty pages.
     pub fn dirty(&self) -> u64 {
         self.cache.pages() * BLOCK
+    }
+
+    /// Bytes that the device was asked to write so far: data and the journal.
+    pub fn written(&self) -> u64 {
+        self.tally.counts().device_writes.bytes + self.counts.journal.bytes
     }
 
     /// The end of the part of the device that is in use, in bytes.

@@ -47,6 +47,7 @@ mod space;
 mod sync;
 mod trace;
 mod uncached;
+mod unflushed;
 
 pub use attributes::{Changes, Moment};
 pub use data::{Access, Opened};
@@ -78,7 +79,7 @@ pub struct VolumeOptions {
     pub device_cache: u64,
     /// How names and attributes become durable.
     pub metadata: Metadata,
-    /// How and where the journal is written.
+    /// How and where the journal is written, and whether the device is flushed.
     pub journal: ext4::Parameters,
 }
 

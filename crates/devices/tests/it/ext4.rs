@@ -2,8 +2,8 @@
 
 use bakeoff_devices::device::{Kind, Nanos, Request};
 use bakeoff_devices::ext4::{
-    Background, Committing, Counts, Durable, Ext4, JournalPlace, LEAST_SPAN, Mode, Options,
-    Parameters, Sync, Work,
+    Background, Barrier, Committing, Counts, Durable, Ext4, JournalPlace, LEAST_SPAN, Mode,
+    Options, Parameters, Sync, Work,
 };
 
 const KIB: u64 = 1 << 10;
@@ -100,6 +100,26 @@ fn a_write_in_place_makes_no_commit_but_an_append_does() {
     sync(&mut ext4, 0, FILE, Sync::Data);
     write(&mut ext4, 0, FILE, MIB + 4 * KIB + 100, 100);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w8 f w4 f");
+}
+
+/// All that is written waits as before; it is not flushed.
+#[test]
+fn without_barriers_nothing_is_flushed() {
+    let journal = Parameters { barrier: Barrier::Off, ..Parameters::default() };
+    let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
+    ext4.adopt(FILE, MIB);
+    write(&mut ext4, 0, FILE, 8 * KIB, 4 * KIB);
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4");
+    write(&mut ext4, 0, FILE, MIB, 4 * KIB);
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w16 w4");
+    assert_eq!(ext4.written(), 28 * KIB);
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "");
+    write(&mut ext4, 0, FILE, 0, 4 * KIB);
+    let later = background(&mut ext4, 100 * SECOND);
+    assert!(later.iter().any(|(_, _, durable)| durable.contains(&Durable::File(FILE))));
+    let flushes = later.iter().flat_map(|(_, work, _)| work.steps.iter().flatten());
+    assert_eq!(flushes.filter(|request| request.kind == Kind::Flush).count(), 0);
+    assert_eq!((ext4.counts().flushes, ext4.counts().commits), (0, 2));
 }
 
 #[test]
@@ -319,7 +339,8 @@ fn a_sequential_file_is_read_and_written_in_large_requests() {
 
 #[test]
 fn a_journal_near_the_data_is_one_write_and_in_pieces_between_them() {
-    let journal = Parameters { commit: Committing::Fast, journal: JournalPlace::Near };
+    let (commit, journal) = (Committing::Fast, JournalPlace::Near);
+    let journal = Parameters { commit, journal, ..Parameters::default() };
     let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w24 f");
