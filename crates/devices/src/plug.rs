@@ -25,6 +25,11 @@
 //! A sync counts for what was changed before its [`Mark`], so that what is written while the
 //! device is at work stays pending.
 //!
+//! Where the journal has data, too, or nothing orders them ([`Pending::with_data`]), it is otherwise: with
+//! data in the journal a commit makes all bytes and sizes durable that were changed before it, and all is
+//! one log. Where nothing orders data, a file that grew may be found with blocks that hold what lay there
+//! before.
+//!
 //! **What may not come apart.** An operation on names is one piece: a rename is seen as done or
 //! not done, never half. It depends on the earlier ones that it builds on (the same name, the
 //! directory that it happens in, the entries that had to leave a directory before it was removed,

@@ -113,6 +113,8 @@ pub struct Volume {
     space: Space,
     /// Bits that this process may not give to new files.
     umask: u32,
+    /// Whether data are written to the journal first, so that no write goes around the page cache.
+    journals_data: bool,
     /// Held to change names.
     naming: Mutex<()>,
     /// Held to change anything; by the one who makes an image, alone.
@@ -156,6 +158,7 @@ impl Volume {
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,
+            journals_data: options.journal.data == ext4::Data::Journal,
             naming: Mutex::new(()),
             power: RwLock::new(()),
             off_at: OnceLock::new(),

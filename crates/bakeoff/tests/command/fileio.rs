@@ -166,6 +166,20 @@ fn power_cuts_hold_disks_to_what_was_synced() {
     done.says(&["Both promises withstood 4 power cuts"]);
 }
 
+/// `data` of a file is what it holds, and of a file system which data it orders.
+#[test]
+fn the_levels_of_a_factor_that_a_disk_has_a_parameter_of_the_same_name_for_mean_the_factor() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null,null/data=writeback", "--factor"];
+    let planned = place.run(&[&run[..], &["data=zeros", "--dry-run"]].concat()).code(0);
+    planned.says(&["null/data=writeback"]);
+    let other = ["data=journal", "--dry-run"];
+    place.run(&[&run[..], &other].concat()).code(2).says(&["`journal` is not a level of `data`"]);
+}
+
 #[test]
 fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
     let place = Place::new();

@@ -61,6 +61,20 @@ impl TryFrom<u8> for Barrier {
     }
 }
 
+/// What is ordered of data: the mount option `data` (Linux, Documentation/admin-guide/ext4.rst).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Data {
+    /// Data are on the device before the metadata are committed by which they are found.
+    #[default]
+    Ordered,
+    /// Metadata may be committed before their data are there: a file may then show stale bytes.
+    Writeback,
+    /// Data are written to the journal first, with their metadata, and to their places later. There is no
+    /// delayed allocation, and direct writes go through the page cache.
+    Journal,
+}
+
 /// How the file system of a disk is made and mounted. Without anything said, as `mkfs.ext4` makes it and
 /// without mount options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +83,8 @@ pub struct Parameters {
     pub barrier: Barrier,
     /// How the journal is written.
     pub commit: Committing,
+    /// What is ordered of data.
+    pub data: Data,
     /// Where the journal is.
     pub journal: JournalPlace,
 }

@@ -10,6 +10,7 @@ use super::data::{Edit, Fate, Shape};
 use super::names::{Change, Missing, Tree};
 use super::unwritten::Unwritten;
 use super::{Ino, Keep, Metadata, PAGE, SECTOR};
+use crate::ext4::Data;
 
 /// The fates of all pending changes.
 pub(super) struct Choice {
@@ -45,7 +46,7 @@ impl Choice {
         tree: &Tree,
         changes: &[Change],
         edits: &HashMap<Ino, VecDeque<Edit>>,
-        metadata: Metadata,
+        (metadata, data): (Metadata, Data),
         keep: Keep,
         seed: u64,
     ) -> Self {
@@ -56,8 +57,15 @@ impl Choice {
 
         let may_be_kept = all.iter().filter(|any| !any.is_lost()).count();
         let in_order = metadata == Metadata::Ordered;
+        // Data in the journal and names are one log.
+        let one_log = in_order && data == Data::Journal;
+        let is_late = in_order && data == Data::Writeback;
+        let drawn_by = match keep {
+            Keep::Subset | Keep::Torn if one_log => Keep::Prefix,
+            keep => keep,
+        };
         let mut drawn =
-            Drawn::new(keep, seed, may_be_kept as u64, in_order.then_some(changes.len()));
+            Drawn::new(drawn_by, seed, may_be_kept as u64, in_order.then_some(changes.len()));
         let mut missing = Missing::default();
         let (mut ends, mut unwritten) = (Ends::default(), Unwritten::default());
         let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
@@ -71,10 +79,18 @@ impl Choice {
                     choice.changes.push(kept);
                 }
                 Any::Edit(ino, edit) => {
-                    let kept = !edit.is_lost() && drawn.keeps() && !ends.fell(ino, edit);
-                    let new_from = if in_order { unwritten.start(ino, edit) } else { u64::MAX };
+                    let fell = ends.fell(ino, edit);
+                    let kept = !edit.is_lost() && drawn.keeps() && !fell;
+                    let waits = in_order && !is_late;
+                    let new_from = if waits { unwritten.start(ino, edit) } else { u64::MAX };
                     let mut fate = if kept { drawn.fate(edit, new_from) } else { Fate::Dropped };
-                    if in_order {
+                    if one_log && keep == Keep::Torn && kept && drawn.left == 0 {
+                        fate = drawn.first_pages(edit);
+                    }
+                    if is_late && fate == Fate::Dropped && !edit.is_lost() && !fell {
+                        fate = drawn.without_data(edit);
+                    }
+                    if waits {
                         let whole = keep != Keep::Torn;
                         fate = unwritten.settle((ino, edit, new_from), fate, whole);
                     }
@@ -166,6 +182,26 @@ impl Drawn {
             4..7 => self.torn(&edit.range, PAGE, new_from),
             _ => self.torn(&edit.range, SECTOR, new_from),
         }
+    }
+
+    /// The fate of the last write that the journal has: it may end between two of its pages.
+    fn first_pages(&mut self, edit: &Edit) -> Fate {
+        let whole = edit.sectors();
+        let (first, end) = (whole.start / PAGE, whole.end.div_ceil(PAGE));
+        if edit.shape == Shape::Truncate || first + 1 >= end {
+            return Fate::Kept;
+        }
+        match self.random.random_range(first + 1..=end) {
+            last if last == end => Fate::Kept,
+            last => Fate::Torn(vec![whole.start..last * PAGE]),
+        }
+    }
+
+    /// The fate of a write whose bytes are not there: where nothing orders data, half of those past the end
+    /// have their size and their blocks committed all the same.
+    fn without_data(&mut self, edit: &Edit) -> Fate {
+        let is_found = self.keep != Keep::DropAll && edit.grows() && self.random.random();
+        if is_found { Fate::Stale } else { Fate::Dropped }
     }
 
     fn torn(&mut self, range: &Range<u64>, unit: u64, new_from: u64) -> Fate {

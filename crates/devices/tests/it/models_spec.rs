@@ -85,7 +85,7 @@ fn what_is_not_there_is_named_with_what_is() {
     assert!(unknown.contains("`floppy`;") && unknown.contains("ebs-gp2:SIZE"), "{unknown}");
     let key = error("hdd-7200/rmp=5400");
     assert!(key.contains("`rmp`, perhaps `rpm` was meant") && key.contains("used"), "{key}");
-    assert!(error("null/rpm=1").ends_with("it has barrier, commit, journal"));
+    assert!(error("null/rpm=1").ends_with("it has barrier, commit, data, journal"));
     assert!(error("hdd-7200/").contains("no parameter ``"));
     for text in
         ["ebs-gp2", "ebs-gp2:", "ebs-gp2:0G", "ebs-gp2:17T", "ebs-gp2:100", "ebs-gp2:99999999999T"]
@@ -138,6 +138,7 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
         ("ebs-gp3/jitter=2", "jitter is 2"),
         ("null/commit=5", "commit has an unknown variant `5`, expected `jbd2` or `fast`"),
         ("hdd-7200/journal=far", "expected `middle` or `near`"),
+        ("hdd-7200/data=none", "expected one of `ordered`, `writeback`, `journal`"),
         ("hdd-7200/barrier=2", "barrier has an invalid value, expected 0 or 1"),
         ("hdd-7200/barrier=no", "barrier is `no`"),
     ] {

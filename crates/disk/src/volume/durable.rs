@@ -79,7 +79,7 @@ impl Model {
         Self {
             open: ext4.transaction(),
             ext4,
-            pending: Pending::new(ROOT, attributes(root), metadata),
+            pending: Pending::new(ROOT, attributes(root), metadata).with_data(journal.data),
             noted: Vec::new(),
             recorders: Recorders::default(),
             closed: BTreeMap::new(),
