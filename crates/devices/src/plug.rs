@@ -40,6 +40,9 @@
 //! the earlier. With one journal the same holds of whole pages past the durable end of a file, which
 //! had no block yet.
 //!
+//! **Mirrors.** On an array the two copies of what was in flight may differ. An image has the one that lost
+//! the write ([`State::image_on`], [`Copies`]).
+//!
 //! **Earlier moments.** What is told can be remembered ([`Pending::record`]), with what was there before
 //! each change. Then an image can be made of any moment since, by either kind of metadata: what was
 //! pending is told again up to it, and what was changed since is undone ([`History`]). A history can
@@ -49,6 +52,7 @@
 
 mod choice;
 mod content;
+mod copies;
 mod data;
 mod event;
 mod history;
@@ -69,6 +73,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use content::Content;
+pub use copies::Copies;
 pub use data::Before;
 pub use event::Mark;
 pub use history::{Earlier, History, Moment};

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use bakeoff_devices::device::Nanos;
+use bakeoff_devices::device::raid::Mirrors;
 use bakeoff_devices::ext4::{self, Counts, Work};
 use bakeoff_devices::plug::{History, Metadata};
 use bakeoff_devices::spec::Spec;
@@ -79,6 +80,8 @@ pub struct VolumeOptions {
     pub device_cache: u64,
     /// How names and attributes become durable.
     pub metadata: Metadata,
+    /// Where the copies of the device's bytes are, if it is an array.
+    pub mirrors: Option<Mirrors>,
     /// How and where the journal is written, and whether the device is flushed.
     pub journal: ext4::Parameters,
 }
@@ -90,6 +93,7 @@ impl VolumeOptions {
             executor,
             device_cache: spec.cache(),
             metadata: Metadata::default(),
+            mirrors: spec.mirrors(),
             journal: spec.file_system(),
         }
     }
@@ -113,6 +117,8 @@ pub struct Volume {
     space: Space,
     /// Bits that this process may not give to new files.
     umask: u32,
+    /// Where the copies of the device's bytes are, if it is an array.
+    mirrors: Option<Mirrors>,
     /// Whether data are written to the journal first, so that no write goes around the page cache.
     journals_data: bool,
     /// Held to change names.
@@ -158,6 +164,7 @@ impl Volume {
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,
+            mirrors: options.mirrors,
             journals_data: options.journal.data == ext4::Data::Journal,
             naming: Mutex::new(()),
             power: RwLock::new(()),

@@ -6,6 +6,7 @@ use std::ops::Range;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
+use super::copies::Copies;
 use super::data::{Edit, Fate, Shape};
 use super::names::{Change, Missing, Tree};
 use super::unwritten::Unwritten;
@@ -47,8 +48,7 @@ impl Choice {
         changes: &[Change],
         edits: &HashMap<Ino, VecDeque<Edit>>,
         (metadata, data): (Metadata, Data),
-        keep: Keep,
-        seed: u64,
+        (keep, seed, copies): (Keep, u64, Option<&Copies>),
     ) -> Self {
         let edits = edits.iter().flat_map(|(ino, edits)| edits.iter().map(|edit| (*ino, edit)));
         let mut all: Vec<_> = changes.iter().map(Any::Change).collect();
@@ -66,10 +66,13 @@ impl Choice {
         };
         let mut drawn =
             Drawn::new(drawn_by, seed, may_be_kept as u64, in_order.then_some(changes.len()));
+        // What is in the journal is replayed whole.
+        let copies = copies.filter(|_| !one_log);
+        let mut worse = copies.map(|copies| copies.worse(keep, seed, all.len() as u64));
         let mut missing = Missing::default();
         let (mut ends, mut unwritten) = (Ends::default(), Unwritten::default());
         let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
-        for any in all {
+        for (number, any) in (0..).zip(all) {
             match any {
                 Any::Change(change) => {
                     let kept = drawn.keeps_change() && !missing.fells(change, tree);
@@ -86,6 +89,9 @@ impl Choice {
                     let mut fate = if kept { drawn.fate(edit, new_from) } else { Fate::Dropped };
                     if one_log && keep == Keep::Torn && kept && drawn.left == 0 {
                         fate = drawn.first_pages(edit);
+                    }
+                    if let Some(worse) = &mut worse {
+                        fate = worse.of(number, (ino, edit), fate);
                     }
                     if is_late && fate == Fate::Dropped && !edit.is_lost() && !fell {
                         fate = drawn.without_data(edit);

@@ -5,6 +5,7 @@ use std::io;
 use std::mem;
 
 use super::choice::Choice;
+use super::copies::Copies;
 use super::data::Edit;
 use super::event::{Event, Mark};
 use super::image::Image;
@@ -78,13 +79,33 @@ impl State {
     /// # Errors
     /// When a file's size can't be had.
     pub fn image(&self, keep: Keep, seed: u64, contents: &dyn Contents) -> io::Result<Image<'_>> {
+        self.image_on(None, keep, seed, contents)
+    }
+
+    /// The same, where files lie on an array, with the worse of the two copies of what was in flight.
+    ///
+    /// # Errors
+    /// When a file's size can't be had.
+    pub fn image_on(
+        &self,
+        copies: Option<&Copies>,
+        keep: Keep,
+        seed: u64,
+        contents: &dyn Contents,
+    ) -> io::Result<Image<'_>> {
         let modes = (self.metadata, self.data);
-        let choice = Choice::new(&self.tree, &self.changes, &self.edits, modes, keep, seed);
+        let drawn = (keep, seed, copies);
+        let choice = Choice::new(&self.tree, &self.changes, &self.edits, modes, drawn);
         let mut tree = self.tree.clone();
         for (change, _) in self.changes.iter().zip(&choice.changes).filter(|(_, kept)| **kept) {
             tree.apply(change);
         }
         Image::new(self.root, &tree, &self.edits, &choice.edits, contents)
+    }
+
+    /// The files of which bytes or sizes are pending.
+    pub fn edited(&self) -> impl Iterator<Item = Ino> {
+        self.edits.keys().copied()
     }
 
     /// What an event does.

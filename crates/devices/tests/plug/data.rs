@@ -1,14 +1,15 @@
-//! What a power cut leaves where nothing orders data before the metadata, or where data are in the journal
-//! with them.
+//! What a power cut leaves where nothing orders data before the metadata, where data are in the journal with
+//! them, and where there are two copies of them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
 
-use bakeoff_devices::ext4::Data;
+use bakeoff_devices::ext4::{Data, Extent};
+use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::{
-    Attributes, Before, Contents, Ino, Keep, Kind, Metadata, Pending, Place,
+    Attributes, Before, Contents, Copies, Ino, Keep, Kind, Metadata, Pending, Place,
 };
 
 const ROOT: Ino = 1;
@@ -62,7 +63,12 @@ impl Disk {
 
     /// What an image has of a file.
     fn left(&self, ino: Ino, keep: Keep, seed: u64) -> Vec<u8> {
-        let image = self.pending.image(keep, seed, &self.files).unwrap();
+        self.left_on(None, ino, keep, seed)
+    }
+
+    /// The same where the files lie on an array.
+    fn left_on(&self, copies: Option<&Copies>, ino: Ino, keep: Keep, seed: u64) -> Vec<u8> {
+        let image = self.pending.state().image_on(copies, keep, seed, &self.files).unwrap();
         let content = image.item(ino).unwrap().content.as_ref().unwrap();
         let mut bytes = vec![1; content.size() as usize];
         assert_eq!(content.read(&self.files, 0, &mut bytes).unwrap(), bytes.len());
@@ -146,4 +152,67 @@ fn the_last_write_in_the_journal_may_end_between_two_of_its_pages() {
     }
     let pages = [0, 1, 2, 3, 4].map(|pages| (pages, 0));
     assert_eq!(seen, BTreeSet::from(pages));
+}
+
+/// The log on an array of which each chunk is a page: pages 0 and 2 are on the same disks, and 1 and 3.
+fn on_array(model: &str) -> Copies {
+    let spec = Models::standard().parse(model).unwrap();
+    let extent = Extent { offset: 0, place: 0, length: 4 * PAGE as u64 };
+    Copies::new(spec.mirrors().expect("it is an array"), HashMap::from([(LOG, vec![extent])]))
+}
+
+/// The first bytes of the first two pages, of all images.
+fn seen_on(copies: Option<&Copies>, disk: &Disk, keep: Keep) -> BTreeSet<(char, char)> {
+    let pages = |seed| {
+        let left = disk.left_on(copies, LOG, keep, seed);
+        let page = |number: usize| {
+            let page = &left[number * PAGE..][..PAGE];
+            assert!(keep == Keep::Torn || page.iter().all(|byte| *byte == page[0]), "seed {seed}");
+            char::from(page[0])
+        };
+        (page(0), page(1))
+    };
+    SEEDS.map(pages).collect()
+}
+
+#[test]
+fn of_a_write_in_flight_the_copy_is_read_that_lost_it() {
+    let array = on_array("raid10:4×ssd-sata/chunk=4K");
+    // One write over the chunks of two pairs of disks.
+    let mut disk = Disk::new(Data::Ordered);
+    disk.write(LOG, 0..2, b'1');
+    let whole = BTreeSet::from([('0', '0'), ('1', '1')]);
+    assert_eq!(seen_on(None, &disk, Keep::Subset), whole);
+    let halves = BTreeSet::from([('0', '1'), ('1', '0')]);
+    let any = &whole | &halves;
+    assert_eq!(seen_on(Some(&array), &disk, Keep::Subset), any);
+    // A pair of which one disk has failed has no other copy to differ from.
+    let degraded = on_array("raid10:2×ssd-sata/chunk=4K/array=degraded");
+    assert_eq!(seen_on(Some(&degraded), &disk, Keep::Subset), whole);
+    let unplaced = Copies::new(
+        Models::standard().parse("raid10:4×ssd-sata").unwrap().mirrors().unwrap(),
+        HashMap::new(),
+    );
+    assert_eq!(seen_on(Some(&unplaced), &disk, Keep::Subset), whole, "it is on no disk yet");
+    // What was synced is in both.
+    disk.pending.sync_file(LOG, disk.pending.mark());
+    for keep in Keep::ALL {
+        assert_eq!(seen_on(Some(&array), &disk, keep), BTreeSet::from([('1', '1')]), "{keep}");
+    }
+}
+
+#[test]
+fn each_pair_of_disks_has_a_prefix_of_its_own() {
+    let array = on_array("raid10:4×ssd-sata/chunk=4K");
+    let mut disk = Disk::new(Data::Ordered);
+    disk.write(LOG, 0..1, b'1');
+    disk.write(LOG, 1..2, b'1');
+    let in_order = BTreeSet::from([('0', '0'), ('1', '0'), ('1', '1')]);
+    assert_eq!(seen_on(None, &disk, Keep::Prefix), in_order);
+    let any = &in_order | &BTreeSet::from([('0', '1')]);
+    assert_eq!(seen_on(Some(&array), &disk, Keep::Prefix), any);
+    assert_eq!(seen_on(Some(&array), &disk, Keep::DropAll), BTreeSet::from([('0', '0')]));
+    // On one pair they stay in order.
+    let pair = on_array("raid10:2×ssd-sata/chunk=4K");
+    assert_eq!(seen_on(Some(&pair), &disk, Keep::Prefix), in_order);
 }
