@@ -10,6 +10,7 @@
 
 mod bounds;
 mod count;
+mod cut_by;
 mod cuts;
 mod disks;
 mod engines;
@@ -38,7 +39,8 @@ mod written;
 pub use bakeoff_factor::Declared;
 pub use bounds::Bounds;
 pub use count::{Count, EVERY};
-pub use cuts::{CutBy, Cuts, FILE_SYSTEMS, Instead, KEEPS, MOST_CUTS, MOST_IMAGES};
+pub use cut_by::{CutBy, Instead};
+pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS, MOST_IMAGES};
 pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNames};
 pub use engines::{EngineNames, Engines, Judge, Reader, ServerKind, Standing, Variant};
 pub use experiment::Experiment;
