@@ -271,12 +271,12 @@ impl Ext4 {
         if length == 0 {
             return work;
         }
+        let mode = if self.journals_data() { Mode::Buffered } else { mode };
         let state = known(&mut self.files, &mut self.journal, file);
         state.tally.host_write(offset, length);
         self.tally.host_write(offset, length);
         self.journal.stamp(&mut state.marks);
         state.size = state.size.max(offset + length);
-        let mode = if self.journals_data() { Mode::Buffered } else { mode };
         match mode {
             Mode::Buffered => {
                 for edge in [offset, offset + length] {

@@ -166,6 +166,27 @@ fn power_cuts_hold_disks_to_what_was_synced() {
     done.says(&["Both promises withstood 4 power cuts"]);
 }
 
+/// A disk that acknowledges what is in its cache, and is never flushed, does not keep what was synced.
+#[test]
+fn power_cuts_find_what_a_disk_without_barriers_has_lost() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let disks = "ssd-sata,ssd-sata/barrier=0";
+    let run = ["run", "fileio", "--disk", disks, "--repetitions", "0", "--cuts", "4"];
+    let more = ["--factor", "size=1M", "--keep", "drop-all", "--out", "r"];
+    let done = place.run(&[&run[..], &more].concat()).code(6);
+    done.says(&["ssd-sata/barrier=0 broke its promise at fdatasync:1"]);
+    let document = place.json("r");
+    let promises = document["promises"].as_array().unwrap();
+    let kept = |number: usize| (&promises[number]["engine"], &promises[number]["kept"]);
+    assert_eq!(kept(0), (&"ssd-sata".into(), &true.into()));
+    assert_eq!(kept(1), (&"ssd-sata/barrier=0".into(), &false.into()));
+    assert!(promises[1]["rules"][0]["lost"]["most"].as_u64() > Some(0), "{promises:?}");
+    assert_eq!(promises[1]["rules"][0]["torn"]["cuts"], 0, "it is lost, not torn");
+}
+
 /// `data` of a file is what it holds, and of a file system which data it orders.
 #[test]
 fn the_levels_of_a_factor_that_a_disk_has_a_parameter_of_the_same_name_for_mean_the_factor() {
