@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use bakeoff_devices::device::Nanos;
+use bakeoff_devices::device::raid::Mirrors;
 use bakeoff_devices::ext4::{self, Counts, Work};
 use bakeoff_devices::plug::{History, Metadata};
 use bakeoff_devices::spec::Spec;
@@ -47,6 +48,7 @@ mod space;
 mod sync;
 mod trace;
 mod uncached;
+mod unflushed;
 
 pub use attributes::{Changes, Moment};
 pub use data::{Access, Opened};
@@ -78,7 +80,9 @@ pub struct VolumeOptions {
     pub device_cache: u64,
     /// How names and attributes become durable.
     pub metadata: Metadata,
-    /// How and where the journal is written.
+    /// Where the copies of the device's bytes are, if it is an array.
+    pub mirrors: Option<Mirrors>,
+    /// How and where the journal is written, and whether the device is flushed.
     pub journal: ext4::Parameters,
 }
 
@@ -89,6 +93,7 @@ impl VolumeOptions {
             executor,
             device_cache: spec.cache(),
             metadata: Metadata::default(),
+            mirrors: spec.mirrors(),
             journal: spec.file_system(),
         }
     }
@@ -112,6 +117,10 @@ pub struct Volume {
     space: Space,
     /// Bits that this process may not give to new files.
     umask: u32,
+    /// Where the copies of the device's bytes are, if it is an array.
+    mirrors: Option<Mirrors>,
+    /// Whether data are written to the journal first, so that no write goes around the page cache.
+    journals_data: bool,
     /// Held to change names.
     naming: Mutex<()>,
     /// Held to change anything; by the one who makes an image, alone.
@@ -155,6 +164,8 @@ impl Volume {
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,
+            mirrors: options.mirrors,
+            journals_data: options.journal.data == ext4::Data::Journal,
             naming: Mutex::new(()),
             power: RwLock::new(()),
             off_at: OnceLock::new(),

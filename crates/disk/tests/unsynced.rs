@@ -96,6 +96,36 @@ fn show(path: &Path) -> String {
     format!("{name}={}", std::fs::read_to_string(path).unwrap())
 }
 
+/// Without barriers a sync leaves data and names in the device's cache, which a power cut takes, until as
+/// much was written after them as the cache holds.
+#[test]
+fn what_was_synced_without_barriers_is_lost_with_the_cache_of_the_device() {
+    let left = |model: &str, writes: usize| {
+        let disk = Disk::new(model, Metadata::Ordered);
+        let (a, b) = (disk.find("a"), disk.find("b"));
+        disk.write(a, "A", BUFFERED);
+        disk.sync(a, Sync::Data);
+        disk.rename("a", "z");
+        disk.sync(a, Sync::All);
+        for _ in 0..writes {
+            disk.write(b, "B", BUFFERED);
+            disk.sync(b, Sync::Data);
+        }
+        disk.cut(Keep::DropAll, 1)
+    };
+    // Each write of b is a page.
+    for (model, writes, expected) in [
+        ("ssd-sata/barrier=0", 1, "a=a b=b"),
+        ("ssd-sata", 1, "b=B z=A"),
+        ("ssd-sata/barrier=0/cache=0", 1, "b=B z=A"),
+        ("ssd-sata/barrier=0/cache=65536", 2, "a=a b=b"),
+        ("ssd-sata/barrier=0/cache=65536", 40, "b=B z=A"),
+        ("null/barrier=0", 1, "b=B z=A"),
+    ] {
+        assert_eq!(left(model, writes), expected, "{model}, {writes}");
+    }
+}
+
 /// A file is renamed and another one, which is new or grew, is synced.
 fn renamed_and_another_synced(model: &str, metadata: Metadata) -> String {
     let disk = Disk::new(model, metadata);

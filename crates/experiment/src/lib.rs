@@ -10,6 +10,7 @@
 
 mod bounds;
 mod count;
+mod cut_by;
 mod cuts;
 mod disks;
 mod engines;
@@ -38,6 +39,7 @@ pub use bakeoff_factor::Declared;
 pub use bakeoff_factor::limit::{Limit, Quantile};
 pub use bounds::Bounds;
 pub use count::{Count, EVERY};
+pub use cut_by::{CutBy, Instead};
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS, MOST_IMAGES};
 pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNames};
 pub use engines::{EngineNames, Engines, Judge, Reader, ServerKind, Standing, Variant};

@@ -53,8 +53,8 @@ const FILES: Costs = Costs {
     load_s: 0.1,
     loaded_per_s: RESTORED_PER_S,
     beside_s: 0.1,
-    cut_s: 0.0,
-    audit_s: 0.0,
+    cut_s: EMBEDDED.cut_s,
+    audit_s: EMBEDDED.audit_s,
     image_s: 0.0,
     conditioning_s: 0.0,
 };
@@ -177,7 +177,7 @@ impl Estimate {
         cuts: &Cuts,
         loaded: &mut BTreeSet<Recipe>,
     ) {
-        let workload = &*cuts.workload;
+        let workload = &*cuts.by.workload;
         // A second cut is another recovery, by each rule.
         let recoveries = cuts.keep.len() as f64 * if cuts.recovery { 2.0 } else { 1.0 };
         let numbers = cuts.numbers().len();
@@ -196,7 +196,12 @@ impl Estimate {
                 self.cuts_s += costs.cut_s + images * costs.image_s;
                 continue;
             }
-            self.cuts_s += runs * costs.cut_s + each * recoveries * costs.audit_s;
+            // All of a file is written into the image, and read again.
+            let files_s = match setup.home {
+                Home::Files => 2.0 * size(registry, &setup).disk as f64 / RESTORED_PER_S,
+                Home::Embedded | Home::Server | Home::Elsewhere => 0.0,
+            };
+            self.cuts_s += runs * costs.cut_s + each * recoveries * (costs.audit_s + files_s);
         }
     }
 }

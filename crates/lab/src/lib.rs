@@ -11,6 +11,7 @@ pub mod driving;
 mod error;
 mod estimate;
 pub mod machine;
+mod monotonic;
 mod options;
 pub mod place;
 pub mod planner;

@@ -74,7 +74,7 @@ impl Preflight<'_> {
     /// What power cuts are staged with.
     fn cut(&self) -> Vec<Setup> {
         let Some(cuts) = &self.experiment.cuts else { return Vec::new() };
-        let (experiment, workload) = (self.experiment, &*cuts.workload);
+        let (experiment, workload) = (self.experiment, &*cuts.by.workload);
         let setup = |(engine, level): &(String, String)| {
             let cell = &experiment.cut_cell(engine, level);
             let target = self.registry.target_of(workload).ok()?;

@@ -35,7 +35,7 @@ pub use files::{DATABASE, EXPERIMENT};
 pub use measure::{Measure, Measures, Reading, Scope, Unit};
 pub use power_cut::{
     Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
-    FirstBroken, Judged, Placed, Promised, TimedRecovery, TurnedOver,
+    FirstBroken, Judged, Placed, PromiseFactors, Promised, TimedRecovery, TurnedOver,
 };
 pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bakeoff_engines::Home;
 use bakeoff_experiment::{
-    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
+    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Instead, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::GroupLimit;
@@ -332,12 +332,26 @@ fn describe_cuts(
         None => cuts.count.to_string(),
     };
     format!(
-        "{}, {which} of each engine at each level {}, judged by {}: about {}",
+        "{}, {which} of each {} at each level {}{}, judged by {}: about {}",
         count(possible.planned_cuts(experiment), "power cut"),
+        cuts.by.promise[0],
         on(&cuts.file_systems),
+        in_place(experiment, cuts),
         cuts.keep.join(", "),
         span(rounded(estimate.cuts_s)),
     )
+}
+
+/// The levels that power cuts have in the place of others, at which nothing is promised.
+fn in_place(experiment: &Experiment, cuts: &Cuts) -> String {
+    let cut = |it: &&Instead| match it.factor == cuts.by.promise[1] {
+        true => experiment.levels(it.factor).iter().any(|level| base(level) == it.level),
+        false => experiment.levels(it.factor).first().is_some_and(|level| base(level) == it.level),
+    };
+    let taken = cuts.by.instead.iter().filter(cut);
+    let taken: Vec<String> =
+        taken.map(|it| format!("{} {} instead of {}", it.factor, it.cut, it.level)).collect();
+    if taken.is_empty() { String::new() } else { format!(", with {}", taken.join(", ")) }
 }
 
 /// The file systems of power cuts, in words.

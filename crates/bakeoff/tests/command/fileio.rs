@@ -44,7 +44,10 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--factor", "sync=often"], &["is not a rule for syncs", "fdatasync:N", "all:N"]);
     refused(&["--factor", "size=100"], &["1M to 64T"]);
     refused(&["--scale", "small"], &["`scale`", "fileio"]);
-    refused(&["--cuts", "3"], &["fileio notes acknowledged writes in memory alone"]);
+    let host = ["--disk", "host", "--cuts", "3"];
+    refused(&host, &["the power of the disk `host` can't be cut"]);
+    let every = ["--disk", "null", "--repetitions", "0", "--cuts", "every"];
+    refused(&every, &["give a number of cuts"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
     let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing in this experiment"];
@@ -118,6 +121,84 @@ fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
         }
     }
     assert!(!warnings(&document).contains(&"check-failed"), "{document}");
+}
+
+/// What a sync covered is there after a power cut, by whatever call it was made durable.
+#[test]
+fn power_cuts_hold_disks_to_what_was_synced() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null,ssd-sata", "--repetitions", "0", "--cuts", "2"];
+    let of = |syncs: &'static str| ["--clients", "2", "--factor", "size=1M", "--factor", syncs];
+    let syncs = of("sync=never,fsync:2,dsync");
+    let more = ["--factor", "block=8K", "--factor", "depth=1,4"];
+    let plan = place.run(&[&run[..], &syncs, &more, &["--dry-run"]].concat()).code(0);
+    let instead = "pattern randwrite instead of randread, sync fdatasync:1 instead of never";
+    plan.says(&["12 power cuts, 2 of each disk at each level", instead]);
+    let done = place.run(&[&run[..], &syncs, &more, &["--out", "r"]].concat()).code(0);
+    done.says(&["All 6 promises withstood 12 power cuts", "fdatasync:1"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let cuts = document["cuts"].as_array().unwrap();
+    assert_eq!(cuts.len(), 12);
+    let acknowledged = |cut: &serde_json::Value| cut["acknowledged"].as_u64().unwrap();
+    assert!(cuts.iter().any(|cut| acknowledged(cut) > 0), "{cuts:?}");
+    assert_eq!(document["run"]["cuts"]["promise"]["who"], "disk");
+
+    // One of them alone, by the command that a report has.
+    let head = document["run"]["cuts"]["command"].as_str().unwrap().to_owned();
+    let tail = " --disk ssd-sata --factor sync=dsync --keep torn --cut-number 1 --out again";
+    let again = format!("{head}{tail}");
+    let words: Vec<&str> = again.split_whitespace().skip(1).collect();
+    place.run(&words).code(0);
+    let again = place.json("again");
+    let [one] = again["cuts"].as_array().unwrap().as_slice() else { panic!("one cut") };
+    let is_it = |cut: &&serde_json::Value| {
+        cut["engine"] == "ssd-sata" && cut["durability"] == "dsync" && cut["number"] == 1
+    };
+    let first = cuts.iter().find(is_it).unwrap();
+    assert_eq!((&one["seed"], &one["moment"]), (&first["seed"], &first["moment"]));
+    // At depth 4 by a ring.
+    let ring = ["--factor", "depth=4", "--keep", "torn", "--out", "ring"];
+    let done = place.run(&[&run[..], &of("sync=all:10"), &ring].concat()).code(0);
+    done.says(&["Both promises withstood 4 power cuts"]);
+}
+
+/// A disk that acknowledges what is in its cache, and is never flushed, does not keep what was synced.
+#[test]
+fn power_cuts_find_what_a_disk_without_barriers_has_lost() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let disks = "ssd-sata,ssd-sata/barrier=0";
+    let run = ["run", "fileio", "--disk", disks, "--repetitions", "0", "--cuts", "4"];
+    let more = ["--factor", "size=1M", "--keep", "drop-all", "--out", "r"];
+    let done = place.run(&[&run[..], &more].concat()).code(6);
+    done.says(&["ssd-sata/barrier=0 broke its promise at fdatasync:1"]);
+    let document = place.json("r");
+    let promises = document["promises"].as_array().unwrap();
+    let kept = |number: usize| (&promises[number]["engine"], &promises[number]["kept"]);
+    assert_eq!(kept(0), (&"ssd-sata".into(), &true.into()));
+    assert_eq!(kept(1), (&"ssd-sata/barrier=0".into(), &false.into()));
+    assert!(promises[1]["rules"][0]["lost"]["most"].as_u64() > Some(0), "{promises:?}");
+    assert_eq!(promises[1]["rules"][0]["torn"]["cuts"], 0, "it is lost, not torn");
+}
+
+/// `data` of a file is what it holds, and of a file system which data it orders.
+#[test]
+fn the_levels_of_a_factor_that_a_disk_has_a_parameter_of_the_same_name_for_mean_the_factor() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null,null/data=writeback", "--factor"];
+    let planned = place.run(&[&run[..], &["data=zeros", "--dry-run"]].concat()).code(0);
+    planned.says(&["null/data=writeback"]);
+    let other = ["data=journal", "--dry-run"];
+    place.run(&[&run[..], &other].concat()).code(2).says(&["`journal` is not a level of `data`"]);
 }
 
 #[test]

@@ -278,7 +278,7 @@ proptest! {
         let options = Options {
             dirty_background: limit * PAGE / 2,
             dirty_limit: limit * PAGE,
-            journal: Parameters { commit, journal },
+            journal: Parameters { commit, journal, ..Parameters::default() },
             ..Options::default()
         };
         let empty = Ext4::new(options).span();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bakeoff_experiment::{
-    ArrivalNames, Changes, CollectionNames, Declared, DeviceProblem, DeviceTable, DiskModels,
-    Disks, EngineNames, Engines, Error, Experiment, Factor, ParameterNames, PlannerNames, Standing,
-    Variant, Vocabulary, WorkloadNames, presets, without_passwords,
+    ArrivalNames, Changes, CollectionNames, CutBy, Declared, DeviceProblem, DeviceTable,
+    DiskModels, Disks, EngineNames, Engines, Error, Experiment, Factor, ParameterNames,
+    PlannerNames, Standing, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -55,7 +55,7 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         factors: Factor::OWN.into(),
         reads_back: name == "ledger",
         takes_rows: Vec::new(),
-        cut_by: Ok("ledger".to_owned()),
+        cut_by: Ok(CutBy::engines("ledger")),
     };
     let files = WorkloadNames {
         factors: OF_FILES.into(),

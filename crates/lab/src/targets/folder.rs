@@ -2,7 +2,9 @@
 //! their depth says, without any engine. By itself the page cache is left out (`O_DIRECT`), so that it is
 //! the disk that answers.
 
+mod audit;
 mod blocks;
+mod claims;
 mod content;
 mod files;
 mod levels;
@@ -20,7 +22,7 @@ mod tests;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use bakeoff_experiment::{Cpus, Factor, WorkloadNames};
+use bakeoff_experiment::{Cpus, CutBy, Factor, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
 
@@ -67,10 +69,12 @@ impl Target for Folder {
             factors: own.into_iter().chain(levels::ALL.map(Factor::Declared)).collect(),
             reads_back: false,
             takes_rows: Vec::new(),
-            cut_by: Err(format!(
-                "{WORKLOAD} notes acknowledged writes in memory alone, so that it can't say what a power \
-                 cut has taken"
-            )),
+            // Each disk promises that what a sync covered is there after a power cut.
+            cut_by: Ok(CutBy {
+                workload: WORKLOAD.into(),
+                promise: [Factor::DISK, Factor::Declared(&levels::SYNC)],
+                instead: levels::in_cuts(),
+            }),
         }]
     }
 
@@ -178,5 +182,12 @@ impl Subject for Resolved {
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
         place.join(GROUP)?;
         Ok(Box::new(Open::new(*self, folder(place)?.into())?))
+    }
+
+    /// The writes that were durable.
+    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        let blocks_each = self.shape.each / self.block as u64;
+        let file = |block: u64| (block / blocks_each) as usize;
+        claims::Account::read(claims, off_at_ns, file).durable()
     }
 }

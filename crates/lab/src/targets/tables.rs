@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Terms, find_among};
-use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
+use bakeoff_experiment::{Cell, CutBy, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -138,7 +138,7 @@ impl Target for Tables {
 
     fn workloads(&self) -> Vec<WorkloadNames> {
         let audited = self.workloads.iter().find(|workload| workload.is_audited());
-        let cut_by = audited.map(|workload| workload.name().to_owned());
+        let cut_by = audited.map(|workload| CutBy::engines(workload.name()));
         let none = "none of its workloads can be audited after a power cut";
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
@@ -152,7 +152,7 @@ impl Target for Tables {
             },
             // The power of an engine is cut under clients that can say what they were promised.
             cut_by: if workload.is_audited() {
-                Ok(workload.name().into())
+                Ok(CutBy::engines(workload.name()))
             } else {
                 cut_by.clone().ok_or_else(|| none.into())
             },

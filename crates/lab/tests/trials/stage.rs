@@ -213,7 +213,7 @@ impl Stage {
     fn terms(&self) -> CutTerms {
         CutTerms {
             engine: self.name.into(),
-            durability: self.durability,
+            level: self.durability.name().into(),
             promised: self.promised,
             clients: 4,
             keep: self.keep.clone(),

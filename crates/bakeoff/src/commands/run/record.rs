@@ -7,7 +7,7 @@ use bakeoff_engines::Engine;
 use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, State, base, without_passwords};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
-use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
+use bakeoff_results::{CutPlan, EngineFact, Error, PromiseFactors, Run, RunFolder};
 
 use super::asked::{Asked, text};
 use super::{above, usage};
@@ -192,7 +192,11 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     }
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
     let scale = experiment.levels(Factor::SCALE);
-    let mut flags = vec![("disk", disk), ("clients", &*clients_text)];
+    let [who, what] = cuts.by.promise;
+    let mut flags = vec![("clients", &*clients_text)];
+    if who != Factor::DISK {
+        flags.insert(0, ("disk", disk));
+    }
     flags.extend(scale.first().map(|scale| ("scale", base(scale))));
     let states = experiment.levels(Factor::STATE);
     let given = arguments.own.0.iter().any(|(factor, _)| *factor == Factor::STATE);
@@ -202,8 +206,15 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     for (flag, value) in flags {
         command.extend([format!("--{flag}"), quote(value)]);
     }
+    // Those that a workload declares are those of the cuts where its own clients are at work.
+    let own_clients = cuts.by.workload == experiment.workload;
     for (factor, levels) in &experiment.factors {
-        if let (Factor::Option(_), [level, ..]) = (factor, &levels[..]) {
+        let is_given = match factor {
+            Factor::Option(_) => true,
+            Factor::Declared(_) => own_clients && *factor != what,
+            Factor::Own(_) => false,
+        };
+        if let (true, [level, ..]) = (is_given, &levels[..]) {
             let given = format!("{factor}={}", base(level));
             command.extend(["--factor".into(), quote(&given)]);
         }
@@ -215,6 +226,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     }
     Some(CutPlan {
         planned: possible.planned_cuts(experiment) as u32,
+        promise: PromiseFactors { who: who.name().into(), what: what.name().into() },
         disk: disk.into(),
         clients: clients as u32,
         file_systems: bakeoff_lab::file_systems(cuts),

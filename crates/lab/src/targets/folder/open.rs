@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use bakeoff_load::{Blocking, Driver, Share};
 use bakeoff_workloads::{Claims, Name};
 
+use super::audit::audit;
 use super::blocks::OneOf;
+use super::claims::{Account, Writer};
 use super::files::DataFiles;
 use super::plain::Plain;
 use super::requests::{Did, Requests, Shared};
@@ -16,7 +18,7 @@ use super::syncs::Syncs;
 use super::writings::Writings;
 use super::{GROUP, OPERATIONS};
 use crate::TrialError;
-use crate::targets::{Processes, Running, Tally};
+use crate::targets::{Audit, Processes, Running, Tally};
 
 /// Open files and how they are used.
 pub struct Open {
@@ -60,10 +62,10 @@ impl Running for Open {
     fn driver<'a>(
         &'a self,
         share: &Share,
-        _: Option<Box<dyn Claims + 'a>>,
+        claims: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
         let one = OneOf { client: share.clients.start, of: share.of };
-        let requests = Requests::new(&self.shared, share.seed, one);
+        let requests = Requests::new(&self.shared, share.seed, one).claiming(Writer::new(claims));
         if !self.resolved.ring {
             return Ok(Box::new(Blocking(Plain::new(requests))));
         }
@@ -99,6 +101,18 @@ impl Running for Open {
         };
         let Resolved { shape, direct, .. } = self.resolved;
         shape.faults(&self.folder, direct, &last).map(Some).map_err(failed)
+    }
+
+    fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
+        let Shared { files, content, .. } = &self.shared;
+        if !content.is_verifiable() {
+            let why = "zeros don't say which write they are of: take `data` random";
+            return Err(TrialError::User(why.into()));
+        }
+        let account = Account::read(claims, off_at_ns, |block| files.spot(block).file);
+        let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
+        let findings = audit(files, content, &account).map_err(failed)?;
+        Ok(Audit { faults: Vec::new(), findings })
     }
 
     fn groups(&self) -> Vec<(&'static str, Processes)> {

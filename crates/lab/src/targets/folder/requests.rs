@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::blocks::{Blocks, OneOf};
+use super::claims::{Syncing, Writer};
 use super::content::Content;
 use super::files::{DataFiles, Spot};
 use super::levels::{Pattern, Rule};
@@ -67,6 +68,7 @@ pub struct Requests<'a> {
     /// How often it wrote.
     writings: u64,
     own: Own,
+    claims: Writer<'a>,
     read: u64,
     written: u64,
     durable: u64,
@@ -83,9 +85,16 @@ impl<'a> Requests<'a> {
         };
         // Clients of a mix are not to read at once and write at once.
         let due = (100 * one.client / one.of) as u32;
-        let (own, writings) = (Own::default(), 0);
+        let (own, claims, writings) = (Own::default(), Writer::default(), 0);
         let (read, written, durable) = (0, 0, 0);
-        Self { shared, blocks, client: one.client, due, writings, own, read, written, durable }
+        let client = one.client;
+        Self { shared, blocks, client, due, writings, own, claims, read, written, durable }
+    }
+
+    /// The same, claimed there on the way.
+    pub fn claiming(mut self, claims: Writer<'a>) -> Self {
+        self.claims = claims;
+        self
     }
 
     /// Bytes of each.
@@ -123,6 +132,7 @@ impl<'a> Requests<'a> {
     pub fn fill(&mut self, request: &Request, buffer: &mut [u8]) {
         if request.writes {
             self.shared.writings.begin(request.block);
+            self.claims.issued(request.block, request.writing);
             self.shared.content.fill(buffer, request.spot.page, request.writing);
         }
     }
@@ -131,8 +141,10 @@ impl<'a> Requests<'a> {
     pub fn ended(&mut self, request: &Request) -> Vec<usize> {
         let bytes = self.block() as u64;
         if request.writes {
+            let durably = self.shared.rule == Rule::Dsync;
+            self.claims.returned(request.block, request.writing, durably);
             self.written += bytes;
-            self.durable += u64::from(self.shared.rule == Rule::Dsync);
+            self.durable += u64::from(durably);
             self.shared.writings.acknowledge(request.block, request.writing);
         } else {
             self.read += bytes;
@@ -145,8 +157,14 @@ impl<'a> Requests<'a> {
         self.shared.syncs.next()
     }
 
+    /// A sync of a file is about to start.
+    pub fn begin_sync(&self, file: usize) -> Syncing {
+        self.claims.begin_sync(file)
+    }
+
     /// A sync has ended well.
-    pub fn synced(&mut self) {
+    pub fn synced(&mut self, syncing: Syncing) {
+        self.claims.synced(syncing);
         self.durable += 1;
     }
 }

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use bakeoff_load::{Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Starts, Work};
 use io_uring::{IoUring, opcode, squeue, types};
 
+use super::claims::Syncing;
 use super::files::Buffers;
 use super::requests::{Request, Requests};
 
@@ -44,8 +45,8 @@ struct Slot {
     /// When the request was to start, and when it did.
     intended: Nanos,
     started: Nanos,
-    /// Whether it has ended and a sync that it waits for is under way.
-    syncs: bool,
+    /// The sync that is under way, where it has ended and waits for one.
+    syncing: Option<Syncing>,
 }
 
 impl<'a> Ring<'a> {
@@ -63,7 +64,7 @@ impl<'a> Ring<'a> {
     /// Queues the next request in a slot.
     fn start(&mut self, slot: usize, intended: Nanos, now: Nanos, record: &mut dyn Record) {
         let request = self.requests.next_request();
-        self.slots[slot] = Slot { request, intended, started: now, syncs: false };
+        self.slots[slot] = Slot { request, intended, started: now, syncing: None };
         record.begin(slot, request.kind, intended);
         let (length, offset) = (self.requests.block() as u32, request.spot.offset);
         let file = types::Fd(self.requests.files().files[request.spot.file].as_raw_fd());
@@ -78,7 +79,7 @@ impl<'a> Ring<'a> {
 
     /// Queues the sync of a file that the request in a slot waits for.
     fn start_sync(&mut self, slot: usize, file: usize) {
-        self.slots[slot].syncs = true;
+        self.slots[slot].syncing = Some(self.requests.begin_sync(file));
         let flags = match self.requests.data_only() {
             true => types::FsyncFlags::DATASYNC,
             false => types::FsyncFlags::empty(),
@@ -143,12 +144,12 @@ impl<'a> Ring<'a> {
 
     /// Notes that what was in flight in a slot has ended; what is wrong with it.
     fn end(&mut self, slot: usize, result: i32) -> Option<String> {
-        let (Slot { request, syncs, .. }, block) = (self.slots[slot], self.requests.block());
-        match result {
-            ..0 => return Some(io::Error::from_raw_os_error(-result).to_string()),
-            _ if syncs => self.requests.synced(),
-            all if all as usize == block => self.due[slot] = self.requests.ended(&request),
-            some => {
+        let (Slot { request, syncing, .. }, block) = (self.slots[slot], self.requests.block());
+        match (result, syncing) {
+            (..0, _) => return Some(io::Error::from_raw_os_error(-result).to_string()),
+            (_, Some(syncing)) => self.requests.synced(syncing),
+            (all, None) if all as usize == block => self.due[slot] = self.requests.ended(&request),
+            (some, None) => {
                 let what = if request.writes { "written" } else { "read" };
                 return Some(format!("{some} bytes were {what} instead of {block}"));
             }
