@@ -85,9 +85,15 @@ fn several_operations_are_told_from_the_least_to_the_most() {
         },
         ..promises()
     };
-    let told = "With every commit kept, lmdb answers 2.0 to 3.0 times as fast as sqlite (1.8–3.3).";
-    let said = verdict(&sample.document());
+    let told = "With every commit kept, lmdb answers 2.0 to 3.0 times as fast as sqlite, depending on the \
+                operation (95 % intervals: 1.8–3.3).";
+    let document = sample.document();
+    let said = verdict(&document);
     assert!(said.starts_with(told), "{said}");
+    // In the chart the intervals stand below the ratios, and are named.
+    let page = text(&document, "html");
+    let cell = "2.0 to 3.0× as long <small>95 % intervals: 1.8–3.3</small>";
+    assert!(page.contains(cell), "{page}");
 }
 
 #[test]
@@ -133,6 +139,27 @@ fn what_keeping_every_commit_costs_and_that_the_order_turns() {
     }
     let one = Sample { factors: vec![("durability", vec!["strict"])], ..promises() };
     assert!(!words(&one.document(), "html").contains("keeping every commit cost"));
+}
+
+/// A figure that has no interval does not look like a precise one; and that a step to the right is a
+/// factor is said of each axis.
+#[test]
+fn what_has_no_interval_and_what_the_axis_is_are_told() {
+    let one = Sample { blocks: 1, ..promises() }.document();
+    let five = promises().document();
+    for format in ["html", "md", "term"] {
+        assert!(words(&one, format).contains("10.0 ms (1 trial)"), "{format}");
+        assert!(!words(&five, format).contains("(1 trial)"), "{format}");
+    }
+    for format in ["html", "term"] {
+        assert!(words(&five, format).contains("mean time, left is faster, log scale"), "{format}");
+    }
+    let bars = |document: &Document| {
+        let page = text(document, "html");
+        let chart = page.split("<table class=\"strips").nth(1).unwrap();
+        chart.split("</table>").next().unwrap().matches("class=\"ci\"").count()
+    };
+    assert_eq!((bars(&one), bars(&five)), (0, 4 * 3), "a line and two ends for each interval");
 }
 
 /// Rows stand by promise, the fastest first; a strict one shows where the same is with less promised.

@@ -11,7 +11,7 @@ use crate::changes::looser;
 use crate::durability;
 use crate::figures::NONE;
 use crate::layout::{Condition, Layout};
-use crate::leads::{Group, bracket, figures, wordless};
+use crate::leads::{Group, bracket, figures, intervals, wordless};
 use crate::losses::{Losses, Worst};
 use crate::strip::{self, Axis, Drawn};
 use crate::verdict::Case;
@@ -131,8 +131,8 @@ impl<'a> Heads<'a> {
         let head = |(operation, merit): &(&str, FigureOfMerit)| StripHead {
             name: (*operation).to_owned(),
             unit: match merit.is_rate() {
-                true => format!("{}, right is faster", merit.words()),
-                false => format!("{}, left is faster", layout.metric()),
+                true => format!("{}, right is faster, log scale", merit.words()),
+                false => format!("{}, left is faster, log scale", layout.metric()),
             },
             axis: axis(axes, *merit).svg(),
         };
@@ -242,7 +242,10 @@ impl<'a> Chart<'_, 'a> {
         let by_rate = is_by_rate(layout, group);
         let against = |other: &str| match other == level {
             true => "what the others are held against".to_owned(),
-            false => standing(&group.contrasts(layout, other, level), group, by_rate),
+            false => match standing(&group.contrasts(layout, other, level), group, by_rate) {
+                (text, None) => text,
+                (text, Some(intervals)) => format!("{text} ({intervals})"),
+            },
         };
         contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
     }
@@ -261,6 +264,7 @@ impl<'a> Chart<'_, 'a> {
             return Drawn { style, label: label.into(), said, ..Drawn::default() };
         };
         let each = layout.each(operation, condition, level);
+        let alone = alone(each.len());
         let ends = interval(&each).filter(|_| !found.is_bound);
         let mut said = format!("{operation}, {level}: {}", found.text());
         if let Some(ends) = ends {
@@ -288,7 +292,7 @@ impl<'a> Chart<'_, 'a> {
             interval: ends.map(|(low, high)| (axis.place(low), axis.place(high))),
             each: each.into_iter().map(|value| axis.place(value)).collect(),
             from,
-            label: format!("{}{arrow}", found.text()),
+            label: format!("{}{arrow}{alone}", found.text()),
             beside: true,
             said,
         }
@@ -308,6 +312,11 @@ impl<'a> Chart<'_, 'a> {
         let aside = loss.elsewhere.then(|| "by another run".to_owned());
         Cell { tone, aside, ..loss.text().into() }
     }
+}
+
+/// What is said beside a figure that has no interval, so that it does not look precise.
+fn alone(trials: usize) -> &'static str {
+    if trials == 1 { " (1 trial)" } else { "" }
 }
 
 /// Why a cell has no figure of an operation.
@@ -339,9 +348,12 @@ fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
     let above = ranked[place - 1];
     let contrasts = group.contrasts(layout, first, level);
     let close = !is_slower(&group.contrasts(layout, above, level), group);
-    let aside = (above != first && is_slower(&contrasts, group) && close)
+    let close = (above != first && is_slower(&contrasts, group) && close)
         .then(|| format!("too close to {above} to call"));
-    Cell { aside, ..standing(&contrasts, group, is_by_rate(layout, group)).into() }
+    let (text, intervals) = standing(&contrasts, group, is_by_rate(layout, group));
+    let asides: Vec<String> = intervals.into_iter().chain(close).collect();
+    let aside = (!asides.is_empty()).then(|| asides.join("; "));
+    Cell { aside, ..text.into() }
 }
 
 /// Whether the levels of a group are compared by a rate.
@@ -354,30 +366,37 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
     contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
 }
 
-/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)".
-fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> String {
+/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)"; where it is a range, "2.0 to 3.0× as long",
+/// and apart from it "95 % intervals: 1.8–3.3".
+fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
     if let Some(reason) = wordless(contrasts) {
-        return reason.to_owned();
+        return (reason.to_owned(), None);
     }
     let shown: Vec<Contrast> =
         contrasts.iter().map(|it| if by_rate { it.turned() } else { *it }).collect();
-    let Some(times) = figures(&shown) else { return "no pair".into() };
-    let interval = bracket(&shown);
+    if shown.is_empty() {
+        return ("no pair".into(), None);
+    }
+    let told = |how: &str, of: &[Contrast]| match (figures(of).unwrap_or_default(), intervals(of)) {
+        (times, None) => (format!("{times}× as {how}{}", bracket(of)), None),
+        (times, intervals) => (format!("{times}× as {how}"), intervals),
+    };
     let faster = contrasts.len() == group.cases.len()
         && contrasts.iter().all(|it| it.verdict == Verdict::Faster);
     if faster && !by_rate {
         let turned: Vec<Contrast> = contrasts.iter().map(|it| it.turned()).collect();
-        let times = figures(&turned).unwrap_or_default();
-        return format!("{times}× as fast{}", bracket(&turned));
+        return told("fast", &turned);
     }
     if faster || is_slower(contrasts, group) {
-        return format!("{times}× as {}{interval}", if by_rate { "much" } else { "long" });
+        return told(if by_rate { "much" } else { "long" }, &shown);
     }
-    if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        return format!("as fast, within 5 %{interval}");
-    }
-    match contrasts.iter().all(|it| it.blocks < 2) {
-        true => "one block alone".into(),
-        false => format!("too close to call{interval}"),
-    }
+    let interval = bracket(&shown);
+    let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
+        format!("as fast, within 5 %{interval}")
+    } else if contrasts.iter().all(|it| it.blocks < 2) {
+        "one block alone".to_owned()
+    } else {
+        format!("too close to call{interval}")
+    };
+    (text, None)
 }
