@@ -10,7 +10,6 @@ use bakeoff_results::{Canary, Disturbed, Measure, Measures, Run, Scope, TrialSum
 use bakeoff_stats::drift;
 
 use super::{Tally, part, percent};
-use crate::littles_law::concurrency;
 use crate::warning::{Warning, WarningKind};
 
 /// The share of a processor that a client may use before it measures itself.
@@ -24,7 +23,7 @@ const STRAYED: f64 = 0.05;
 
 /// The share of the clients' time that their threads may wait for a processor, and how much more of
 /// it than at another level of the same block.
-const WAITED: f64 = 0.10;
+pub(super) const WAITED: f64 = 0.10;
 const UNFAIR: f64 = 0.05;
 
 /// The share of all processors that others may use.
@@ -78,7 +77,7 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
 
 /// Whether a group of processes had used its quota of processors up: the kernel takes its threads for
 /// ready to run while they wait for the next period, which says nothing of the machine.
-fn quota_used_up(measures: &Measures) -> bool {
+pub(super) fn quota_used_up(measures: &Measures) -> bool {
     measures.iter().any(|reading| reading.name == CPU_THROTTLED.name && reading.value > 0.0)
 }
 
@@ -94,7 +93,7 @@ fn waited(trial: &TrialSummary) -> Option<f64> {
 }
 
 /// What helps where there are too few processors.
-const FEWER: &str = "take fewer clients, or a machine with more processors";
+pub(super) const FEWER: &str = "take fewer clients, or a machine with more processors";
 
 /// Clients that waited for a processor, or that did so longer at one level than at another.
 pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
@@ -119,33 +118,6 @@ pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warni
             percent(worst)
         );
         Warning::new(WarningKind::ClientsWaited, text).remedy(FEWER)
-    })
-}
-
-/// Servers and disk daemons that waited for a processor: their clients waited with them.
-pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let share = |trial: &TrialSummary| {
-        let quota = quota_used_up(&trial.measures);
-        let told = |scope: &Scope| match scope {
-            Scope::Processes(_) => !quota || *scope == Scope::DISK_DAEMON,
-            _ => false,
-        };
-        let delays = trial.measures.iter().filter(|it| it.name == RUN_DELAY.name);
-        let delays = delays.filter(|it| told(&it.scope)).map(|it| it.value);
-        let delay = delays.fold(0.0, f64::max);
-        Some(delay / (trial.ran_s? * concurrency(trial)?))
-    };
-    let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        let text = format!(
-            "in {} the threads of an engine's processes or of the disk's daemon waited for a \
-             processor for over {} of the clients' time, at worst {}, at {at}: processors were short \
-             in these trials",
-            part(n, m),
-            percent(WAITED),
-            percent(worst)
-        );
-        Warning::new(WarningKind::ServersWaited, text).remedy(FEWER)
     })
 }
 
