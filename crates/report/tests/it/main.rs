@@ -4,6 +4,7 @@ mod answers;
 mod bounds;
 mod charts;
 mod conditions;
+mod contrast;
 mod debts;
 mod every;
 mod first_screen;
