@@ -19,6 +19,7 @@ mod durability;
 mod exporter;
 mod figures;
 mod group_rows;
+mod heads;
 mod html;
 mod json;
 mod layout;

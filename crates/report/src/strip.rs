@@ -249,6 +249,31 @@ pub fn legend(has_trials: bool, has_origin: bool) -> Vec<(String, &'static str)>
     legend
 }
 
+/// What the marks of strips are that go from an operation like most to the longest one.
+pub fn legend_of_tails() -> Vec<(String, &'static str)> {
+    let svg = |inner: &str| {
+        format!(
+            "<svg class=\"strip ink\" width=\"64\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
+        )
+    };
+    let line = |class: &str, (x1, x2): (f64, f64), (y1, y2): (f64, f64)| {
+        format!("<line class=\"{class}\" x1=\"{x1}\" x2=\"{x2}\" y1=\"{y1}\" y2=\"{y2}\"/>")
+    };
+    let mark = |class: &str, x: f64| format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0));
+    let marks = [
+        line("price", (6.0, 30.0), (7.0, 7.0)),
+        line("ci", (30.0, 58.0), (7.0, 7.0)),
+        line("ci", (58.0, 58.0), (1.0, 13.0)),
+        mark("hollow", 6.0),
+        mark("mark", 30.0),
+    ];
+    vec![(
+        svg(&marks.concat()),
+        "hollow: half of the operations took no longer (p50); filled: 99 in 100 took no longer (p99); the end of \
+         the bar: the longest. Where few operations lie beyond the p99, the filled mark is the longest",
+    )]
+}
+
 /// The sign of a style in a terminal: the shape of its marker on a page.
 fn sign(style: usize, hollow: bool, unicode: bool) -> char {
     let of = |signs: [char; 5]| signs[style % 5];

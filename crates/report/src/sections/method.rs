@@ -1,4 +1,4 @@
-//! How it was measured, on what machine, and by what command.
+//! How it was measured, and on what machine.
 
 use std::collections::BTreeSet;
 
@@ -37,8 +37,6 @@ impl Section for Method {
             machine(run),
             Block::Heading("The experiment".into()),
             experiment(layout),
-            Block::Heading("Again".into()),
-            Block::Command(run.command.clone()),
         ]);
         blocks
     }

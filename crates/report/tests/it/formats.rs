@@ -298,6 +298,7 @@ fn a_page_has_its_parts_in_order() {
         "<h2>What could mislead?</h2>",
         "<em>Machine drifted.</em> The machine drifted.",
         "<h2>All cells</h2>",
+        "<h2>The slowest operations</h2>",
         "<h2>create_issue</h2>",
         "<caption>create_issue: every cell</caption>",
         "<h2>process_issues</h2>",
@@ -308,11 +309,12 @@ fn a_page_has_its_parts_in_order() {
         "synchronous = FULL",
         "Settings that differ from the default, and why",
         "<h2>What the background I&#x2f;O did</h2>",
+        "<h2>Every trial</h2>",
         "<h2>What could mislead</h2>",
         "The machine drifted. Let it rest.",
-        "<h2>Every trial</h2>",
         "<h2>How it was measured</h2>",
         "<h3>The machine</h3>",
+        "<h2>Run it again</h2>",
         "<pre><code>bakeoff run redmine",
     ] {
         let found = page[at..].find(part);

@@ -20,6 +20,7 @@ mod priced;
 mod published;
 mod rates;
 mod sample;
+mod slowest;
 mod snapshots;
 mod states;
 mod sweeps;

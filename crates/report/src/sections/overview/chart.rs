@@ -10,6 +10,7 @@ use crate::cell_rows;
 use crate::changes::looser;
 use crate::durability;
 use crate::figures::NONE;
+use crate::heads;
 use crate::layout::{Condition, Layout};
 use crate::leads::{Group, bracket, figures, intervals, wordless};
 use crate::losses::{Losses, Worst};
@@ -25,20 +26,18 @@ const LOW: usize = 8;
 
 /// The chart; `None` where there is no figure.
 pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) -> Option<Strips> {
-    let heads = Heads::of(layout);
+    let shown = Heads::of(layout);
     let levels = layout.charted();
-    let mut conditions: Vec<&Condition> = layout.conditions.iter().collect();
-    let rank = |it: &&Condition<'a>| promise(layout, it).map(durability::rank);
-    conditions.sort_by_key(rank);
+    let mut conditions = heads::by_promise(layout);
     let all = conditions.len();
     conditions.truncate((ROWS / levels.len().max(1)).max(1));
     let places: Vec<(&Condition, &str)> = conditions
         .iter()
         .flat_map(|condition| levels.iter().map(move |level| (*condition, *level)))
         .collect();
-    let scales = heads.axes(layout, &places)?;
+    let scales = shown.axes(layout, &places)?;
     let height = if places.len() > LOW { 33.0 } else { 42.0 };
-    let chart = Chart { layout, heads: &heads, scales: &scales, losses, height };
+    let chart = Chart { layout, heads: &shown, scales: &scales, losses, height };
     let groups = conditions.iter().map(|condition| chart.group(condition, cases));
     let groups: Vec<StripGroup> = groups.collect();
     let drawn = || groups.iter().flat_map(|it| &it.rows).flat_map(|it| &it.strips);
@@ -49,10 +48,10 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
     Some(Strips {
         caption: "Every promise and who is fastest under it".into(),
         names: layout.compare.to_owned(),
-        heads: heads.blocks(layout, &scales),
+        heads: shown.blocks(layout, &scales),
         columns: chart.columns(),
         legend,
-        notes: notes(layout, &heads, (conditions.len(), all)),
+        notes: notes(layout, &shown, (conditions.len(), all)),
         groups,
     })
 }
@@ -73,12 +72,6 @@ fn notes(layout: &Layout<'_>, heads: &Heads<'_>, (shown, all): (usize, usize)) -
         notes.push(format!("{} stores nothing and measures the harness.", words::list(&hidden)));
     }
     notes
-}
-
-/// The level of durability of a condition, where engines are compared under promises.
-fn promise<'a>(layout: &Layout<'a>, condition: &Condition<'a>) -> Option<&'a str> {
-    let told = layout.has_engines() && layout.compare != durability::FACTOR;
-    layout.level_of(durability::FACTOR, condition, "").filter(|_| told)
 }
 
 /// The operations of the chart, each with what it is compared by.
@@ -182,7 +175,7 @@ impl<'a> Chart<'_, 'a> {
     fn group(&self, condition: &Condition<'a>, cases: &[Case<'a>]) -> StripGroup {
         let layout = self.layout;
         let here = cases.iter().filter(|case| case.condition == *condition).cloned();
-        let group = Group { durability: promise(layout, condition), cases: here.collect() };
+        let group = Group { durability: heads::promise(layout, condition), cases: here.collect() };
         let place = |level: &&'a str| {
             let cost = |(operation, merit): &(&str, FigureOfMerit)| {
                 let value = amount(layout, operation, *merit, (condition, *level))?.value.ln();
@@ -194,20 +187,8 @@ impl<'a> Chart<'_, 'a> {
         let mut levels = layout.charted();
         levels.sort_by(|one, other| place(one).total_cmp(&place(other)));
         let rows = levels.iter().map(|level| self.row(condition, level, &group)).collect();
-        let (title, tool) = self.title(condition);
+        let (title, tool) = heads::title(layout, condition);
         StripGroup { title, tool, rows }
-    }
-
-    /// "Every commit kept, 4 clients", and "strict".
-    fn title(&self, condition: &Condition<'a>) -> (String, String) {
-        let layout = self.layout;
-        let promise = promise(layout, condition);
-        let pairs = layout.varying.iter().zip(condition);
-        let others =
-            pairs.filter(|(factor, _)| promise.is_none() || **factor != durability::FACTOR);
-        let others = others.map(|(factor, level)| words::level(factor, level));
-        let all: Vec<String> = promise.map(durability::title).into_iter().chain(others).collect();
-        (words::capital(&all.join(", ")), promise.unwrap_or_default().to_owned())
     }
 
     fn row(&self, condition: &Condition<'a>, level: &'a str, group: &Group<'a>) -> StripRow {
