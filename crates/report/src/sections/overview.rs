@@ -76,6 +76,7 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         facts.extend([("trials", trials), ("A/A check", check(document))]);
     }
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
+    facts.push(("measured by", format!("bakeoff {}", run.version)));
     facts
 }
 

@@ -277,6 +277,20 @@ fn a_page_escapes_what_comes_from_outside() {
     assert!(page.contains("&lt;script&gt;"));
 }
 
+/// A figure is worth little without what measured it.
+#[test]
+fn every_format_names_the_version_that_measured() {
+    let mut document = three().document();
+    document.run.run.version = "0.7.9 (0123abcde)".into();
+    for format in Reports::standard().formats() {
+        let text = text(&document, format).replace('\\', "");
+        assert!(text.contains("0.7.9 (0123abcde)"), "{format}: {text}");
+    }
+    let rows = text(&document, "csv");
+    let with = rows.lines().filter(|line| line.contains("0.7.9 (0123abcde)"));
+    assert_eq!(with.count(), document.trials.len() * document.run.run.operations.len());
+}
+
 #[test]
 fn a_page_has_its_parts_in_order() {
     let mut document = three().document();
