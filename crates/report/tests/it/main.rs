@@ -2,6 +2,7 @@
 
 mod answers;
 mod bounds;
+mod browser;
 mod charts;
 mod conditions;
 mod contrast;
