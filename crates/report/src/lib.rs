@@ -35,6 +35,7 @@ mod scale;
 mod section;
 mod sections;
 mod sentence;
+mod stack;
 mod strip;
 mod sweep;
 mod term;
