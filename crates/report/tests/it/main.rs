@@ -1,6 +1,7 @@
 //! What a reader of reports sees, of synthetic documents.
 
 mod answers;
+mod bad_input;
 mod bounds;
 mod browser;
 mod charts;
