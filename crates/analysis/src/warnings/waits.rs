@@ -1,5 +1,5 @@
-//! Servers and disk daemons that waited for a processor, and whether a verdict could be another without
-//! that.
+//! Clients, servers and disk daemons that waited for a processor, and whether a verdict could be another
+//! without that.
 //!
 //! In a closed loop a mean latency is S / (1 - x): S is what it would be without waiting, and x the share of
 //! the clients' time in which the thread that they waited for waited for a processor itself. The kernel
@@ -12,56 +12,106 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::measure::RUN_DELAY;
-use bakeoff_results::{Levels, Run, Scope, TrialSummary};
+use bakeoff_results::measure::{CPU_THROTTLED, DRIVERS, RUN_DELAY};
+use bakeoff_results::{Levels, Measure, Measures, Run, Scope, TrialSummary};
 use bakeoff_stats::{Decision, MARGIN};
 
-use super::machine::{FEWER, WAITED, quota_used_up};
 use super::{Tally, part, part_of, percent};
 use crate::comparison::{Comparison, Verdict};
 use crate::littles_law::concurrency;
 use crate::open_loop::is_open;
 use crate::warning::{Warning, WarningKind};
 
-/// Servers and disk daemons that waited for a processor for over [`WAITED`] of the clients' time: worst where
-/// a verdict could be another without it.
-pub(super) fn servers_waited(
-    run: &Run,
-    counted: &[&TrialSummary],
-    comparisons: &[&Comparison],
-) -> Option<Warning> {
-    let waits = Waits::of(counted);
-    let judged = comparisons.iter().copied();
-    let decided = Tally::of(judged, |it| &it.levels, |it| waits.decides(it));
-    let voids = decided.say(run, |n, m, worst, at| {
-        let text = format!(
-            "in {} the verdict could be another if no thread of an engine's processes or of the disk's \
-             daemon had waited for a processor, at worst for {} of the clients' time, at {at}: processors \
-             were short in these trials, and not for all alike",
-            part_of(n, m, "comparison"),
-            percent(worst)
-        );
-        Warning::new(WarningKind::ServersWaited, text).remedy(FEWER)
-    });
-    voids.or_else(|| {
-        let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();
-        Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+/// What helps where there are too few processors.
+const FEWER: &str = "take fewer clients, or a machine with more processors";
+
+/// Threads whose waiting is told.
+pub(super) struct Threads {
+    /// Whose they are.
+    who: &'static str,
+    /// The share of the clients' time that they may wait without a word.
+    most: f64,
+    /// What they waited, as such a share; `None` where that is not known.
+    share: fn(&TrialSummary) -> Option<f64>,
+    /// What is told where a verdict could be another without it, and where none could.
+    kinds: [WarningKind; 2],
+}
+
+/// The clients' own.
+pub(super) const CLIENTS: Threads = Threads {
+    who: "the clients",
+    most: 0.05,
+    share: of_clients,
+    kinds: [WarningKind::ClientsWaited, WarningKind::ClientsWaitedAlike],
+};
+
+/// Those of all processes that serve them.
+pub(super) const SERVERS: Threads = Threads {
+    who: "an engine's processes or of the disk's daemon",
+    most: 0.10,
+    share: of_servers,
+    kinds: [WarningKind::ServersWaited, WarningKind::ServersWaitedAlike],
+};
+
+impl Threads {
+    /// That they waited for a processor: worst where a verdict could be another without it.
+    pub(super) fn waited(
+        &self,
+        run: &Run,
+        counted: &[&TrialSummary],
+        comparisons: &[&Comparison],
+    ) -> Option<Warning> {
+        let Self { who, most, share, kinds: [voids, notes] } = self;
+        let waits = Waits::of(counted, *share);
+        let judged = comparisons.iter().copied();
+        let decided = Tally::of(judged, |it| &it.levels, |it| waits.decides(it, *most));
+        let decides = decided.say(run, |n, m, worst, at| {
             let text = format!(
-                "in {} the threads of an engine's processes or of the disk's daemon waited for a processor \
-                 for over {} of the clients' time, at worst {}, at {at}: no verdict could be another \
-                 without it, but times of single cells may be too long by as much",
-                part(n, m),
-                percent(WAITED),
+                "in {} the verdict could be another if no thread of {who} had waited for a processor, at \
+                 worst for {} of the clients' time, at {at}: processors were short in these trials, and not \
+                 for all alike",
+                part_of(n, m, "comparison"),
                 percent(worst)
             );
-            Warning::new(WarningKind::ServersWaitedAlike, text).remedy(FEWER)
+            Warning::new(*voids, text).remedy(FEWER)
+        });
+        decides.or_else(|| {
+            let above = |trial| share(trial).filter(|share| share > most).unwrap_or_default();
+            Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+                let text = format!(
+                    "in {} the threads of {who} waited for a processor for over {} of the clients' time, at \
+                     worst {}, at {at}: no verdict could be another without it, but times of single cells \
+                     may be too long by as much",
+                    part(n, m),
+                    percent(*most),
+                    percent(worst)
+                );
+                Warning::new(*notes, text).remedy(FEWER)
+            })
         })
-    })
+    }
+}
+
+/// Whether a group of processes had used its quota of processors up: the kernel takes its threads for
+/// ready to run while they wait for the next period, which says nothing of the machine.
+fn quota_used_up(measures: &Measures) -> bool {
+    measures.iter().any(|reading| reading.name == CPU_THROTTLED.name && reading.value > 0.0)
+}
+
+/// The share of the clients' time in which their threads were ready to run and had no processor; `None`
+/// where an engine that works on these threads had used its quota up.
+fn of_clients(trial: &TrialSummary) -> Option<f64> {
+    let of = |measure: &Measure| trial.measures.get(measure, &Scope::Clients);
+    // The threads of a server tell their own delay.
+    if quota_used_up(&trial.measures) && trial.measures.of_database(&RUN_DELAY).is_none() {
+        return None;
+    }
+    Some(of(&RUN_DELAY)? / (trial.ran_s? * of(&DRIVERS)?))
 }
 
 /// What the threads of all processes that serve a trial's clients waited for a processor, over the clients'
-/// time; `None` where that is not known. What an engine waits for its own quota is not in it.
-fn share(trial: &TrialSummary) -> Option<f64> {
+/// time. What an engine waits for its own quota is not in it.
+fn of_servers(trial: &TrialSummary) -> Option<f64> {
     let quota = quota_used_up(&trial.measures);
     let told = |scope: &Scope| match scope {
         Scope::Processes(_) => !quota || *scope == Scope::DISK_DAEMON,
@@ -72,10 +122,13 @@ fn share(trial: &TrialSummary) -> Option<f64> {
     Some(delay / (trial.ran_s? * concurrency(trial)?))
 }
 
-/// What a trial waited.
+/// What was waited in a trial.
 #[derive(Clone, Copy)]
 struct Waited {
+    /// By the threads that are told of.
     share: f64,
+    /// By clients and servers together: an operation waits for one after the other.
+    all: f64,
     /// Whether operations were due at a rate: what waits then makes those behind it wait, too.
     open: bool,
 }
@@ -84,11 +137,12 @@ struct Waited {
 struct Waits<'a>(BTreeMap<&'a Levels, BTreeMap<u32, Waited>>);
 
 impl<'a> Waits<'a> {
-    fn of(counted: &[&'a TrialSummary]) -> Self {
+    fn of(counted: &[&'a TrialSummary], share: fn(&TrialSummary) -> Option<f64>) -> Self {
         let mut waits: BTreeMap<&'a Levels, BTreeMap<u32, Waited>> = BTreeMap::new();
         for trial in counted {
             let Some(share) = share(trial) else { continue };
-            let waited = Waited { share, open: is_open(trial) };
+            let all = [of_clients(trial), of_servers(trial)].into_iter().flatten().sum();
+            let waited = Waited { share, all, open: is_open(trial) };
             waits.entry(&trial.levels).or_default().insert(trial.block, waited);
         }
         Self(waits)
@@ -108,16 +162,16 @@ impl<'a> Waits<'a> {
         baseline.iter().filter_map(pair).collect()
     }
 
-    /// What was waited at most, where a comparison's verdict could be another without it; 0 where it could
-    /// not.
-    fn decides(&self, it: &Comparison) -> f64 {
+    /// What was waited at most, where that is over `most` and a comparison's verdict could be another
+    /// without it; 0 where it could not.
+    fn decides(&self, it: &Comparison, most: f64) -> f64 {
         let pairs = self.pairs(it);
         let all = || pairs.iter().flat_map(|(baseline, level)| [baseline, level]);
         let worst = all().map(|waited| waited.share).fold(0.0, f64::max);
-        if worst <= WAITED || word(it.verdict).is_none() {
+        if worst <= most || word(it.verdict).is_none() {
             return 0.0;
         }
-        let shares: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.share, b.share)).collect();
+        let shares: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.all, b.all)).collect();
         let shift = shift(&shares).filter(|_| !all().any(|waited| waited.open));
         match shift.is_some_and(|shift| keeps(it, shift)) {
             true => 0.0,

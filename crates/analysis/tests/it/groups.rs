@@ -1,7 +1,9 @@
 //! What is said of trials in which several groups of processes worked for the clients.
 
 use crate::data::{Trials, run};
-use bakeoff_analysis::WarningKind::{ServersWaited, ServersWaitedAlike};
+use bakeoff_analysis::WarningKind::{
+    ClientsWaited, ClientsWaitedAlike, ServersWaited, ServersWaitedAlike,
+};
 use bakeoff_analysis::{Document, GroupView, Verdict, WarningKind};
 use bakeoff_results::measure::{
     CPU, CPU_LIMIT, CPU_PERIODS, CPU_THROTTLED, DRAIN, DRAIN_CPU, DRAIN_WRITTEN, MEMORY_LIMIT,
@@ -153,17 +155,40 @@ fn a_group_that_waits_for_a_processor_is_told_unless_it_waits_for_its_quota() {
     assert!(told("disk-daemon", 90.0), "it has no quota");
 }
 
+/// An operation waits in its client and in its server: what each of them could not decide, both can.
+#[test]
+fn what_clients_and_servers_waited_is_judged_together() {
+    let told = |clients_s: f64, server_s: f64| {
+        let document = of_blocks(6, |number, measures| {
+            let waited = |seconds: f64| if number % 4 == BETA { seconds } else { 0.0 };
+            measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+            measures.set(&bakeoff_results::measure::DRIVERS, Scope::Clients, 1.0);
+            measures.set(&RUN_DELAY, Scope::Clients, waited(clients_s));
+            measures.set(&RUN_DELAY, Scope::DATABASE, waited(server_s));
+        });
+        let kinds = document.warnings.iter().map(|warning| warning.kind);
+        let of_waits = [ClientsWaited, ServersWaited, ClientsWaitedAlike, ServersWaitedAlike];
+        kinds.filter(|kind| of_waits.contains(kind)).collect::<Vec<_>>()
+    };
+    // Beta takes twice as long: 2 (1 - 0.3) is still slower, 2 (1 - 0.6) is not.
+    assert_eq!(told(6.0, 0.0), [ClientsWaitedAlike]);
+    assert_eq!(told(0.0, 6.0), [ServersWaitedAlike]);
+    assert_eq!(told(6.0, 6.0), [ClientsWaited, ServersWaited]);
+}
+
 /// An embedded engine works on the clients' threads, in its group's quota.
 #[test]
 fn clients_that_wait_for_an_engine_s_quota_void_nothing() {
     let told = |throttled: f64, server: Option<f64>| {
-        let document = document(|_, measures| {
+        let document = of_blocks(6, |number, measures| {
+            measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
             measures.set(&bakeoff_results::measure::DRIVERS, Scope::Clients, 1.0);
-            measures.set(&RUN_DELAY, Scope::Clients, 8.0);
+            let waited_s = if number % 4 == BETA { 12.0 } else { 0.0 };
+            measures.set(&RUN_DELAY, Scope::Clients, waited_s);
             measures.set_some(&RUN_DELAY, Scope::DATABASE, server);
             measures.set(&CPU_THROTTLED, Scope::DATABASE, throttled);
         });
-        document.warnings.iter().any(|warning| warning.kind == WarningKind::ClientsWaited)
+        document.warnings.iter().any(|warning| warning.kind == ClientsWaited)
     };
     assert!(told(0.0, None));
     assert!(!told(50.0, None));
