@@ -2,14 +2,14 @@
 //!
 //! Table, chart, sentence and JSON all take theirs from here.
 
-use bakeoff_results::{Run, Sequential};
+use bakeoff_results::{ENOUGH_OPERATIONS, Run, Sequential};
 use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, paired, unpaired};
 
 use crate::comparison::{Comparison, RatioIs, Verdict};
 
 /// The fewest operations of a kind in each trial behind a word: the mean of fewer is too rough, and
 /// too easily made by one of them.
-pub(crate) const ENOUGH: u64 = 20;
+pub(crate) const ENOUGH: u64 = ENOUGH_OPERATIONS;
 
 /// What one trial has of an operation.
 #[derive(Clone, Copy)]

@@ -49,6 +49,8 @@ enum Says {
 /// A trial, with what follows from its measures.
 struct Facts<'a> {
     trial: &'a TrialSummary,
+    /// bakeoff's.
+    version: &'a str,
     cost: Option<CostView>,
     open_loop: Option<OpenLoop>,
     work: Option<WorkView>,
@@ -58,7 +60,7 @@ struct Facts<'a> {
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 77] = [
+static FACTS: [(&str, Says); 78] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
@@ -142,16 +144,18 @@ static FACTS: [(&str, Says); 77] = [
         Follows(|of| maybe(of.work.as_ref().and_then(|work| work.read_amplification))),
     ),
     ("space_amplification", Follows(|of| maybe(of.space.map(|space| space.amplification)))),
+    ("bakeoff_version", Follows(|of| of.version.to_owned())),
 ];
 
 /// Of an operation in an open loop.
 const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 
 impl<'a> Facts<'a> {
-    fn of(document: &Document, trial: &'a TrialSummary) -> Self {
+    fn of(document: &'a Document, trial: &'a TrialSummary) -> Self {
         let cost = Cost::of(&trial.measures).map(CostView::from);
         Self {
             trial,
+            version: &document.run.run.version,
             work: WorkView::of(&[trial], cost.as_ref()),
             space: SpaceView::of(&[trial]),
             cost,

@@ -16,6 +16,7 @@ pub fn name(kind: WarningKind) -> &'static str {
         ClientsBusy => "Clients too busy",
         NeverSteady => "Never steady",
         ClientsWaited | ServersWaited => "Too few processors",
+        ClientsWaitedAlike | ServersWaitedAlike => "Waits for processors",
         NotTurnedOver => "Short preconditioning",
         ConditionedAnew => "Unlike beginnings",
         LeftOut => "Cells left out",

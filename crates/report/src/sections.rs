@@ -19,7 +19,9 @@ mod overview;
 mod priced;
 mod processor;
 mod published;
+mod repeat;
 mod settings;
+mod slowest;
 mod space;
 mod states;
 mod sweeps;
@@ -39,12 +41,13 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(sweeps::Lines),
         Box::new(buys::Buys),
         Box::new(matrix::Matrix),
-        Box::new(operations::Operations),
-        Box::new(conditions::Conditions),
         Box::new(over_time::Over),
-        Box::new(offered::Offered),
+        Box::new(slowest::Slowest),
         Box::new(durability::Durability),
         Box::new(every::Every),
+        Box::new(operations::Operations),
+        Box::new(conditions::Conditions),
+        Box::new(offered::Offered),
         Box::new(work::Work),
         Box::new(costs::Costs),
         Box::new(states::States),
@@ -54,8 +57,9 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(space::Space),
         Box::new(settings::Settings),
         Box::new(neighbours::Neighbours),
-        Box::new(mislead::Mislead),
         Box::new(trials::Trials),
+        Box::new(mislead::Mislead),
         Box::new(method::Method),
+        Box::new(repeat::Repeat),
     ]
 }

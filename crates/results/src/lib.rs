@@ -41,7 +41,7 @@ pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;
 pub use run::*;
 pub use store::RunFolder;
-pub use summary::{OperationSummary, TrialSummary};
+pub use summary::{ENOUGH_OPERATIONS, OperationSummary, TrialSummary};
 pub use text::visible;
 
 /// The result of work on a run folder.

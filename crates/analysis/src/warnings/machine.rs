@@ -2,15 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::measure::{
-    ACHIEVED_LATENCY, CPU, CPU_THROTTLED, DRIVERS, FOREIGN_CPU, MODELLED_LATENCY, RATE, RUN_DELAY,
-    STEAL,
-};
-use bakeoff_results::{Canary, Disturbed, Measure, Measures, Run, Scope, TrialSummary};
+use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, FOREIGN_CPU, MODELLED_LATENCY, RATE, STEAL};
+use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
 use super::{Tally, part, percent};
-use crate::littles_law::concurrency;
 use crate::warning::{Warning, WarningKind};
 
 /// The share of a processor that a client may use before it measures itself.
@@ -21,11 +17,6 @@ const STARVED: f64 = 0.20;
 
 /// How far a virtual disk's mean latency may be from the model's.
 const STRAYED: f64 = 0.05;
-
-/// The share of the clients' time that their threads may wait for a processor, and how much more of
-/// it than at another level of the same block.
-const WAITED: f64 = 0.10;
-const UNFAIR: f64 = 0.05;
 
 /// The share of all processors that others may use.
 const FOREIGN: f64 = 0.10;
@@ -73,79 +64,6 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
             changes.join(", ")
         );
         Warning::new(WarningKind::MachineDrifted, text)
-    })
-}
-
-/// Whether a group of processes had used its quota of processors up: the kernel takes its threads for
-/// ready to run while they wait for the next period, which says nothing of the machine.
-fn quota_used_up(measures: &Measures) -> bool {
-    measures.iter().any(|reading| reading.name == CPU_THROTTLED.name && reading.value > 0.0)
-}
-
-/// The share of the clients' time in which their threads were ready to run and had no processor; `None`
-/// where an engine that works on these threads had used its quota up.
-fn waited(trial: &TrialSummary) -> Option<f64> {
-    let of = |measure: &Measure| trial.measures.get(measure, &Scope::Clients);
-    // The threads of a server tell their own delay.
-    if quota_used_up(&trial.measures) && trial.measures.of_database(&RUN_DELAY).is_none() {
-        return None;
-    }
-    Some(of(&RUN_DELAY)? / (trial.ran_s? * of(&DRIVERS)?))
-}
-
-/// What helps where there are too few processors.
-const FEWER: &str = "take fewer clients, or a machine with more processors";
-
-/// Clients that waited for a processor, or that did so longer at one level than at another.
-pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let mut least: BTreeMap<u32, f64> = BTreeMap::new();
-    for (trial, waited) in counted.iter().filter_map(|trial| Some((trial, waited(trial)?))) {
-        let least = least.entry(trial.block).or_insert(waited);
-        *least = waited.min(*least);
-    }
-    let unfair = |trial: &TrialSummary| {
-        let waited = waited(trial).unwrap_or_default();
-        let least = least.get(&trial.block).copied().unwrap_or_default();
-        if waited > WAITED || waited - least > UNFAIR { waited } else { 0.0 }
-    };
-    Tally::of_trials(counted, unfair).say(run, |n, m, worst, at| {
-        let text = format!(
-            "in {} the clients' threads waited for a processor over {} of their time, or {} \
-             points longer than at another level of the block, at worst {}, at {at}: processors \
-             were short in these trials",
-            part(n, m),
-            percent(WAITED),
-            (UNFAIR * 100.0).round(),
-            percent(worst)
-        );
-        Warning::new(WarningKind::ClientsWaited, text).remedy(FEWER)
-    })
-}
-
-/// Servers and disk daemons that waited for a processor: their clients waited with them.
-pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let share = |trial: &TrialSummary| {
-        let quota = quota_used_up(&trial.measures);
-        let told = |scope: &Scope| match scope {
-            Scope::Processes(_) => !quota || *scope == Scope::DISK_DAEMON,
-            _ => false,
-        };
-        let delays = trial.measures.iter().filter(|it| it.name == RUN_DELAY.name);
-        let delays = delays.filter(|it| told(&it.scope)).map(|it| it.value);
-        let delay = delays.fold(0.0, f64::max);
-        Some(delay / (trial.ran_s? * concurrency(trial)?))
-    };
-    let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        let text = format!(
-            "in {} the threads of an engine's processes or of the disk's daemon waited for a \
-             processor for over {} of the clients' time, at worst {}, at {at}: processors were short \
-             in these trials",
-            part(n, m),
-            percent(WAITED),
-            percent(worst)
-        );
-        Warning::new(WarningKind::ServersWaited, text).remedy(FEWER)
     })
 }
 

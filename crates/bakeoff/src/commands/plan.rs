@@ -9,8 +9,8 @@ use bakeoff_experiment::{
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::GroupLimit;
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
-use bakeoff_results::AppliedSetting;
 use bakeoff_results::published::Published;
+use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
 
 use crate::find_limit;
 use crate::progress::span;
@@ -255,7 +255,7 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
         total += &conditioned(possible, estimate);
         if estimate.most_s > MUCH_LONGER * estimate.trials_s {
             total += &format!(
-                "a trial goes on until ten operations of each kind have ended: if they are slow, \
+                "a trial goes on until {ENOUGH_OPERATIONS} operations of each kind have ended: if they are slow, \
                  the trials take longer, {} at most\n",
                 span(rounded(estimate.most_s))
             );

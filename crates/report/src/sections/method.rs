@@ -1,8 +1,8 @@
-//! How it was measured, on what machine, and by what command.
+//! How it was measured, and on what machine.
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Answers, FigureOfMerit, Run};
+use bakeoff_results::{Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run};
 
 use crate::block::{Block, Words};
 use crate::layout::{self, Layout};
@@ -43,8 +43,6 @@ impl Section for Method {
             machine(run),
             Block::Heading("The experiment".into()),
             experiment(layout),
-            Block::Heading("Again".into()),
-            Block::Command(run.command.clone()),
         ]);
         blocks
     }
@@ -146,7 +144,10 @@ fn times(run: &Run) -> String {
 fn figures(run: &Run) -> Words {
     let words = Words::default().marked(
         "The first tenth of a trial’s time is its warm-up. Every operation that starts after it counts \
-         and is followed to its end, and the trial goes on until the time is over and ten of each \
+         and is followed to its end, and the trial goes on until the time is over and ",
+    );
+    let words = words.plain(ENOUGH_OPERATIONS.to_string()).marked(
+        " of each \
          operation have ended; what still runs when ten times its time is over is cut off there, and its \
          time is a lower bound. A mean is the geometric mean of a cell’s trials, so that the ratio of two \
          means is the ratio of their pairs; the bar of a mean in the first chart is its 95 % interval by the \

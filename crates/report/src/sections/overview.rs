@@ -4,7 +4,7 @@ mod chart;
 mod questions;
 
 use bakeoff_analysis::Document;
-use bakeoff_results::{CutPlan, Machine, Run, Status};
+use bakeoff_results::{Cut, CutPlan, Machine, Run, Status};
 
 use crate::block::{Block, Headline};
 use crate::changes::Changes;
@@ -76,6 +76,7 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         facts.extend([("trials", trials), ("A/A check", check(document))]);
     }
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
+    facts.push(("measured by", format!("bakeoff {}", run.version)));
     facts
 }
 
@@ -89,14 +90,20 @@ fn fixed(run: &Run) -> Vec<String> {
     fixed.collect()
 }
 
-/// How many power cuts were made.
+/// How many power cuts were made, and how many images of the disk they left to be judged.
 fn cuts(document: &Document, plan: &CutPlan) -> String {
-    let made = document.cuts.iter().filter(|cut| cut.failed.is_none()).count();
-    let made_text = words::count(made as u64);
-    match made as u64 == u64::from(plan.planned) {
-        true => made_text,
-        false => format!("{made_text} of {} planned", words::count(plan.planned.into())),
+    let made = || document.cuts.iter().filter(|cut| cut.failed.is_none());
+    let number = made().count() as u64;
+    let every = |cut: &Cut| cut.every.as_ref().map_or(0, |it| it.judged);
+    let images = made().map(|cut| cut.judged.len() as u64 + every(cut)).sum::<u64>();
+    let mut told = words::count(number);
+    if number != u64::from(plan.planned) {
+        told += &format!(" of {} planned", words::count(plan.planned.into()));
     }
+    if images != number {
+        told += &format!(" ({} of the disk judged)", words::many(images as usize, "image"));
+    }
+    told
 }
 
 /// The machine in a line; what isn't known of it is left out.

@@ -1,9 +1,12 @@
 //! What a reader of reports sees, of synthetic documents.
 
 mod answers;
+mod bad_input;
 mod bounds;
+mod browser;
 mod charts;
 mod conditions;
+mod contrast;
 mod debts;
 mod every;
 mod first_screen;
@@ -20,6 +23,7 @@ mod priced;
 mod published;
 mod rates;
 mod sample;
+mod slowest;
 mod snapshots;
 mod states;
 mod sweeps;

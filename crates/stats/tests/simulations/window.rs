@@ -12,7 +12,7 @@ use bakeoff_stats::paired::ratio;
 /// How long clients work at least, and how long that warms up, in seconds.
 const TIME: f64 = 4.0;
 const WARM: f64 = 0.4;
-/// Of each kind so many are waited for.
+/// Of each kind so many are waited for: half as many as the lab waits for, which leaves more to chance.
 const AT_LEAST: usize = 10;
 /// The shares of a cycle that its two operations take.
 const KINDS: [f64; 2] = [11.0 / 31.0, 20.0 / 31.0];

@@ -123,7 +123,7 @@ const LOAD: &str = "While the power is cut, clients commit small transactions as
 
 /// "up to 81 commits were lost (sqlite), none older than 0.97 s".
 fn left(found: &[(&str, &Loss)]) -> String {
-    let images = found.iter().map(|(_, loss)| loss.images).sum::<u64>();
+    let sum = |of: fn(&Loss) -> u64| found.iter().map(|(_, loss)| of(loss)).sum::<u64>();
     let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
         Worst::Damaged(number, of) => Some((*engine, "was damaged", number, of)),
         Worst::Broken(number, of) => Some((*engine, "held less than it promises", number, of)),
@@ -152,8 +152,8 @@ fn left(found: &[(&str, &Loss)]) -> String {
         }
         None if some => parts.push("some commits were lost".into()),
         None if damaged.is_empty() => {
-            let images = words::many(images as usize, "image");
-            return format!("nothing was lost, in {images} of a disk after a power cut");
+            let (cuts, images) = (sum(|it| it.cuts), sum(|it| it.images));
+            return format!("nothing was lost in {}", words::cuts(cuts, images));
         }
         None => {}
     }
