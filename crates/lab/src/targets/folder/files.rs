@@ -230,6 +230,12 @@ impl Buffers {
         Self { memory, start, block }
     }
 
+    /// The memory of all of them, one behind the other.
+    pub fn all(&mut self) -> &mut [u8] {
+        let end = self.memory.len() - (PAGE - self.start);
+        &mut self.memory[self.start..end]
+    }
+
     /// The memory of one block.
     pub fn block(&mut self, number: usize) -> &mut [u8] {
         &mut self.memory[self.start + number * self.block..][..self.block]
