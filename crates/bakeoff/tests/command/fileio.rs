@@ -2,7 +2,7 @@
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{COMMITS, CONCURRENCY, PAYLOAD, RETURNED, SYNCS};
-use bakeoff_testkit::{PATIENCE, ended_within, wait_until};
+use bakeoff_testkit::{NOBODY, PATIENCE, Tmpfs, ended_within, needs_root, wait_until};
 
 use super::on_disks::can_mount;
 use super::{Place, measured};
@@ -195,6 +195,80 @@ fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
     let failed = trials.iter().find(|trial| errors(trial) == 1).unwrap();
     let told = failed["warnings"][0].as_str().unwrap();
     assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+}
+
+/// `--path` has the data on another disk than the results, and takes them away again.
+#[test]
+fn files_lie_below_a_path_while_a_run_goes_on_and_not_after_it() {
+    let place = Place::new();
+    let array = place.path("array");
+    std::fs::create_dir(&array).unwrap();
+    std::fs::write(array.join("thesis"), "years").unwrap();
+    let path = array.to_str().unwrap();
+    // The preset's disks are models; a path is the machine's own.
+    let run = ["run", "fileio", "--path", path, "--clients", "1..2", "--factor", "depth=1"];
+    let short = ["--seconds", "1", "--repetitions", "1", "--factor", "size=16M", "--out", "r"];
+    let mut child = place.start(&[&run[..], &short].concat());
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&array).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let there = || names().iter().any(|name| name.starts_with("bakeoff-work-"));
+    wait_until("the files", there);
+    assert!(!place.path("r/work").exists(), "no data lie in the run folder");
+    assert!(ended_within(PATIENCE, &mut child).is_some(), "the run came to its end");
+    let said = child.wait_with_output().unwrap();
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains(&format!("the data lie below {path} (")), "{said}");
+    assert_eq!(names(), ["thesis"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2, "one for each number of clients");
+    assert!(trials.iter().all(|trial| trial["levels"]["disk"] == "host" && trial["valid"] == true));
+}
+
+#[test]
+fn a_path_that_is_none_or_is_not_ones_own_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    place.write("file", "x");
+    std::fs::create_dir(place.path("array")).unwrap();
+    let run = |path: &str, more: &[&str]| {
+        let run = ["run", "fileio", "--repetitions", "1", "--out", "r", "--path", path];
+        place.run(&[&run[..], more].concat())
+    };
+    run("nowhere", &[]).code(2).says(&["--path nowhere", "name a folder"]);
+    run("file", &[]).code(2).says(&["--path file is no folder"]);
+    run("/dev/null", &["--dry-run"]).code(2).says(&["is no folder"]);
+    run("array", &["--factor", "size=64T"]).code(4).says(&["is too full", "MB needed"]);
+    run("array", &["--factor", "block=6K"]).code(2).says(&["a multiple of 4K"]);
+    run("array", &["--clients", "0"]).code(2).says(&["--clients"]);
+    if needs_root("own a folder that is another's") {
+        std::os::unix::fs::chown(place.path("array"), Some(NOBODY), Some(NOBODY)).unwrap();
+        run("array", &[]).code(3).says(&["belongs to", "take another folder"]);
+    }
+    assert!(!place.path("r").exists(), "nothing was begun");
+    assert_eq!(std::fs::read_dir(place.path("array")).unwrap().count(), 0);
+}
+
+/// A file system in memory is no disk, whichever way requests go.
+#[test]
+fn a_path_in_memory_measures_no_disk() {
+    let place = Place::new();
+    let memory = place.path("memory");
+    let Some(_mounted) = Tmpfs::mount(&memory, "300m") else { return };
+    let run = ["run", "fileio", "--path", memory.to_str().unwrap(), "--factor", "size=1M"];
+    for access in ["direct", "buffered"] {
+        let level = format!("access={access}");
+        let short = ["--factor", &level, "--seconds", "0.5", "--repetitions", "1", "--out", access];
+        place.run(&[&run[..], &short].concat()).code(5);
+        let document = place.json(access);
+        for trial in document["trials"].as_array().unwrap() {
+            let reason = trial["reason"].as_str().expect("it failed");
+            assert!(reason.contains("use --path or --out on another one"), "{reason}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&memory).unwrap().count(), 0, "nothing is left there");
 }
 
 #[test]
