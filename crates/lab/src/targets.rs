@@ -103,6 +103,13 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Whether its clients leave its files as they are, and look for nothing of them in the page cache: then a
+    /// trial on the machine's own disk works on the image itself, and not on a copy.
+    fn leaves_files(&self, subject: &Value) -> bool {
+        let _ = subject;
+        false
+    }
+
     /// Whether an image of its data can be asked what its clients ask: [`Subject::answers`].
     fn can_be_asked(&self, subject: &Value) -> bool {
         let _ = subject;

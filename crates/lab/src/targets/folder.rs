@@ -122,6 +122,10 @@ impl Target for Folder {
         Some((content::POOL as u64 + buffers + OWN_MEMORY).next_multiple_of(1 << 20))
     }
 
+    fn leaves_files(&self, subject: &Value) -> bool {
+        resolved(subject).is_ok_and(|it| it.direct && it.pattern.reads == 100)
+    }
+
     fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
         let reads = |it: &Resolved| !it.direct && it.pattern.reads > 0;
         let resolved = resolved(subject).ok().filter(reads)?;
