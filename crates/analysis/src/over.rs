@@ -5,7 +5,8 @@ mod level;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, Run, TrialSummary};
+use bakeoff_results::measure::DEVICE_LIMIT;
+use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, Run, Scope, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::cells::{counted, rank};
@@ -295,7 +296,16 @@ fn blank(state: PointState, why: Option<&str>) -> SweepPoint {
         high: None,
         against: None,
         why: why.map(str::to_owned),
+        limit: None,
     }
+}
+
+/// What the trials' device serves at most: the mean, where each knows it.
+fn limit(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<f64> {
+    let of = |trial: &&TrialSummary| trial.measures.get(&DEVICE_LIMIT, &Scope::Disk);
+    let all: Vec<f64> = trials.iter().map(of).collect::<Option<_>>()?;
+    let is_its = subject.merit == FigureOfMerit::Operations && !all.is_empty();
+    is_its.then(|| all.iter().sum::<f64>() / all.len() as f64)
 }
 
 /// The geometric mean of trials' figures, with its interval.
@@ -313,6 +323,7 @@ fn known(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<SweepPoint> {
         value_is: Some(is),
         low: finite(estimate.low, RatioIs::AtMost),
         high: finite(estimate.high, RatioIs::AtLeast),
+        limit: limit(trials, subject),
         ..blank(PointState::Known, None)
     })
 }

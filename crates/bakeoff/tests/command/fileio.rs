@@ -1,7 +1,7 @@
 //! The workload `fileio`: a folder in the place of an engine.
 
 use bakeoff_results::Scope;
-use bakeoff_results::measure::{COMMITS, CONCURRENCY, PAYLOAD, RETURNED, SYNCS};
+use bakeoff_results::measure::{COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RETURNED, SYNCS};
 use bakeoff_testkit::{NOBODY, PATIENCE, Tmpfs, ended_within, needs_root, wait_until};
 
 use super::on_disks::can_mount;
@@ -133,6 +133,26 @@ fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
         place.run(&[&all[..], &["--out", &access]].concat()).code(0);
         let document = place.json(&access);
         assert_eq!(warnings(&document).contains(&"from-cache"), told, "{}", document["warnings"]);
+    }
+}
+
+/// By the model alone, in its own time, so that no busy machine changes it.
+#[test]
+fn a_modelled_disk_has_its_limit_beside_what_was_measured() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "hdd-7200", "--clients", "1,4,16", "--factor", "depth=1"];
+    let short = ["--factor", "size=16M", "--seconds", "0.5", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &short].concat()).says(&["hdd-7200, the device alone"]);
+    let document = place.json("r");
+    let series = &document["sweep"]["panels"][0]["series"][0];
+    let limit = |at: usize| series["points"][at]["limit"].as_f64().expect("a limit");
+    let limits = [limit(0), limit(1), limit(2)];
+    assert!(limits.is_sorted() && limits[0] > 50.0 && limits[2] < 250.0, "{limits:?}");
+    for trial in document["trials"].as_array().unwrap() {
+        assert!(measured(trial).get(&DEVICE_LIMIT, &Scope::Disk).is_some(), "{trial}");
     }
 }
 

@@ -14,6 +14,7 @@ mod debts;
 mod drain;
 mod first;
 mod inside;
+mod limit;
 mod measure;
 mod priced;
 mod traced;
@@ -130,6 +131,8 @@ impl Turns<'_> {
         };
         measured.map(|mut measured| {
             measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
+            let limit = self.turns.last().and_then(|turn| limit::of(stage.registry, trial, turn));
+            measured.measures.set_some(&measures::DEVICE_LIMIT, Scope::Disk, limit);
             measured
         })
     }

@@ -82,7 +82,7 @@ impl Panel {
     fn name(&self, line: &Line) -> String {
         let both = self.lines.iter().any(|it| it.source == Source::Published);
         match (both, line.source) {
-            (false, _) => line.name.clone(),
+            (false, _) | (true, Source::Modelled) => line.name.clone(),
             (true, Source::Ours) => format!("{}, ours", line.name),
             (true, Source::Published) => format!("{}, published", line.name),
         }

@@ -130,6 +130,8 @@ fn point(statement: &Statement, source: Source) -> Point {
             }
             (None, _) => Point::NotRun,
         },
+        // Ratios to cells that were run have no model.
+        Source::Modelled => Point::NotRun,
     }
 }
 

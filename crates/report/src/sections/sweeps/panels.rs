@@ -5,6 +5,7 @@ use bakeoff_analysis::{
 };
 use bakeoff_results::FigureOfMerit;
 
+use super::limits;
 use crate::block::sweep::{Amount, Fastest, Line, Panel, Point, Sign, Source, Tick, Value};
 use crate::figures::NONE;
 use crate::layout::Layout;
@@ -43,8 +44,15 @@ fn beside(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Panel> {
         };
         of.series.iter().map(line).collect()
     };
+    let limits = |own: &dyn Fn(&SweepSeries) -> bool| -> Vec<Line> {
+        let limit = |it: &SweepSeries| {
+            let measured = line(layout, (it.level.clone(), &it.level), &it.points, of);
+            limits::line(&measured, &it.points)
+        };
+        of.series.iter().filter(|it| own(it)).filter_map(limit).collect()
+    };
     let whole = Panel {
-        lines: all(&|_| false),
+        lines: [all(&|_| false), limits(&|_| true)].concat(),
         fastest: vec![fastest(layout, of, "")],
         ..panel(layout, sweep, of)
     };
@@ -55,6 +63,7 @@ fn beside(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Panel> {
         let mut lines = all(&|it| it.level != own.level);
         // What is drawn last lies on top.
         lines.sort_by_key(|line| !line.pale);
+        lines.extend(limits(&|it| it.level == own.level));
         let caption = format!("{}, {}", whole.caption, own.level);
         Panel { lines, caption, ..whole.clone() }
     };
@@ -92,12 +101,13 @@ fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str]))
                 shade: shade(it),
                 ..line(layout, (name(it), level), &series.points, it)
             };
+            let limit = |one: &(&SweepPanel, &SweepSeries)| limits::line(&of(one), &one.1.points);
             let rows = lines.iter().map(|(it, _)| fastest(layout, it, &name(it))).collect();
             let whole = panel(layout, sweep, first);
             let caption = caption(layout, first, &[sweep.factor.as_str(), factor]);
             panels.push(Panel {
                 caption: format!("{caption}, {}", words::contender(layout.compare, level)),
-                lines: lines.iter().map(of).collect(),
+                lines: lines.iter().map(of).chain(lines.iter().filter_map(limit)).collect(),
                 fastest: own_rows(rows, level),
                 ..whole
             });
