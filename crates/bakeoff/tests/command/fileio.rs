@@ -145,7 +145,8 @@ fn a_modelled_disk_has_its_limit_beside_what_was_measured() {
     let place = Place::new();
     let run = ["run", "fileio", "--disk", "hdd-7200", "--clients", "1,4,16", "--factor", "depth=1"];
     let short = ["--factor", "size=16M", "--seconds", "0.5", "--repetitions", "1", "--out", "r"];
-    place.run(&[&run[..], &short].concat()).says(&["hdd-7200, the device alone"]);
+    place.run(&[&run[..], &short].concat());
+    place.run(&["report", "r", "--format", "md"]).code(0).says(&["hdd-7200, the device alone"]);
     let document = place.json("r");
     let series = &document["sweep"]["panels"][0]["series"][0];
     let limit = |at: usize| series["points"][at]["limit"].as_f64().expect("a limit");
