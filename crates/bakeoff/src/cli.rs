@@ -195,6 +195,10 @@ pub struct Report {
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
+    /// Add how another run, in this folder, found the levels that this one compares: what a disk is worth to
+    /// an application beside what it does by itself; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub beside: Vec<PathBuf>,
     /// What is in use today, as levels of factors, from which the report says what each change buys (by
     /// default the first levels)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
