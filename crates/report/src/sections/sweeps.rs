@@ -3,6 +3,7 @@
 
 mod limits;
 mod panels;
+mod shapes;
 mod standing;
 
 use bakeoff_analysis::{PointState, RatioIs, Sweep, SweepPoint, Told};
@@ -64,6 +65,10 @@ fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
             point(&|it| it.limit.is_some()),
             " Dashed: the modelled device alone, with as many of these requests in flight: no page cache, no file \
              system and no sync is between them.",
+        ),
+        (
+            shapes::any(layout, sweep),
+            " A hollow mark: the ratio that was published, times our own figure of its base.",
         ),
         (
             panels::has_slopes(layout, sweep),

@@ -112,7 +112,10 @@ impl Panel {
 
     /// How a line stands at a level.
     fn sign(&self, number: usize, at: usize) -> &'static str {
-        let name = &self.lines[number].name;
+        let Line { name, source, .. } = &self.lines[number];
+        if *source != Source::Ours {
+            return "";
+        }
         let alone = self.fastest.len() > 1;
         let row = if alone { self.fastest.get(number) } else { self.fastest.first() };
         match row.and_then(|row| row.signs.get(at)) {
