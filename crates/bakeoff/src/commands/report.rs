@@ -87,8 +87,8 @@ fn take_applications(document: &mut Document, arguments: &cli::Report) -> Result
     let usage = |message: String| Failure::new(Exit::Usage, message);
     for (number, dir) in arguments.beside.iter().enumerate() {
         let name = dir.display();
-        let known = [&arguments.dir].into_iter().chain(&arguments.beside[..number]);
-        if known.into_iter().any(|it| same(it, dir)) {
+        let mut known = [&arguments.dir].into_iter().chain(&arguments.beside[..number]);
+        if known.any(|it| same(it, dir)) {
             return Err(usage(format!("{name} is named twice; name each run once")));
         }
         let other = self::document(dir)?;

@@ -233,7 +233,8 @@ fn sector(file: &File) -> Option<u32> {
 fn aligned(block: usize, sector: Option<u32>) -> Result<(), TrialError> {
     match sector {
         Some(bytes) if !block.is_multiple_of(bytes as usize) => Err(TrialError::User(format!(
-            "this disk takes direct requests of a multiple of {bytes} bytes, and a `block` has {block}: take              larger blocks, or `access` buffered"
+            "this disk takes direct requests of a multiple of {bytes} bytes, and a `block` has {block}: take \
+             larger blocks, or `access` buffered"
         ))),
         _ => Ok(()),
     }
