@@ -349,3 +349,46 @@ fn with(levels: &Levels, factor: &str, level: &str) -> Levels {
     levels.insert(factor.to_owned(), level.to_owned());
     levels
 }
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_results::Measures;
+
+    use super::*;
+
+    fn trial(limit: Option<f64>) -> TrialSummary {
+        let mut measures = Measures::default();
+        measures.set_some(&DEVICE_LIMIT, Scope::Disk, limit);
+        TrialSummary {
+            repetition: 0,
+            block: 0,
+            attempt: 0,
+            order: 0,
+            levels: Levels::new(),
+            started_s: 0.0,
+            ran_s: Some(1.0),
+            window_s: Some((0.0, 1.0)),
+            operations: Vec::new(),
+            measures,
+            warnings: Vec::new(),
+            valid: true,
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn a_limit_is_the_mean_of_trials_that_all_have_one_and_of_operations_alone() {
+        let of = |limits: &[Option<f64>], merit| {
+            let trials: Vec<TrialSummary> = limits.iter().map(|it| trial(*it)).collect();
+            let trials: Vec<&TrialSummary> = trials.iter().collect();
+            limit(&trials, Subject { operation: "read", merit })
+        };
+        let both = [Some(100.0), Some(300.0)];
+        assert_eq!(of(&both, FigureOfMerit::Operations), Some(200.0));
+        for merit in [FigureOfMerit::Time, FigureOfMerit::Megabytes, FigureOfMerit::Rows] {
+            assert_eq!(of(&both, merit), None, "{merit:?}");
+        }
+        assert_eq!(of(&[Some(100.0), None], FigureOfMerit::Operations), None);
+        assert_eq!(of(&[], FigureOfMerit::Operations), None);
+    }
+}

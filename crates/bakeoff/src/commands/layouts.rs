@@ -50,7 +50,7 @@ fn describe(devices: &[String], chunk: u64, in_use: &[String]) -> String {
     let _ = write!(
         text,
         "\nTo measure one, on an empty mount point (one disk alone: its device in the place of {ARRAY}):\n  \
-         mount {ARRAY} /mnt && bakeoff run fileio --disk host --out /mnt/run --clients 1..16 --factor \
+         mount {ARRAY} /mnt && bakeoff run fileio --path /mnt --clients 1..16 --factor \
          pattern=randread,randwrite\n"
     );
     text
