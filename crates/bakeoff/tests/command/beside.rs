@@ -4,7 +4,7 @@ use super::Place;
 
 /// Runs a workload with one and with two clients, which are what is compared.
 fn run(place: &Place, name: &str, head: &str) {
-    let rest = "compare = \"clients\"\nclients = [1, 2]\nseconds = 0.5\nrepetitions = 2\n";
+    let rest = "compare = \"clients\"\nclients = [1, 2]\nseconds = 0.5\nrepetitions = 1\n";
     place.write(&format!("{name}.toml"), &format!("{head}\n{rest}"));
     place.run(&["run", &format!("{name}.toml"), "--quiet", "--out", name]).code(0);
 }
