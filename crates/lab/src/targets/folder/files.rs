@@ -347,6 +347,18 @@ mod tests {
     }
 
     #[test]
+    fn a_file_system_without_direct_requests_is_told() {
+        // One that every Linux has.
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/proc/version", path(folder.path(), 0)).unwrap();
+        let shape = Shape { files: 1, ..SHAPE };
+        let access = Access { direct: true, ..READS };
+        let error = DataFiles::open(folder.path(), &shape, PAGE, access).err();
+        let Some(TrialError::User(why)) = &error else { panic!("{error:?}") };
+        assert!(why.contains("has no direct I/O") && why.contains("--path"), "{why}");
+    }
+
+    #[test]
     fn a_direct_request_is_a_multiple_of_the_sector() {
         assert!(aligned(4096, None).is_ok() && aligned(4096, Some(512)).is_ok());
         assert!(aligned(4096, Some(4096)).is_ok());
