@@ -39,6 +39,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         promises: promises::promises(&run.run, &cuts),
         cuts,
         other_cuts: Vec::new(),
+        applications: Vec::new(),
         published: None,
         run,
         trials: Vec::new(),

@@ -76,6 +76,10 @@ pub struct Document {
     /// ([`Document::take_cuts`]).
     #[serde(default)]
     pub other_cuts: Vec<OtherCuts>,
+    /// What other runs found of the levels that this one compares, where a report was asked to take them
+    /// ([`Document::take_application`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<Application>,
     /// What somebody else measured beside what was measured here; `None` where the experiment has
     /// nothing of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,6 +150,21 @@ pub struct CellView {
     pub groups: Vec<GroupView>,
     /// What the target counted of itself while the clients ran, all trials together.
     pub counters: BTreeMap<String, u64>,
+}
+
+/// What another run found of levels that this one compares, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Application {
+    /// The other run's folder, as it was named.
+    pub folder: String,
+    /// Its workload.
+    pub workload: String,
+    /// The factors that varied there beside the compared one, in their order.
+    pub varying: Vec<String>,
+    /// The compared factor's levels that both runs have against the baseline of both.
+    pub comparisons: Vec<Comparison>,
+    /// What differs between the runs beside their workloads.
+    pub differences: Vec<String>,
 }
 
 /// What another run's power cuts found of an engine at a level that this run has, too.

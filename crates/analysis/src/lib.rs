@@ -5,6 +5,7 @@
 //! It must never know how a trial is run, or how a report looks.
 
 mod answers;
+mod applications;
 mod assemble;
 mod beside;
 mod bounds;
@@ -50,7 +51,7 @@ pub use comparison::{Comparison, Contrast, RatioIs, Verdict};
 pub use condition::{ConditionState, ConditionView};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
-pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
+pub use document::{Application, Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use groups::GroupView;
 pub use judged::{Judged, schedule};
 pub use leader::{Leader, Outcome};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bakeoff_devices::neighbour::Level as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_experiment::Changes;
+use bakeoff_experiment::{Changes, Factor, HOST};
 use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -136,6 +136,10 @@ pub struct Run {
     /// The run folder to make (bakeoff-NAME-1, or the next number that is free)
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
+    /// Put the data into a new folder below DIR while it runs, to measure the disk that DIR is on (implies --disk
+    /// host where no disk is named)
+    #[arg(long, value_name = "DIR")]
+    pub path: Option<PathBuf>,
     /// Go on with an interrupted run
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
@@ -172,7 +176,13 @@ impl Run {
         // A comma is part of the one URL here, and stands between levels there.
         let url = self.url.iter().map(|url| format!("url={}", url.replace(',', "%2C")));
         let named = self.factors.iter().cloned().chain(url).collect();
-        Changes { factors: self.own.0.clone(), named, planner, ..self.keys.clone() }
+        let mut changes =
+            Changes { factors: self.own.0.clone(), named, planner, ..self.keys.clone() };
+        // What goes on has its disk.
+        if self.path.is_some() && self.resume.is_none() && !changes.gives(Factor::DISK) {
+            changes.factors.push((Factor::DISK, HOST.into()));
+        }
+        changes
     }
 }
 
@@ -210,6 +220,10 @@ pub struct Report {
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
+    /// Add how another run, in this folder, found the levels that this one compares: what a disk is worth to
+    /// an application beside what it does by itself; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub beside: Vec<PathBuf>,
     /// The levels that are in use today: the report says what each change from them buys (by default the
     /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]

@@ -226,6 +226,7 @@ pub(crate) fn trial_s(registry: &Registry, trial: &TrialSpec, drive: &Drive) -> 
     let setup = &trial.setup;
     let staged_s = match setup.is_elsewhere() {
         true => load_s(registry, setup),
+        false if spec::is_in_place(registry, trial) => 0.0,
         false => size(registry, setup).disk as f64 / RESTORED_PER_S,
     };
     let shared_s = if trial.neighbours == Level::None { 0.0 } else { SHARED_S };

@@ -151,7 +151,10 @@ impl Preflight<'_> {
             .filter(|setup| !setup.is_elsewhere())
             .map(|setup| (&setup.recipe, estimate::size(self.registry, setup).disk))
             .collect();
-        let largest = images.values().max().copied().unwrap_or(0);
+        let copied = trials.iter().filter(|trial| !spec::is_in_place(self.registry, trial));
+        let copied = copied.map(|trial| &trial.setup).chain(cut);
+        let copied = copied.filter_map(|setup| images.get(&setup.recipe));
+        let largest = copied.max().copied().unwrap_or(0);
         let hired = if trials.iter().any(spec::wants_hired) { neighbour::FILE_BYTES } else { 0 };
         let records = RECORD * self.possible.plan.trials() as u64;
         // A trial's files grow while its clients write, and a crash image is another copy.
@@ -177,7 +180,9 @@ fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
     if let Some(rest @ 1..) = largest.len().checked_sub(NAMED) {
         parts.push(format!("{rest} smaller ones"));
     }
-    parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
+    if copies > 0 {
+        parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
+    }
     format!(
         ": {}; name a smaller --scale or fewer engines, or a smaller `size` of files",
         parts.join(", ")

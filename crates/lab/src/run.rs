@@ -73,6 +73,8 @@ pub struct Runner<'a> {
     pub possible: &'a Possible,
     /// Where its results go.
     pub folder: &'a mut RunFolder,
+    /// Where the data lie while it runs, in a new folder that is removed at the end; `None` for the run folder.
+    pub data_in: Option<&'a Folder>,
     /// Set by somebody else when the run is to stop.
     pub stop: &'a AtomicBool,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
@@ -126,8 +128,7 @@ impl Runner<'_> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
         sweep(&registry, watch)?;
         let mut planner = self.planner()?;
-        let work = WorkFolder::create(self.held()?, "work", &registry);
-        let work = wanting("the work folder", work)?;
+        let work = self.work_folder(&registry)?;
         let left = planner.left();
         self.preflight(work.path()).check(left.iter().map(|due| &due.block))?;
         let number = left::ended(&self.possible.plan, &self.folder.done()?);
@@ -228,6 +229,20 @@ impl Runner<'_> {
         let unknown = || TrialError::User(format!("there is no planner {name}"));
         let begin = known.ok_or_else(unknown)?.begin;
         Ok(begin(self.experiment, &self.possible.plan, self.folder)?)
+    }
+
+    /// A new folder for the data.
+    fn work_folder(&self, registry: &Path) -> Result<WorkFolder, MachineError> {
+        let (parent, name) = match self.data_in {
+            None => (self.held()?, "work".to_owned()),
+            Some(parent) => {
+                let held = parent.again().map_err(io::Error::from);
+                // Other runs may have theirs there, also those of other containers.
+                let name = format!("bakeoff-work-{}-{:.0}", std::process::id(), now_s() * 1e6);
+                (wanting("the folder for the data", held)?, name)
+            }
+        };
+        wanting("the work folder", WorkFolder::create(parent, &name, registry))
     }
 
     /// The run folder, held once more.

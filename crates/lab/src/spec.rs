@@ -192,6 +192,13 @@ pub(crate) fn options(cell: &Cell) -> Levels {
     cell.options().map(|(option, level)| (option.name.clone(), level.to_owned())).collect()
 }
 
+/// Whether a trial works on the image of its data, and needs no copy of it.
+pub fn is_in_place(registry: &Registry, trial: &TrialSpec) -> bool {
+    let TrialSpec { setup, disk, .. } = trial;
+    let target = registry.target(setup.target);
+    *disk == DiskSpec::Host && target.is_some_and(|it| it.leaves_files(&setup.subject))
+}
+
 /// Whether a trial runs on the machine's own disk beside neighbours.
 pub fn wants_hired(trial: &TrialSpec) -> bool {
     trial.disk == DiskSpec::Host && trial.neighbours != Level::None

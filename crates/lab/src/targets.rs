@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
+use bakeoff_devices::limit::Load;
 use bakeoff_engines::{self as engines, Claim, Debt};
 use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, Memory, WorkloadNames};
 use bakeoff_load::{Driver, Share};
@@ -101,6 +102,20 @@ pub trait Target: Send + Sync {
     fn is_log(&self, subject: &Value, file: &Path) -> bool {
         let _ = (subject, file);
         false
+    }
+
+    /// Whether its clients leave its files as they are, and look for nothing of them in the page cache: then a
+    /// trial on the machine's own disk works on the image itself, and not on a copy.
+    fn leaves_files(&self, subject: &Value) -> bool {
+        let _ = subject;
+        false
+    }
+
+    /// What so many of its clients in a closed loop ask files for; `None` where something is between them and
+    /// the files.
+    fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
+        let _ = (subject, clients);
+        None
     }
 
     /// Whether an image of its data can be asked what its clients ask: [`Subject::answers`].

@@ -1,6 +1,7 @@
 //! The built-in sections of a report, a file each: what it says, in blocks that every format can
 //! show.
 
+mod applications;
 mod buys;
 mod conditions;
 mod costs;
@@ -39,6 +40,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(Published),
         Box::new(limits::Limits),
         Box::new(sweeps::Lines),
+        Box::new(applications::Applications),
         Box::new(buys::Buys),
         Box::new(matrix::Matrix),
         Box::new(over_time::Over),

@@ -1,5 +1,6 @@
 //! From records to findings: documents of known trials.
 
+mod applications;
 mod costs;
 mod cuts;
 #[path = "../../../results/examples/synthetic/data.rs"]

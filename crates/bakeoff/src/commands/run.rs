@@ -3,6 +3,7 @@
 mod articles;
 mod asked;
 mod fio;
+mod path;
 mod record;
 mod time;
 
@@ -51,6 +52,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         None => (asked.new_experiment()?, None),
     };
     asked.check_keep_images(&experiment)?;
+    let data_in = arguments.path.as_deref().map(path::held).transpose()?;
     // Refused before anything runs.
     present::read(arguments.present.as_deref(), &present::factors(&experiment))?;
     if !arguments.quiet {
@@ -80,7 +82,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         Some(mut folder) => {
             let began = folder.run().map_err(Failure::folder)?;
             external::check_passwords(&folder, &began.engines)?;
-            record::check_terms(registry, &folder, &began, &experiment, &possible)?;
+            record::check_terms(asked, &folder, &began, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
@@ -92,6 +94,9 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     };
     let before = goes_on.then(|| how_much(&folder)).transpose()?;
     let stop = stop::flag()?;
+    if let Some(folder) = data_in.as_ref().filter(|_| !arguments.quiet) {
+        say(format_args!("{}", path::described(folder.path())?));
+    }
     let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
     if goes_on {
         progress.resume(&folder.trials().map_err(Failure::folder)?);
@@ -103,6 +108,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         experiment: &experiment,
         possible: &possible,
         folder: &mut folder,
+        data_in: data_in.as_ref(),
         stop: &stop,
         reuse: arguments.reuse,
         keep_images: arguments.keep_images,
@@ -151,6 +157,7 @@ fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
     if let Err(error) = open(folder) {
         say(format_args!("it would not begin here: {error}"));
     }
+    let folder = arguments.path.as_deref().unwrap_or(folder);
     let reuse = arguments.reuse;
     let preflight = Preflight { registry, experiment, possible, folder, launcher: None, reuse };
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
@@ -188,7 +195,8 @@ fn conclude(
         Ending::Interrupted => {
             let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
             let external = external::again(&run, &asked.registry.vocabulary());
-            say(format_args!("interrupted; to go on: bakeoff run --resume {path}{external}"));
+            let data = path::again(asked.arguments.path.as_deref());
+            say(format_args!("interrupted; to go on: bakeoff run --resume {path}{data}{external}"));
             Ok(Exit::Interrupted)
         }
     }

@@ -1,8 +1,8 @@
 //! The workload `fileio`: a folder in the place of an engine.
 
 use bakeoff_results::Scope;
-use bakeoff_results::measure::{COMMITS, CONCURRENCY, PAYLOAD, RETURNED, SYNCS};
-use bakeoff_testkit::{PATIENCE, ended_within, wait_until};
+use bakeoff_results::measure::{COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RETURNED, SYNCS};
+use bakeoff_testkit::{NOBODY, PATIENCE, Tmpfs, ended_within, needs_root, wait_until};
 
 use super::on_disks::can_mount;
 use super::{Place, measured};
@@ -217,6 +217,27 @@ fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
     }
 }
 
+/// By the model alone, in its own time, so that no busy machine changes it.
+#[test]
+fn a_modelled_disk_has_its_limit_beside_what_was_measured() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "hdd-7200", "--clients", "1,4,16", "--factor", "depth=1"];
+    let short = ["--factor", "size=16M", "--seconds", "0.5", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &short].concat());
+    place.run(&["report", "r", "--format", "md"]).code(0).says(&["hdd-7200, the device alone"]);
+    let document = place.json("r");
+    let series = &document["sweep"]["panels"][0]["series"][0];
+    let limit = |at: usize| series["points"][at]["limit"].as_f64().expect("a limit");
+    let limits = [limit(0), limit(1), limit(2)];
+    assert!(limits.is_sorted() && limits[0] > 50.0 && limits[2] < 250.0, "{limits:?}");
+    for trial in document["trials"].as_array().unwrap() {
+        assert!(measured(trial).get(&DEVICE_LIMIT, &Scope::Disk).is_some(), "{trial}");
+    }
+}
+
 #[test]
 fn a_range_of_clients_doubles_on_the_command_line_and_in_a_file() {
     let place = Place::new();
@@ -276,6 +297,80 @@ fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
     let failed = trials.iter().find(|trial| errors(trial) == 1).unwrap();
     let told = failed["warnings"][0].as_str().unwrap();
     assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+}
+
+/// `--path` has the data on another disk than the results, and takes them away again.
+#[test]
+fn files_lie_below_a_path_while_a_run_goes_on_and_not_after_it() {
+    let place = Place::new();
+    let array = place.path("array");
+    std::fs::create_dir(&array).unwrap();
+    std::fs::write(array.join("thesis"), "years").unwrap();
+    let path = array.to_str().unwrap();
+    // The preset's disks are models; a path is the machine's own.
+    let run = ["run", "fileio", "--path", path, "--clients", "1..2", "--factor", "depth=1"];
+    let short = ["--seconds", "1", "--repetitions", "1", "--factor", "size=16M", "--out", "r"];
+    let mut child = place.start(&[&run[..], &short].concat());
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&array).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let there = || names().iter().any(|name| name.starts_with("bakeoff-work-"));
+    wait_until("the files", there);
+    assert!(!place.path("r/work").exists(), "no data lie in the run folder");
+    assert!(ended_within(PATIENCE, &mut child).is_some(), "the run came to its end");
+    let said = child.wait_with_output().unwrap();
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains(&format!("the data lie below {path} (")), "{said}");
+    assert_eq!(names(), ["thesis"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2, "one for each number of clients");
+    assert!(trials.iter().all(|trial| trial["levels"]["disk"] == "host" && trial["valid"] == true));
+}
+
+#[test]
+fn a_path_that_is_none_or_is_not_ones_own_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    place.write("file", "x");
+    std::fs::create_dir(place.path("array")).unwrap();
+    let run = |path: &str, more: &[&str]| {
+        let run = ["run", "fileio", "--repetitions", "1", "--out", "r", "--path", path];
+        place.run(&[&run[..], more].concat())
+    };
+    run("nowhere", &[]).code(2).says(&["--path nowhere", "name a folder"]);
+    run("file", &[]).code(2).says(&["--path file is no folder"]);
+    run("/dev/null", &["--dry-run"]).code(2).says(&["is no folder"]);
+    run("array", &["--factor", "size=64T"]).code(4).says(&["is too full", "MB needed"]);
+    run("array", &["--factor", "block=6K"]).code(2).says(&["a multiple of 4K"]);
+    run("array", &["--clients", "0"]).code(2).says(&["--clients"]);
+    if needs_root("own a folder that is another's") {
+        std::os::unix::fs::chown(place.path("array"), Some(NOBODY), Some(NOBODY)).unwrap();
+        run("array", &[]).code(3).says(&["belongs to", "take another folder"]);
+    }
+    assert!(!place.path("r").exists(), "nothing was begun");
+    assert_eq!(std::fs::read_dir(place.path("array")).unwrap().count(), 0);
+}
+
+/// A file system in memory is no disk, whichever way requests go.
+#[test]
+fn a_path_in_memory_measures_no_disk() {
+    let place = Place::new();
+    let memory = place.path("memory");
+    let Some(_mounted) = Tmpfs::mount(&memory, "300m") else { return };
+    let run = ["run", "fileio", "--path", memory.to_str().unwrap(), "--factor", "size=1M"];
+    for access in ["direct", "buffered"] {
+        let level = format!("access={access}");
+        let short = ["--factor", &level, "--seconds", "0.5", "--repetitions", "1", "--out", access];
+        place.run(&[&run[..], &short].concat()).code(5);
+        let document = place.json(access);
+        for trial in document["trials"].as_array().unwrap() {
+            let reason = trial["reason"].as_str().expect("it failed");
+            assert!(reason.contains("use --path or --out on another one"), "{reason}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&memory).unwrap().count(), 0, "nothing is left there");
 }
 
 #[test]

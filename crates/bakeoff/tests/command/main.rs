@@ -1,6 +1,7 @@
 //! The command as its users meet it: runs, interruptions, and every kind of nonsense.
 
 mod bad_input;
+mod beside;
 mod clients;
 mod closed;
 mod cluster;

@@ -14,6 +14,7 @@ mod debts;
 mod drain;
 mod first;
 mod inside;
+mod limit;
 mod measure;
 mod priced;
 mod traced;
@@ -35,11 +36,12 @@ use crate::driving::Drive;
 use crate::error::wanting;
 use crate::machine::accounts;
 use crate::place::disk::{Disk, Options};
+use crate::place::images::Image;
 use crate::place::limits::Limits;
 use crate::place::{self, Place, RESERVE, Staged, room};
 use crate::process::job::{Message, Task};
 use crate::process::{Process, Received};
-use crate::spec::{DiskSpec, TrialSpec};
+use crate::spec::{self, DiskSpec, TrialSpec};
 
 /// Its name.
 const NAME: &str = "drive";
@@ -116,7 +118,7 @@ impl Turns<'_> {
         turns::run(self, stage, &place, (&mut disk, &Limits::default()), ended)
     }
 
-    /// Restores the image, runs the trials on it and removes it.
+    /// Runs the trials on the image, or on a copy of it.
     fn here(&self, stage: &mut Stage<'_>, ended: &mut Ended<'_>) -> Result<Measured, TrialError> {
         let trial = self.trial;
         let image = stage.image(&trial.setup)?;
@@ -124,6 +126,26 @@ impl Turns<'_> {
         let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(loaded)));
         let shared = trial.setup.shared.iter().map(|it| it.of(loaded));
         let limits = Limits::create(&wanted.collect(), &shared.collect::<Vec<_>>())?;
+        let measured = match spec::is_in_place(stage.registry, trial) {
+            true => self.on_files(stage, &image.folder, limits, ended),
+            false => self.on_copy(stage, &image, limits, ended),
+        };
+        measured.map(|mut measured| {
+            measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
+            let limit = self.turns.last().and_then(|turn| limit::of(stage.registry, trial, turn));
+            measured.measures.set_some(&measures::DEVICE_LIMIT, Scope::Disk, limit);
+            measured
+        })
+    }
+
+    /// Restores the image, runs the trials on it and removes it.
+    fn on_copy(
+        &self,
+        stage: &mut Stage<'_>,
+        image: &Image,
+        limits: Limits,
+        ended: &mut Ended<'_>,
+    ) -> Result<Measured, TrialError> {
         let files = stage.work.join("trial");
         let measured = image
             .restore(&files, !limits.leave_memory() || self.is_cold(), stage.stop)
@@ -134,10 +156,7 @@ impl Turns<'_> {
         wanting("removing the trial's folder", place::remove(&files))?;
         match (measured, left) {
             (Err(_), Err(full)) if !stage.stopped() => Err(full.into()),
-            (measured, _) => measured.map(|mut measured| {
-                measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
-                measured
-            }),
+            (measured, _) => measured,
         }
     }
 

@@ -22,6 +22,7 @@ mod tests;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use bakeoff_devices::limit::Load;
 use bakeoff_experiment::{Cpus, CutBy, Factor, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
@@ -124,6 +125,22 @@ impl Target for Folder {
         let buffers = (clients * resolved.depth * resolved.block) as u64;
         // A limit is a whole number of MiB.
         Some((content::POOL as u64 + buffers + OWN_MEMORY).next_multiple_of(1 << 20))
+    }
+
+    fn leaves_files(&self, subject: &Value) -> bool {
+        resolved(subject).is_ok_and(|it| it.direct && it.pattern.reads == 100)
+    }
+
+    fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
+        let Resolved { shape, block, depth, pattern, .. } = resolved(subject).ok()?;
+        Some(Load {
+            clients: clients as u64,
+            depth: depth as u64,
+            reads: pattern.reads,
+            in_order: pattern.in_order,
+            block: block as u64,
+            span: shape.bytes(),
+        })
     }
 
     fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {

@@ -88,6 +88,7 @@ impl Sample {
             cuts: Vec::new(),
             promises: Vec::new(),
             other_cuts: Vec::new(),
+            applications: Vec::new(),
             published: None,
             warnings: Vec::new(),
         };

@@ -22,7 +22,7 @@ pub fn create_folder(
     possible: &Possible,
 ) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
-        let mut run = describe_run(asked.registry, dir, experiment, possible)?;
+        let mut run = describe_run(asked, dir, experiment, possible)?;
         run.cuts = cut_plan(asked.arguments, experiment, possible);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
@@ -43,13 +43,13 @@ pub fn create_folder(
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
 /// another machine.
 pub fn check_terms(
-    registry: &Registry,
+    asked: Asked<'_>,
     folder: &RunFolder,
     began: &Run,
     experiment: &Experiment,
     possible: &Possible,
 ) -> Result<(), Failure> {
-    let now = describe_run(registry, folder.dir(), experiment, possible)?;
+    let now = describe_run(asked, folder.dir(), experiment, possible)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
             Exit::Folder,
@@ -114,14 +114,14 @@ fn check_order(folder: &RunFolder, plan: &Plan) -> Result<(), Failure> {
 
 /// What is known of a run in `dir` before its first trial.
 fn describe_run(
-    registry: &Registry,
+    Asked { registry, arguments, .. }: Asked<'_>,
     dir: &Path,
     experiment: &Experiment,
     possible: &Possible,
 ) -> Result<Run, Failure> {
     let text = text(registry, experiment)?;
-    // The machine is described by the folder's disk, so what is above it must be there.
-    let above = above(dir);
+    // The machine is described by the disk of the data, so what is above them must be there.
+    let above = above(arguments.path.as_deref().unwrap_or(dir));
     let machine = bakeoff_lab::describe_machine(above)
         .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
     let target = registry.target_of(&experiment.workload).map_err(usage)?;

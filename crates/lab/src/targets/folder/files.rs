@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bakeoff_disk::neighbour::is_in_memory;
+use rustix::fs::{AtFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, PAGE};
@@ -166,6 +167,9 @@ impl DataFiles {
     ) -> Result<Self, TrialError> {
         let open = |number| open(&path(folder, number), shape, access);
         let files = (0..shape.files).map(open).collect::<Result<Vec<_>, _>>()?;
+        if let Some(file) = files.first().filter(|_| access.direct) {
+            aligned(block, sector(file))?;
+        }
         let (blocks_each, pages_each) = (shape.each / block as u64, shape.each / PAGE as u64);
         Ok(Self { files, block, blocks_each, pages_each })
     }
@@ -195,7 +199,8 @@ fn open(path: &Path, shape: &Shape, access: Access) -> Result<File, TrialError> 
     let flag = |is_set, flag| if is_set { flag } else { 0 };
     let flags = flag(access.direct, libc::O_DIRECT) | flag(access.dsync, libc::O_DSYNC);
     let opened = OpenOptions::new().read(true).write(access.writes).custom_flags(flags).open(path);
-    let no_disk = |why: &str| TrialError::User(format!("{why}: use --out on another one"));
+    let no_disk =
+        |why: &str| TrialError::User(format!("{why}: use --path or --out on another one"));
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(libc::EINVAL) if access.direct => no_disk(
             "this file system has no direct I/O, so that its page cache would be measured in the \
@@ -214,6 +219,27 @@ fn open(path: &Path, shape: &Shape, access: Access) -> Result<File, TrialError> 
     Ok(file)
 }
 
+/// Bytes of which a direct request to a file is a multiple, where the kernel tells (Linux 6.1). Source:
+/// statx(2), `STATX_DIOALIGN`.
+fn sector(file: &File) -> Option<u32> {
+    let wanted = StatxFlags::DIOALIGN;
+    let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, wanted).ok()?;
+    // 0 where there is no direct I/O, which the kernel has said when the file was opened.
+    Some(about.stx_dio_offset_align)
+        .filter(|bytes| *bytes > 0 && about.stx_mask & wanted.bits() != 0)
+}
+
+/// Refuses direct requests that are no multiple of a sector.
+fn aligned(block: usize, sector: Option<u32>) -> Result<(), TrialError> {
+    match sector {
+        Some(bytes) if !block.is_multiple_of(bytes as usize) => Err(TrialError::User(format!(
+            "this disk takes direct requests of a multiple of {bytes} bytes, and a `block` has {block}: take \
+             larger blocks, or `access` buffered"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Memory for so many blocks, aligned as direct requests want it.
 pub struct Buffers {
     memory: Vec<u8>,
@@ -228,6 +254,12 @@ impl Buffers {
         let memory = vec![0; count * block + PAGE];
         let start = memory.as_ptr().align_offset(PAGE);
         Self { memory, start, block }
+    }
+
+    /// The memory of all of them, one behind the other.
+    pub fn all(&mut self) -> &mut [u8] {
+        let end = self.memory.len() - (PAGE - self.start);
+        &mut self.memory[self.start..end]
     }
 
     /// The memory of one block.
@@ -312,6 +344,26 @@ mod tests {
         let lost = faults(Some(1));
         assert_eq!(lost.len(), 12);
         assert!(lost[0].contains("byte 0 an earlier write than the last"), "{}", lost[0]);
+    }
+
+    #[test]
+    fn a_file_system_without_direct_requests_is_told() {
+        // One that every Linux has.
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/proc/version", path(folder.path(), 0)).unwrap();
+        let shape = Shape { files: 1, ..SHAPE };
+        let access = Access { direct: true, ..READS };
+        let error = DataFiles::open(folder.path(), &shape, PAGE, access).err();
+        let Some(TrialError::User(why)) = &error else { panic!("{error:?}") };
+        assert!(why.contains("has no direct I/O") && why.contains("--path"), "{why}");
+    }
+
+    #[test]
+    fn a_direct_request_is_a_multiple_of_the_sector() {
+        assert!(aligned(4096, None).is_ok() && aligned(4096, Some(512)).is_ok());
+        assert!(aligned(4096, Some(4096)).is_ok());
+        let error = aligned(4096, Some(16 << 10)).unwrap_err().to_string();
+        assert!(error.contains("multiple of 16384 bytes") && error.contains("has 4096"), "{error}");
     }
 
     #[test]

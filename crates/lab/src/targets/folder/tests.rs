@@ -324,6 +324,20 @@ fn writes_alone_are_the_only_kind_and_zeros_are_not_verified() {
 }
 
 #[test]
+fn direct_reads_alone_leave_the_files_to_the_next_trial() {
+    let leaves = |resolved: Resolved| {
+        let subject = serde_json::to_value(resolved).unwrap();
+        Folder.leaves_files(&subject)
+    };
+    assert!(leaves(of_depth(1)) && leaves(of_depth(16)));
+    assert!(!leaves(Resolved { direct: false, ..of_depth(1) }), "the page cache is to have them");
+    for reads in [0, 99] {
+        let pattern = Pattern { in_order: false, reads };
+        assert!(!leaves(Resolved { pattern, ..of_depth(1) }), "{reads} % reads");
+    }
+}
+
+#[test]
 fn what_fits_in_memory_is_told_with_what_to_change() {
     let all = in_page_cache(256 << 20, 3 << 30, false);
     assert!(all.contains("256 MiB of files, 3.0 GiB of memory free: all of them fit"), "{all}");
