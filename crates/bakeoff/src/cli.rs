@@ -10,8 +10,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 mod factors;
+mod shards;
 
 use factors::OwnFactors;
+pub use shards::{Shards, Which};
 
 use crate::Lab;
 use crate::log::Level;
@@ -114,6 +116,9 @@ pub struct Run {
     /// What else they change in the experiment, a flag each.
     #[command(flatten)]
     pub keys: Changes,
+    /// Which part of the plan it is, where several machines share it.
+    #[command(flatten)]
+    pub shards: Shards,
     /// Keep the crash images that show a broken promise, in the run folder
     #[arg(long, help_heading = "Power cuts")]
     pub keep_images: bool,

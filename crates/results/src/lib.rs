@@ -19,6 +19,7 @@ mod read;
 pub mod record;
 mod run;
 mod shape;
+mod shard;
 mod store;
 mod summary;
 mod text;
@@ -40,6 +41,7 @@ pub use power_cut::{
 pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;
 pub use run::*;
+pub use shard::{Host, PlanShard};
 pub use store::RunFolder;
 pub use summary::{OperationSummary, TrialSummary};
 pub use text::visible;

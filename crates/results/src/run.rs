@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::answers::Answers;
 use crate::power_cut::CutPlan;
 use crate::record::Levels;
+use crate::shard::PlanShard;
 
 /// The machine that the run was made on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +112,9 @@ pub struct Run {
     /// What somebody else measured, which the experiment has beside its own; `None` where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// Which part of a plan it is, where several machines share one; `None` where it is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<PlanShard>,
 }
 
 fn is_time(merit: &FigureOfMerit) -> bool {

@@ -333,6 +333,7 @@ mod tests {
             sequential: None,
             answers: Vec::new(),
             published: None,
+            shard: None,
         }
     }
 

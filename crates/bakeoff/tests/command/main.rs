@@ -25,6 +25,7 @@ mod reports_of_cuts;
 mod runs;
 mod sequences;
 mod servers;
+mod shards;
 mod silent;
 mod states;
 mod strangers;

@@ -332,6 +332,7 @@ impl Sample {
             sequential: None,
             answers: Vec::new(),
             published: None,
+            shard: None,
             applied: self.applied(),
             cuts: None,
         }

@@ -1,0 +1,43 @@
+//! The flags of a plan that several machines share.
+
+use std::str::FromStr;
+
+use bakeoff_experiment::Shard;
+use clap::Args;
+
+/// How `bakeoff run` takes a part of a plan.
+#[derive(Clone, Debug, Args)]
+pub struct Shards {
+    /// Run a part of the plan, such as 2/8, the second of eight; auto takes both numbers from Slurm or
+    /// Kubernetes. `bakeoff merge` makes one run of all parts
+    #[arg(
+        long,
+        value_name = "I/N|auto",
+        help_heading = "Several machines",
+        allow_hyphen_values = true
+    )]
+    pub shard: Option<Which>,
+    /// Run the part although another one runs on this machine: they disturb each other
+    #[arg(long, help_heading = "Several machines")]
+    pub same_machine: bool,
+}
+
+/// Which part of a plan is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one that the scheduler says.
+    Auto,
+    /// This one.
+    This(Shard),
+}
+
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            text => text.parse().map(Self::This),
+        }
+    }
+}
