@@ -3,6 +3,7 @@
 mod articles;
 mod asked;
 mod fio;
+mod machines;
 mod record;
 mod scheduler;
 mod shard;
@@ -85,7 +86,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let mut folder = match resumed.zip(began) {
         Some((mut folder, began)) => {
             external::check_passwords(&folder, &began.engines)?;
-            record::check_terms(registry, &folder, &began, &experiment, &possible)?;
+            let now = record::check_terms(registry, &folder, &began, &experiment, &possible)?;
+            machines::go_on(&mut folder, began, &now, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }

@@ -333,6 +333,7 @@ impl Sample {
             answers: Vec::new(),
             published: None,
             shard: None,
+            merged: None,
             applied: self.applied(),
             cuts: None,
         }

@@ -24,7 +24,7 @@ pub fn create_folder(
 ) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
         let mut run = describe_run(asked.registry, dir, experiment, possible)?;
-        run.shard = shard::fact(experiment, &run.text, shard);
+        run.shard = shard::fact(experiment, possible, &run.text, shard);
         run.command = command_line(shard);
         run.cuts = cut_plan(asked.arguments, experiment, possible);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
@@ -44,14 +44,14 @@ pub fn create_folder(
 }
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
-/// another machine.
+/// another machine. What is known of the run as it goes on.
 pub fn check_terms(
     registry: &Registry,
     folder: &RunFolder,
     began: &Run,
     experiment: &Experiment,
     possible: &Possible,
-) -> Result<(), Failure> {
+) -> Result<Run, Failure> {
     let now = describe_run(registry, folder.dir(), experiment, possible)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
@@ -67,10 +67,13 @@ pub fn check_terms(
     if began.text != now.text {
         return differs("the text", &began.text, &now.text);
     }
-    for (then, now) in began.engines.iter().zip(&now.engines) {
+    for then in &began.engines {
+        let Some(now) = now.engines.iter().find(|now| now.name == then.name) else {
+            return differs("what is run", &then.name, "without it");
+        };
         // Where a password comes from may change, and how a server is spoken to is in its name.
         let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
-        if then.name != now.name || told(then) != told(now) {
+        if told(then) != told(now) {
             let told = |fact: &EngineFact| match then.version == now.version {
                 true => fact.settings.iter().map(|(level, it)| format!("{level}: {it}")).collect(),
                 false => vec![fact.version.clone()],
@@ -90,7 +93,8 @@ pub fn check_terms(
         let (disk, kind) = (&machine.device, &machine.file_system);
         format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
     };
-    if machine(began) != machine(&now) {
+    // Those of a merged run are several already.
+    if began.merged.is_none() && machine(began) != machine(&now) {
         return differs("the machine", &machine(began), &machine(&now));
     }
     // Machines of one kind differ: a shard is measured on one.
@@ -98,7 +102,8 @@ pub fn check_terms(
     if let Some(own) = began.shard.as_ref().filter(|own| own.host.name != host) {
         return differs("the machine", &own.host.name, &host);
     }
-    check_order(folder, &possible.plan)
+    check_order(folder, &possible.plan)?;
+    Ok(now)
 }
 
 /// Checks that trials that have ended are those that the plan has in their places: a bakeoff that orders
@@ -171,6 +176,7 @@ fn describe_run(
         answers: Vec::new(),
         published: experiment.published.as_ref().map(|article| article.published.clone()),
         shard: None,
+        merged: None,
     };
     if let Some(Bounds { max_repetitions, max_time, .. }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());

@@ -81,14 +81,25 @@ pub fn part(
     possible.shard(experiment, shard).map_err(usage)
 }
 
-/// What is recorded of a shard, where the run is one; `text` is what its text or rows are.
-pub fn fact(experiment: &Experiment, text: &str, shard: Option<Shard>) -> Option<PlanShard> {
+/// What is recorded of a shard, where the run is one; `possible` is its own part, `text` what its text or
+/// rows are.
+pub fn fact(
+    experiment: &Experiment,
+    possible: &Possible,
+    text: &str,
+    shard: Option<Shard>,
+) -> Option<PlanShard> {
     let shard = shard?;
+    let left_out: u32 = possible.left_out.iter().map(|it| it.trials).sum();
+    let blocks = possible.plan.blocks.iter();
     Some(PlanShard {
         plan: experiment.plan_id(env!("BAKEOFF_VERSION"), text),
         index: shard.index(),
         count: shard.count(),
+        trials: (experiment.plan().trials() as u32).saturating_sub(left_out),
         host: machine::host(),
+        blocks: blocks.map(|block| (block.number, block.trials.len() as u32)).collect(),
+        cuts: possible.cuts.clone(),
     })
 }
 
