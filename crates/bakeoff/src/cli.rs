@@ -13,7 +13,7 @@ mod factors;
 mod shards;
 
 use factors::OwnFactors;
-pub use shards::{Shards, Which};
+pub use shards::{Merge, Shards, Which};
 
 use crate::Lab;
 use crate::log::Level;
@@ -68,6 +68,8 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a run found
     Report(Report),
+    /// Make one run of the shards of a plan
+    Merge(Merge),
     /// List what there is to choose from
     List(List),
     /// Say what this machine can run, and how to install or allow the rest

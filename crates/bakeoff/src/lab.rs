@@ -136,6 +136,7 @@ impl Lab {
         match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),
             Command::Report(arguments) => commands::report::run(self, arguments),
+            Command::Merge(arguments) => commands::merge::run(self, arguments),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
             Command::Layouts(arguments) => commands::layouts::run(arguments),

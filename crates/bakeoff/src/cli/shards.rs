@@ -1,5 +1,6 @@
 //! The flags of a plan that several machines share.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use bakeoff_experiment::Shard;
@@ -20,6 +21,16 @@ pub struct Shards {
     /// Run the part although another one runs on this machine: they disturb each other
     #[arg(long, help_heading = "Several machines")]
     pub same_machine: bool,
+}
+
+/// `bakeoff merge`.
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// The folder of the merged run: a new one, or that of an earlier merge, which gets what it lacks
+    pub out: PathBuf,
+    /// The folders of the shards, which are only read
+    #[arg(required = true, value_name = "SHARD")]
+    pub shards: Vec<PathBuf>,
 }
 
 /// Which part of a plan is run.

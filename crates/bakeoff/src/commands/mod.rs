@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod external;
 pub mod layouts;
 pub mod list;
+pub mod merge;
 pub mod plan;
 pub mod present;
 pub mod report;

@@ -30,7 +30,7 @@ use crate::progress::Progress;
 use crate::stop;
 
 /// The page of a run, in its folder.
-const REPORT: &str = "report.html";
+pub const REPORT: &str = "report.html";
 
 /// Runs an experiment or the articles, or goes on with a run.
 pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {

@@ -13,6 +13,7 @@ mod images;
 mod interrupted;
 mod layouts;
 mod log;
+mod merge;
 mod on_disks;
 mod open_loop;
 mod ordinary;
