@@ -13,6 +13,7 @@ use crate::condition::ConditionView;
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::groups::GroupView;
+use crate::machines::MachinesView;
 use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
@@ -57,6 +58,9 @@ pub struct Document {
     /// How the compared factor's levels stand over a numeric factor; `None` where no factor is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
+    /// What each machine found, and whether they agree; `None` where the run was not merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<MachinesView>,
     /// How far each condition came, in a run that goes on until it is decided; empty in any other.
     #[serde(default)]
     pub conditions: Vec<ConditionView>,

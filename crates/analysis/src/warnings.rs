@@ -12,6 +12,7 @@ use bakeoff_results::{Disturbed, Levels, Run, TrialSummary};
 use bakeoff_stats::serial::Serial;
 
 use crate::document::{Attempts, Document};
+use crate::over_machines::by_member;
 use crate::warning::{Warning, sort};
 
 pub use lost::unprotected;
@@ -42,7 +43,8 @@ pub(crate) fn all(
         machine::shared(run, counted),
         machine::no_processor(run, counted),
         machine::servers_waited(run, counted),
-        machine::drifted(&document.canaries),
+        machine::drifted(&by_member(run, &document.canaries)),
+        machine::disagree(run, document.machines.as_ref()),
         figures::noise(run, &document.noise),
         figures::correlated(run, serial),
         work::unsynced(run, cells, counted),

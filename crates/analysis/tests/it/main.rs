@@ -7,6 +7,7 @@ mod data;
 mod document;
 mod groups;
 mod guide;
+mod machines;
 mod mixes;
 mod nine_minutes;
 mod open_loop;

@@ -82,6 +82,7 @@ impl Sample {
             between,
             noise: Vec::new(),
             sweep: None,
+            machines: None,
             conditions: Vec::new(),
             canaries: Vec::new(),
             cuts: Vec::new(),
