@@ -7,6 +7,7 @@ mod costs;
 mod debts;
 mod durability;
 mod every;
+mod machines;
 mod matrix;
 mod method;
 mod mislead;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(buys::Buys),
         Box::new(matrix::Matrix),
         Box::new(operations::Operations),
+        Box::new(machines::Machines),
         Box::new(conditions::Conditions),
         Box::new(over_time::Over),
         Box::new(offered::Offered),

@@ -11,6 +11,7 @@ mod formats;
 mod groups;
 mod lines;
 mod little;
+mod machines;
 mod offered;
 mod over_time;
 mod own;
