@@ -1,6 +1,6 @@
 //! Holds the machines of a merged run against each other.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bakeoff_results::{Canary, Levels, Member, Merged, Run, TrialSummary};
 use bakeoff_stats::heterogeneity::{self, Group, Heterogeneity};
@@ -18,14 +18,47 @@ pub(crate) fn view(
     counted: &[&TrialSummary],
     canaries: &[Canary],
 ) -> Option<MachinesView> {
-    let merged = settled(run, canaries)?;
-    let machines = grouped(&merged.members);
-    let views = machines.iter().map(|own| machine(&merged.members, own, counted, canaries));
+    let members = settled(run, canaries)?.members;
+    let machines = grouped(&members);
+    let owners = owners(&members, &machines);
+    let looks = spans(&members);
+    let looks: Vec<&[Canary]> =
+        looks.into_iter().map(|span| canaries.get(span).unwrap_or_default()).collect();
+    let mut own_rows = vec![Vec::new(); machines.len()];
+    for row in rows {
+        if let Some(machine) = owners.get(&row.block) {
+            own_rows[*machine].push(row.clone());
+        }
+    }
+    let mut own_counted = vec![Vec::new(); machines.len()];
+    for row in counted.iter().copied() {
+        if let Some(machine) = owners.get(&row.block) {
+            own_counted[*machine].push(row);
+        }
+    }
+    let views = machines.iter().zip(&own_counted).map(|(own, counted)| {
+        let looks = own.iter().flat_map(|place| looks[*place]).collect();
+        machine(own.iter().map(|place| &members[*place]).collect(), counted.len(), looks)
+    });
     let mut views: Vec<MachineView> = views.collect();
     name_apart(&mut views);
+    let found = own_rows.iter().zip(&own_counted);
     let found: Vec<Vec<Comparison>> =
-        machines.iter().map(|own| compared(run, &merged.members, own, rows, counted)).collect();
+        found.map(|(rows, counted)| compared(run, rows, counted)).collect();
     Some(MachinesView { machines: views, ratios: ratios(&found) })
+}
+
+/// Which machine ran each block, as a place.
+fn owners(members: &[Member], machines: &[Vec<usize>]) -> BTreeMap<u32, usize> {
+    let of = |(machine, own): (usize, &Vec<usize>)| {
+        let blocks: Vec<u32> = own
+            .iter()
+            .flat_map(|place| &members[*place].blocks)
+            .map(|(number, _)| *number)
+            .collect();
+        blocks.into_iter().map(move |number| (number, machine))
+    };
+    machines.iter().enumerate().flat_map(of).collect()
 }
 
 /// The looks at each machine alone of a merged run, machine by machine; all of them for any other run.
@@ -72,18 +105,10 @@ fn is_same(one: &Member, other: &Member) -> bool {
     boot || (name && one.machine.processor == other.machine.processor)
 }
 
-fn machine(
-    members: &[Member],
-    own: &[usize],
-    counted: &[&TrialSummary],
-    canaries: &[Canary],
-) -> MachineView {
-    let all = || own.iter().map(|place| &members[*place]);
-    let first = &members[own[0]];
-    let blocks = blocks(members, own);
-    let spans = spans(members);
-    let looks = own.iter().flat_map(|it| canaries.get(spans[*it].clone()).unwrap_or_default());
-    let looks: Vec<&Canary> = looks.collect();
+/// One machine, of which so many trials count.
+fn machine(members: Vec<&Member>, trials: usize, looks: Vec<&Canary>) -> MachineView {
+    let all = || members.iter().copied();
+    let first = members[0];
     MachineView {
         name: first.host.name.clone(),
         machine: first.machine.clone(),
@@ -92,16 +117,11 @@ fn machine(
         harness_s: all().map(|it| it.harness_s).fold(0.0, f64::max),
         load: all().filter_map(|it| it.load).reduce(f64::max),
         neighbour_alone_per_second: all().find_map(|it| it.neighbour_alone_per_second),
-        blocks: blocks.len() as u32,
-        trials: counted.iter().filter(|trial| blocks.contains(&trial.block)).count() as u32,
+        blocks: all().map(|it| it.blocks.len() as u32).sum(),
+        trials: trials as u32,
         canaries: looks.len() as u32,
         canaries_off: looks.iter().filter(|look| look.off.is_some()).count() as u32,
     }
-}
-
-/// The blocks of some members, by their numbers.
-fn blocks(members: &[Member], own: &[usize]) -> BTreeSet<u32> {
-    own.iter().flat_map(|place| &members[*place].blocks).map(|(number, _)| *number).collect()
 }
 
 /// Whether two of them ran at one time, by the machine's own clock.
@@ -125,20 +145,9 @@ fn name_apart(machines: &mut [MachineView]) {
     }
 }
 
-/// The comparisons with the baseline of one machine's own blocks.
-fn compared(
-    run: &Run,
-    members: &[Member],
-    own: &[usize],
-    rows: &[TrialSummary],
-    counted: &[&TrialSummary],
-) -> Vec<Comparison> {
-    let blocks = blocks(members, own);
-    let rows: Vec<TrialSummary> =
-        rows.iter().filter(|row| blocks.contains(&row.block)).cloned().collect();
-    let counted: Vec<&TrialSummary> =
-        counted.iter().copied().filter(|row| blocks.contains(&row.block)).collect();
-    let mut all = compare::all(run, &rows, &counted, |view| view.mean_s).with_baseline;
+/// The comparisons with the baseline of one machine's own trials.
+fn compared(run: &Run, rows: &[TrialSummary], counted: &[&TrialSummary]) -> Vec<Comparison> {
+    let mut all = compare::all(run, rows, counted, |view| view.mean_s).with_baseline;
     let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
     let contend = |it: &Comparison| !is_harness(&it.level) && !is_harness(&it.baseline);
     all.retain(|it| contend(it) && it.ratio_is == Some(RatioIs::Exact));
@@ -152,16 +161,24 @@ fn of(it: &Comparison) -> Of<'_> {
     (&it.operation, &it.levels, &it.baseline, &it.level)
 }
 
+/// A comparison, and the machine that made it, as a place.
+type Made<'a> = (usize, &'a Comparison);
+
 /// The ratios that two machines or more have. A machine that lacks the first ones may have others.
 fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
-    let mut known: Vec<Of<'_>> = Vec::new();
-    for comparison in found.iter().flatten() {
-        if !known.contains(&of(comparison)) {
-            known.push(of(comparison));
+    let mut places: BTreeMap<Of<'_>, usize> = BTreeMap::new();
+    let mut known: Vec<Vec<Made<'_>>> = Vec::new();
+    for (machine, comparisons) in found.iter().enumerate() {
+        for comparison in comparisons {
+            let place = *places.entry(of(comparison)).or_insert(known.len());
+            if place == known.len() {
+                known.push(Vec::new());
+            }
+            known[place].push((machine, comparison));
         }
     }
     let mut ratios: Vec<(RatioOverMachines, Option<Heterogeneity>)> =
-        known.into_iter().filter_map(|what| ratio(found, what)).collect();
+        known.iter().filter_map(|made| ratio(made)).collect();
     let p: Vec<Option<f64>> = ratios.iter().map(|(_, it)| it.map(|it| it.p)).collect();
     for ((ratio, heterogeneity), p) in ratios.iter_mut().zip(holm::adjust(&p)) {
         let Some((it, p_adjusted)) = heterogeneity.zip(p) else { continue };
@@ -182,18 +199,15 @@ fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
 }
 
 /// One ratio on all machines that have it; `None` where fewer than two have.
-fn ratio(
-    found: &[Vec<Comparison>],
-    what: Of<'_>,
-) -> Option<(RatioOverMachines, Option<Heterogeneity>)> {
+fn ratio(made: &[Made<'_>]) -> Option<(RatioOverMachines, Option<Heterogeneity>)> {
+    let (_, first) = made.first()?;
     let mut on = Vec::new();
     let mut groups = Vec::new();
-    for (machine, comparisons) in found.iter().enumerate() {
-        let own = comparisons.iter().find(|it| of(it) == what);
-        let Some((it, ratio)) = own.and_then(|it| Some((it, it.ratio?))) else { continue };
+    for (machine, it) in made {
+        let Some(ratio) = it.ratio else { continue };
         groups.push(group(it, ratio));
         let (low, high, blocks) = (it.low, it.high, it.blocks);
-        on.push(OnMachine { machine: machine as u32, ratio, low, high, blocks });
+        on.push(OnMachine { machine: *machine as u32, ratio, low, high, blocks });
     }
     let groups: Option<Vec<Group>> = groups.into_iter().collect();
     let heterogeneity = groups.and_then(|groups| heterogeneity::of_groups(&groups, CONFIDENCE));
@@ -202,12 +216,11 @@ fn ratio(
         let (low, high) = it.interval.unwrap_or((it.mean, it.mean));
         [low, it.mean, high].iter().all(|end| end.exp().is_finite() && end.exp() > 0.0)
     });
-    let (operation, levels, baseline, level) = what;
     let ratio = RatioOverMachines {
-        operation: operation.to_owned(),
-        levels: levels.clone(),
-        baseline: baseline.to_owned(),
-        level: level.to_owned(),
+        operation: first.operation.clone(),
+        levels: first.levels.clone(),
+        baseline: first.baseline.clone(),
+        level: first.level.clone(),
         on,
         agreement: None,
         disagree: false,

@@ -5,8 +5,8 @@ use bakeoff_factor::published::Published;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::Answers;
-use crate::power_cut::CutPlan;
 use crate::machine::Machine;
+use crate::power_cut::CutPlan;
 use crate::record::Levels;
 use crate::shard::{Merged, PlanShard};
 

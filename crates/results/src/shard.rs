@@ -1,6 +1,8 @@
 //! What is recorded where several machines share a plan: which part of it a run is, and of a merged run which
 //! machine ran which part.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{Host, Machine};
@@ -66,15 +68,15 @@ pub struct Member {
 impl Merged {
     /// The shards that are not among its members.
     pub fn missing(&self) -> Vec<u32> {
-        let has = |index: &u32| self.members.iter().any(|member| member.shard == Some(*index));
-        (1..=self.count).filter(|index| !has(index)).collect()
+        let there: BTreeSet<u32> = self.members.iter().filter_map(|member| member.shard).collect();
+        (1..=self.count).filter(|index| !there.contains(index)).collect()
     }
 
     /// Gives the machine that went on last what the others don't have of all looks at a machine alone.
     pub fn end_last(&mut self, canaries: u32) {
         let Some((last, others)) = self.members.split_last_mut() else { return };
         if last.shard.is_none() {
-            let known: u32 = others.iter().map(|member| member.canaries).sum();
+            let known = others.iter().map(|it| it.canaries).fold(0, u32::saturating_add);
             last.canaries = canaries.saturating_sub(known);
         }
     }

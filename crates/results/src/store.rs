@@ -106,7 +106,7 @@ impl RunFolder {
         let file = dir.join(EXPERIMENT);
         write_new(&held, EXPERIMENT, experiment).map_err(|error| Error::write(&file, error))?;
         name(&held, &path)?;
-        let open = || {
+        let open = || -> rusqlite::Result<Connection> {
             let connection =
                 connect(&held.path().join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
             set_up(&connection)?;

@@ -106,7 +106,7 @@ impl<'a> Merging<'a> {
             },
             count: merged.count,
             blocks: unfinished.filter(|(_, blocks)| !blocks.is_empty()).collect(),
-            cuts: pieces.iter().map(|piece| piece.cuts_left(each_cut)).sum(),
+            cuts: pieces.iter().map(|it| it.cuts_left(each_cut)).fold(0, u32::saturating_add),
             ended_s: merged.members.iter().filter_map(|it| it.ended_s).reduce(f64::max),
         };
         let run = described(&runs, shard.trials, each_cut, merged);
@@ -165,7 +165,7 @@ fn described(runs: &[&Run], trials: u32, each_cut: u32, merged: Merged) -> Run {
     }
     let cells: usize = members.iter().map(|it| it.cuts.len()).sum();
     if let Some(plan) = &mut run.cuts {
-        plan.planned = each_cut * cells as u32;
+        plan.planned = each_cut.saturating_mul(cells as u32);
     }
     run.merged = Some(merged);
     run

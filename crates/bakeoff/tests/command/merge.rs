@@ -23,7 +23,7 @@ fn shard(place: &Place, shard: &str, out: &str, more: &[&str]) {
 
 #[track_caller]
 fn refused(place: &Place, arguments: &[&str], said: &[&str]) -> Done {
-    let done = place.run(&[&["merge"], arguments].concat()).code(3);
+    let done = place.run(&[&["merge"][..], arguments].concat()).code(3);
     done.says(said)
 }
 

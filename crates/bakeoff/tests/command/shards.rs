@@ -22,7 +22,7 @@ fn blocks(document: &Value) -> BTreeSet<u64> {
 
 /// Runs `bakeoff run four.toml` with these flags beside a scheduler's variables.
 fn scheduled(place: &Place, flags: &[&str], variables: &[(&str, &str)]) -> Done {
-    let mut command = place.command(&[&["run", "four.toml", "--dry-run"], flags].concat());
+    let mut command = place.command(&[&["run", "four.toml", "--dry-run"][..], flags].concat());
     Done(command.envs(variables.iter().copied()).output().unwrap())
 }
 
@@ -80,7 +80,7 @@ fn a_part_that_there_is_not_is_refused_before_anything_is_made() {
     let place = Place::new();
     place.write("four.toml", &four());
     let refused = |flags: &[&str], said: &str| {
-        let run = [&["run", "four.toml", "--out", "r"], flags].concat();
+        let run = [&["run", "four.toml", "--out", "r"][..], flags].concat();
         place.run(&run).code(2).says(&[said]);
         assert!(!place.path("r").exists(), "{flags:?}");
     };

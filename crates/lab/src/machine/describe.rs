@@ -32,10 +32,7 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
 /// proc_sys_kernel(5), random(4).
 pub fn host() -> Host {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-    Host {
-        name: read("/proc/sys/kernel/hostname"),
-        boot: read("/proc/sys/kernel/random/boot_id"),
-    }
+    Host { name: read("/proc/sys/kernel/hostname"), boot: read("/proc/sys/kernel/random/boot_id") }
 }
 
 /// How many processes wanted a processor in the last minute, on average; `None` where the system

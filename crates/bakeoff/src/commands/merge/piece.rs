@@ -44,6 +44,6 @@ impl Piece<'_> {
             let of = of.filter(|cut| cut.engine == *engine && cut.durability == *level);
             each.saturating_sub(of.count() as u32)
         };
-        self.member.cuts.iter().map(left).sum()
+        self.member.cuts.iter().map(left).fold(0, u32::saturating_add)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Display;
 
+use bakeoff_experiment::{MOST_TRIALS, Shard};
 use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, TrialSummary};
 
 use super::piece::Piece;
@@ -35,6 +36,12 @@ impl<'a> Source<'a> {
             };
             return Err(refused(format!("the run in {dir} is no shard, it {what}")));
         };
+        let (index, count) = (shard.index, shard.count);
+        if Shard::new(index, count).is_err() || u64::from(count) > MOST_TRIALS {
+            return Err(refused(format!(
+                "the run in {dir} is shard {index} of {count}, which none is"
+            )));
+        }
         let read = || -> bakeoff_results::Result<Self> {
             Ok(Self {
                 folder,
