@@ -14,6 +14,7 @@ use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
 use crate::groups::GroupView;
 use crate::limits::LimitView;
+use crate::machines::MachinesView;
 use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
@@ -61,6 +62,9 @@ pub struct Document {
     /// The searches for the highest rate that keeps a limit; empty in a run that makes none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<LimitView>,
+    /// What each machine found, and whether they agree; `None` where the run was not merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<MachinesView>,
     /// How far each condition came, in a run that goes on until it is decided; empty in any other.
     #[serde(default)]
     pub conditions: Vec<ConditionView>,

@@ -14,6 +14,7 @@ use bakeoff_stats::serial::Serial;
 
 use crate::comparison::Comparison;
 use crate::document::{Attempts, Document};
+use crate::over_machines::by_member;
 use crate::warning::{Warning, sort};
 
 pub use lost::unprotected;
@@ -45,7 +46,8 @@ pub(crate) fn all(
         machine::shared(run, counted),
         waits::CLIENTS.waited(run, counted, &compared),
         waits::SERVERS.waited(run, counted, &compared),
-        machine::drifted(&document.canaries),
+        machine::drifted(&by_member(run, &document.canaries)),
+        machine::disagree(run, document.machines.as_ref()),
         figures::noise(run, &document.noise),
         figures::correlated(run, serial),
         work::unsynced(run, cells, counted),

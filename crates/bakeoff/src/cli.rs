@@ -11,9 +11,11 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 mod cluster;
 mod factors;
+mod shards;
 
 pub use cluster::Cluster;
 use factors::OwnFactors;
+pub use shards::{Merge, Shards, Which};
 
 use crate::Lab;
 use crate::log::Level;
@@ -77,6 +79,8 @@ pub enum Command {
     /// Print a job file that spreads a run over several machines; nothing is run
     #[command(subcommand)]
     Cluster(Cluster),
+    /// Make one run of the shards of a plan
+    Merge(Merge),
     /// List what there is to choose from
     List(List),
     /// Say what this machine can run, and how to install or allow the rest
@@ -129,6 +133,9 @@ pub struct Run {
     /// What else they change in the experiment, a flag each.
     #[command(flatten)]
     pub keys: Changes,
+    /// Which part of the plan it is, where several machines share it.
+    #[command(flatten)]
+    pub shards: Shards,
     /// Keep the crash images that show a broken promise, in the run folder
     #[arg(long, help_heading = "Power cuts")]
     pub keep_images: bool,

@@ -148,6 +148,7 @@ impl Lab {
             Command::Report(arguments) => commands::report::run(self, arguments),
             Command::Compare(arguments) => commands::compare::run(arguments),
             Command::Cluster(what) => commands::cluster::run(self, what),
+            Command::Merge(arguments) => commands::merge::run(self, arguments),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
             Command::Layouts(arguments) => commands::layouts::run(arguments),

@@ -32,6 +32,7 @@ pub mod random;
 mod registered;
 mod rows;
 mod secret;
+mod shard;
 mod vocabulary;
 mod written;
 
@@ -56,4 +57,5 @@ pub use preset::{ARTICLES, Preset, presets};
 pub use published::Article;
 pub use rows::{GENERATED, RowsFrom};
 pub use secret::without_passwords;
+pub use shard::{Shard, TooManyShards, deal};
 pub use vocabulary::{CollectionNames, PlannerNames, Vocabulary, WorkloadNames};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use bakeoff_engines::{Durability, Home};
-use bakeoff_experiment::{Block, Cell, CutBy, Cuts, Experiment, Factor, Plan, State, base};
+use bakeoff_experiment::{Block, Cell, CutBy, Cuts, Experiment, Factor, Plan, Shard, State, base};
 use bakeoff_results::{LeftOut, in_words};
 
 use crate::refusal::gives;
@@ -71,6 +71,27 @@ impl Possible {
     pub fn first_repetitions(&self, repetitions: u32) -> Self {
         let blocks = self.plan.blocks.iter().filter(|block| block.repetition < repetitions);
         Self { plan: Plan { blocks: blocks.cloned().collect() }, ..self.clone() }
+    }
+
+    /// The same with the blocks and the power cuts of a shard alone.
+    ///
+    /// # Errors
+    /// The user's, where there are more shards than the experiment has parts.
+    pub fn shard(&self, experiment: &Experiment, shard: Shard) -> Result<Self, TrialError> {
+        let whole = experiment.plan();
+        let cells = experiment.cut_cells();
+        let blocks = match whole.blocks.is_empty() && cells.len() >= shard.count() as usize {
+            true => BTreeSet::new(),
+            false => shard.blocks(&whole).map_err(|error| TrialError::User(error.to_string()))?,
+        };
+        let own = self.plan.blocks.iter().filter(|block| blocks.contains(&block.number));
+        let plan = Plan { blocks: own.cloned().collect() };
+        let is_own = |(engine, level): &&(String, String)| {
+            let place = cells.iter().position(|cell| *cell == (engine.as_str(), level.as_str()));
+            place.is_some_and(|place| shard.has(place))
+        };
+        let cuts = self.cuts.iter().filter(is_own).cloned().collect();
+        Ok(Self { plan, cuts, ..self.clone() })
     }
 
     /// How many power cuts are made.

@@ -30,6 +30,7 @@ pub fn name(kind: WarningKind) -> &'static str {
         Disturbed => "Disturbed blocks",
         MachineDrifted => "Machine drifted",
         FromCache => "Read from cache",
+        MachinesDisagree => "Machines disagree",
         Noise => "Differs from itself",
         BlocksCorrelated => "Blocks hang together",
         CutOff => "Operations cut off",

@@ -9,6 +9,7 @@ mod debts;
 mod durability;
 mod every;
 mod limits;
+mod machines;
 mod matrix;
 mod method;
 mod mislead;
@@ -48,6 +49,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(durability::Durability),
         Box::new(every::Every),
         Box::new(operations::Operations),
+        Box::new(machines::Machines),
         Box::new(conditions::Conditions),
         Box::new(offered::Offered),
         Box::new(work::Work),

@@ -52,6 +52,18 @@ impl Axis {
         Self { scale, ticks, one: Some(one), band }
     }
 
+    /// For ratios of two levels, of which 1 is no difference.
+    pub fn between_levels(values: &[f64], ends: &[f64]) -> Self {
+        let mut axis = Self::of_ratios(values, ends, None);
+        let one = axis.one;
+        for (place, label) in &mut axis.ticks {
+            if one.is_some_and(|one| (*place - one).abs() < 1e-9) {
+                *label = "equal".into();
+            }
+        }
+        axis
+    }
+
     /// A value's place.
     pub fn place(&self, value: f64) -> f64 {
         self.scale.place(value)

@@ -98,7 +98,8 @@ impl RunFolder {
         self.describe(&run)
     }
 
-    fn describe(&mut self, run: &Run) -> Result<()> {
+    /// Puts what is known of the run in the place of what was.
+    pub(crate) fn describe(&mut self, run: &Run) -> Result<()> {
         let description = serde_json::to_string(run).expect("a run is plain data");
         self.connection
             .execute("UPDATE run SET description = ?1", [description])
@@ -297,8 +298,8 @@ fn replace(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
     use crate::record::Levels;
-    use crate::run::Machine;
 
     fn run() -> Run {
         Run {
@@ -334,6 +335,8 @@ mod tests {
             answers: Vec::new(),
             published: None,
             limit: None,
+            shard: None,
+            merged: None,
         }
     }
 

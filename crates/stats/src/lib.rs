@@ -10,6 +10,7 @@
 pub mod backlog;
 pub mod canary;
 pub mod drift;
+pub mod heterogeneity;
 pub mod holm;
 pub mod limit;
 pub mod little;

@@ -6,7 +6,8 @@ use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, FOREIGN_CPU, MODELLED_LATE
 use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
-use super::{Tally, part, percent};
+use super::{Tally, part, part_of, percent};
+use crate::machines::{MachinesView, RatioOverMachines};
 use crate::warning::{Warning, WarningKind};
 
 /// The share of a processor that a client may use before it measures itself.
@@ -44,7 +45,23 @@ pub(super) fn disturbed(counted: &[&TrialSummary], disturbed: &[Disturbed]) -> O
 /// How many readings of the machine a drift is looked for in, at most.
 const READINGS: usize = 1000;
 
-pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
+/// Looks for a drift in what each machine alone showed of itself.
+pub(super) fn drifted(machines: &[&[Canary]]) -> Option<Warning> {
+    let changes = machines.iter().map(|canaries| changes(canaries));
+    let changes: Vec<String> = changes.filter(|changes| !changes.is_empty()).collect();
+    let first = changes.first()?;
+    let what = match machines.len() {
+        1 => "the machine itself changed during the run".to_owned(),
+        of => format!("in {} of {of} parts of the run the machine itself changed", changes.len()),
+    };
+    let text = format!(
+        "{what} ({first} at its end); comparisons inside blocks are still sound, figures of cells are not"
+    );
+    Some(Warning::new(WarningKind::MachineDrifted, text))
+}
+
+/// How else a machine was at the end than at the beginning; empty where it was not.
+fn changes(canaries: &[Canary]) -> String {
     let changes: Vec<String> = Canary::MEASUREMENTS
         .iter()
         .filter_map(|(name, value)| {
@@ -57,13 +74,24 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
             Some(format!("{name} {} {direction}", percent(drift.change.abs())))
         })
         .collect();
-    (!changes.is_empty()).then(|| {
+    changes.join(", ")
+}
+
+/// Ratios on which the machines of a merged run disagree.
+pub(super) fn disagree(run: &Run, machines: Option<&MachinesView>) -> Option<Warning> {
+    let apart = |it: &&RatioOverMachines| {
+        let ratios = || it.on.iter().map(|on| on.ratio);
+        let (least, most) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+        if it.disagree { most / least - 1.0 } else { 0.0 }
+    };
+    Tally::of(&machines?.ratios, |it| &it.levels, apart).say(run, |n, m, worst, at| {
         let text = format!(
-            "the machine itself changed during the run ({} at its end); comparisons inside blocks \
-             are still sound, figures of cells are not",
-            changes.join(", ")
+            "the machines disagree on {}, at worst by {}, at {at}",
+            part_of(n, m, "ratio"),
+            percent(worst)
         );
-        Warning::new(WarningKind::MachineDrifted, text)
+        Warning::new(WarningKind::MachinesDisagree, text)
+            .remedy("read the ratios of each machine: their mean is of no machine")
     })
 }
 

@@ -10,6 +10,7 @@ mod groups;
 mod guide;
 mod known;
 mod limits;
+mod machines;
 mod mixes;
 mod nine_minutes;
 mod open_loop;

@@ -10,6 +10,7 @@ pub mod external;
 pub mod layouts;
 pub mod list;
 pub mod man;
+pub mod merge;
 pub mod plan;
 pub mod present;
 pub mod report;

@@ -3,15 +3,18 @@
 mod articles;
 mod asked;
 mod fio;
+mod machines;
 mod path;
 mod record;
+mod scheduler;
+mod shard;
 mod time;
 
 use std::path::Path;
 
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_experiment::{Experiment, Factor};
+use bakeoff_experiment::{Experiment, Factor, Shard};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner, now_s};
 use bakeoff_report::Options;
@@ -28,7 +31,7 @@ use crate::progress::Progress;
 use crate::stop;
 
 /// The page of a run, in its folder.
-const REPORT: &str = "report.html";
+pub const REPORT: &str = "report.html";
 
 /// Runs an experiment or the articles, or goes on with a run.
 pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
@@ -53,6 +56,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     };
     asked.check_keep_images(&experiment)?;
     let data_in = arguments.path.as_deref().map(path::held).transpose()?;
+    let began = resumed.as_ref().map(RunFolder::run).transpose().map_err(Failure::folder)?;
+    let shard = shard::asked(arguments, began.as_ref())?;
     // Refused before anything runs.
     present::read(arguments.present.as_deref(), &present::factors(&experiment))?;
     if !arguments.quiet {
@@ -64,12 +69,14 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     if arguments.dry_run {
         // Nothing is mounted to find out more.
         let mountable = || bakeoff_disk::daemon::can_mount().map_err(|error| error.to_string());
-        return dry_run(asked, &asked.on_disks_that_work(experiment, mountable)?);
+        return dry_run(asked, &asked.on_disks_that_work(experiment, mountable)?, shard);
     }
     let (program, launcher) = (trial::program()?, disk_daemon::launcher()?);
     let experiment = asked.on_disks_that_work(experiment, || mounts(&launcher))?;
     let possible = Possible::of(registry, &experiment);
     possible.suffices().map_err(usage)?;
+    let possible = shard::part(&experiment, possible, shard)?;
+    let _alone = shard::alone(arguments, shard)?;
     // Also for those who want the verdict alone: what is not run is not in it.
     possible.left_out.iter().for_each(|it| say(format_args!("{}", line(it))));
     if let Some(clients) = plan::clients_within(registry, &possible).filter(|_| !arguments.quiet) {
@@ -78,18 +85,18 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let remarks = plan::remarks(registry, &experiment, &possible).into_iter();
     remarks.filter(|_| !arguments.quiet).for_each(|remark| say(format_args!("{remark}")));
     let goes_on = resumed.is_some();
-    let mut folder = match resumed {
-        Some(mut folder) => {
-            let began = folder.run().map_err(Failure::folder)?;
+    let mut folder = match resumed.zip(began) {
+        Some((mut folder, began)) => {
             external::check_passwords(&folder, &began.engines)?;
-            record::check_terms(asked, &folder, &began, &experiment, &possible)?;
+            let now = record::check_terms(asked, &folder, &began, &experiment, &possible)?;
+            machines::go_on(&mut folder, began, &now, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
         None => {
             let short = time::check(registry, &experiment, &possible)?;
             short.filter(|_| !arguments.quiet).inspect(|short| say(format_args!("{short}")));
-            record::create_folder(asked, &experiment, &possible)?
+            record::create_folder(asked, &experiment, &possible, shard)?
         }
     };
     let before = goes_on.then(|| how_much(&folder)).transpose()?;
@@ -142,11 +149,19 @@ fn how_much(folder: &RunFolder) -> Result<(usize, usize), Failure> {
 
 /// Shows the plan, and what would keep the run from beginning on this machine. Nothing is mounted,
 /// and nothing is changed on any server, to find out.
-fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
+fn dry_run(
+    asked: Asked<'_>,
+    experiment: &Experiment,
+    shard: Option<Shard>,
+) -> Result<Exit, Failure> {
     let Asked { registry, arguments, .. } = asked;
-    let possible = &Possible::of(registry, experiment);
+    let possible = Possible::of(registry, experiment);
     // Where nothing can be run there is no plan.
     possible.suffices().map_err(usage)?;
+    let possible = &shard::part(experiment, possible, shard)?;
+    if let Some(shard) = shard {
+        print(&format!("{}\n", shard::line(experiment, possible, shard)))?;
+    }
     print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
     if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
         say(format_args!("it would not begin here: {error}"));

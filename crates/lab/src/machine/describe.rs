@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bakeoff_results::Machine;
+use bakeoff_results::{Host, Machine};
 
 use crate::machine::accounts::Device;
 
@@ -26,6 +26,13 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
         file_system: file_system(folder)?,
         device: Device::under(folder)?.name,
     })
+}
+
+/// What tells this machine from others of its kind; what the system does not tell is left empty. Sources:
+/// proc_sys_kernel(5), random(4).
+pub fn host() -> Host {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    Host { name: read("/proc/sys/kernel/hostname"), boot: read("/proc/sys/kernel/random/boot_id") }
 }
 
 /// How many processes wanted a processor in the last minute, on average; `None` where the system

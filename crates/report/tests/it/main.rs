@@ -15,6 +15,7 @@ mod groups;
 mod limits;
 mod lines;
 mod little;
+mod machines;
 mod offered;
 mod over_time;
 mod own;

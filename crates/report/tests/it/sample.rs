@@ -83,6 +83,7 @@ impl Sample {
             noise: Vec::new(),
             limits: Vec::new(),
             sweep: None,
+            machines: None,
             conditions: Vec::new(),
             canaries: Vec::new(),
             cuts: Vec::new(),
@@ -335,6 +336,8 @@ impl Sample {
             answers: Vec::new(),
             published: None,
             limit: None,
+            shard: None,
+            merged: None,
             applied: self.applied(),
             cuts: None,
         }

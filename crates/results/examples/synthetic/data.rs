@@ -98,6 +98,8 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         }],
         published: None,
         limit: None,
+        shard: None,
+        merged: None,
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, State, base, without_passwords};
+use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, Shard, State, base, without_passwords};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, PromiseFactors, Run, RunFolder};
 
 use super::asked::{Asked, text};
-use super::{above, usage};
+use super::{above, shard, usage};
 use crate::cli;
 use crate::commands::external;
 use crate::exit::{Exit, Failure};
@@ -20,9 +20,12 @@ pub fn create_folder(
     asked: Asked<'_>,
     experiment: &Experiment,
     possible: &Possible,
+    shard: Option<Shard>,
 ) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
         let mut run = describe_run(asked, dir, experiment, possible)?;
+        run.shard = shard::fact(experiment, possible, &run.text, shard);
+        run.command = command_line(shard);
         run.cuts = cut_plan(asked.arguments, experiment, possible);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
@@ -41,14 +44,14 @@ pub fn create_folder(
 }
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
-/// another machine.
+/// another machine. What is known of the run as it goes on.
 pub fn check_terms(
     asked: Asked<'_>,
     folder: &RunFolder,
     began: &Run,
     experiment: &Experiment,
     possible: &Possible,
-) -> Result<(), Failure> {
+) -> Result<Run, Failure> {
     let now = describe_run(asked, folder.dir(), experiment, possible)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
@@ -64,10 +67,13 @@ pub fn check_terms(
     if began.text != now.text {
         return differs("the text", &began.text, &now.text);
     }
-    for (then, now) in began.engines.iter().zip(&now.engines) {
+    for then in &began.engines {
+        let Some(now) = now.engines.iter().find(|now| now.name == then.name) else {
+            return differs("what is run", &then.name, "without it");
+        };
         // Where a password comes from may change, and how a server is spoken to is in its name.
         let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
-        if then.name != now.name || told(then) != told(now) {
+        if told(then) != told(now) {
             let told = |fact: &EngineFact| match then.version == now.version {
                 true => fact.settings.iter().map(|(level, it)| format!("{level}: {it}")).collect(),
                 false => vec![fact.version.clone()],
@@ -87,10 +93,17 @@ pub fn check_terms(
         let (disk, kind) = (&machine.device, &machine.file_system);
         format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
     };
-    if machine(began) != machine(&now) {
+    // Those of a merged run are several already.
+    if began.merged.is_none() && machine(began) != machine(&now) {
         return differs("the machine", &machine(began), &machine(&now));
     }
-    check_order(folder, &possible.plan)
+    // Machines of one kind differ: a shard is measured on one.
+    let host = bakeoff_lab::machine::host().name;
+    if let Some(own) = began.shard.as_ref().filter(|own| own.host.name != host) {
+        return differs("the machine", &own.host.name, &host);
+    }
+    check_order(folder, &possible.plan)?;
+    Ok(now)
 }
 
 /// Checks that trials that have ended are those that the plan has in their places: a bakeoff that orders
@@ -145,7 +158,7 @@ fn describe_run(
         seed: experiment.seed,
         planner: Some(experiment.planner.clone()),
         planned: possible.plan.trials() as u32,
-        command: command_line(),
+        command: command_line(None),
         version: env!("BAKEOFF_VERSION").into(),
         debug_build: cfg!(debug_assertions),
         started_s: now_s(),
@@ -163,6 +176,8 @@ fn describe_run(
         answers: Vec::new(),
         published: experiment.published.as_ref().map(|article| article.published.clone()),
         limit: experiment.limit,
+        shard: None,
+        merged: None,
     };
     if let Some(Bounds { max_repetitions, max_time, .. }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());
@@ -278,9 +293,9 @@ fn engine_facts(
 }
 
 /// The command as it was given, quoted for a shell, but for the folder that it names: that is taken, and
-/// the command is to be given again.
-fn command_line() -> String {
-    let arguments = without_folder(std::env::args().skip(1));
+/// the command is to be given again. A shard that the scheduler said is named.
+fn command_line(shard: Option<Shard>) -> String {
+    let arguments = with_shard(without_folder(std::env::args().skip(1)), shard);
     let arguments = arguments.iter().map(|it| quote(&without_passwords(it)));
     std::iter::once(program()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
@@ -299,9 +314,33 @@ fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
+/// Arguments with `--shard auto` in numbers.
+fn with_shard(mut arguments: Vec<String>, shard: Option<Shard>) -> Vec<String> {
+    let Some(shard) = shard else { return arguments };
+    for place in 0..arguments.len() {
+        let follows = place.checked_sub(1).is_some_and(|before| arguments[before] == "--shard");
+        match arguments[place].as_str() {
+            "auto" if follows => arguments[place] = shard.to_string(),
+            "--shard=auto" => arguments[place] = format!("--shard={shard}"),
+            _ => {}
+        }
+    }
+    arguments
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_that_repeats_a_shard_names_it() {
+        let of = |arguments: &[&str]| {
+            let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+            with_shard(arguments, Shard::new(2, 8).ok()).join(" ")
+        };
+        assert_eq!(of(&["run", "a", "--shard", "auto"]), "run a --shard 2/8");
+        assert_eq!(of(&["run", "auto", "--shard=auto"]), "run auto --shard=2/8");
+    }
 
     #[test]
     fn the_command_that_repeats_a_run_names_no_folder_that_is_taken() {

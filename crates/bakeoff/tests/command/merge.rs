@@ -1,0 +1,143 @@
+//! Shards of a plan that become one run.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Done, Place, SMALL};
+
+/// Four blocks of two trials: two numbers of clients, two repetitions.
+fn place() -> Place {
+    let place = Place::new();
+    let toml = SMALL.replace("seconds = 0.5", "seconds = 0.3\nclients = [1, 2]");
+    place.write("four.toml", &toml);
+    place
+}
+
+/// Runs a shard into a folder of this name.
+#[track_caller]
+fn shard(place: &Place, shard: &str, out: &str, more: &[&str]) {
+    let run = ["run", "four.toml", "--shard", shard, "--same-machine", "--quiet", "--out", out];
+    place.run(&[&run[..], more].concat()).code(0);
+}
+
+#[track_caller]
+fn refused(place: &Place, arguments: &[&str], said: &[&str]) -> Done {
+    let done = place.run(&[&["merge"][..], arguments].concat()).code(3);
+    done.says(said)
+}
+
+/// When each block's trials that count began: what tells a trial from all others.
+fn began(document: &Value) -> BTreeMap<u64, Vec<String>> {
+    let mut began: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for trial in document["trials"].as_array().unwrap() {
+        if trial["valid"] == true {
+            let block = trial["block"].as_u64().unwrap();
+            began.entry(block).or_default().push(trial["started_s"].to_string());
+        }
+    }
+    began
+}
+
+fn bytes(place: &Place, folder: &str) -> Vec<u8> {
+    std::fs::read(place.path(folder).join("run.sqlite")).unwrap()
+}
+
+#[test]
+fn two_shards_are_one_run_and_twice_is_as_once() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "two", &[]);
+    let before = ["one", "two"].map(|folder| bytes(&place, folder));
+    let merge = ["merge", "all", "one", "two"];
+    place.run(&merge).code(0).says(&["report.html"]);
+    assert_eq!(["one", "two"].map(|folder| bytes(&place, folder)), before);
+
+    let document = place.json("all");
+    let mut both = began(&place.json("one"));
+    both.extend(began(&place.json("two")));
+    assert_eq!(began(&document), both);
+    assert_eq!(both.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let run = &document["run"];
+    assert_eq!((&run["status"], &run["planned"]), (&"finished".into(), &8.into()));
+    assert!(run["shard"].is_null(), "{run}");
+    let members = run["merged"]["members"].as_array().unwrap();
+    assert_eq!(members.len(), 2);
+    assert_eq!((&members[0]["shard"], &members[1]["shard"]), (&1.into(), &2.into()));
+    assert!(members.iter().all(|member| member["harness_s"].as_f64().unwrap() > 0.0));
+    assert!(!run["command"].as_str().unwrap().contains("--shard"));
+    assert_eq!(document["comparisons"][0]["blocks"], 2);
+
+    // In another order, and one of them twice.
+    place.run(&["merge", "all", "two", "one", "two"]).code(0);
+    let again = place.json("all");
+    assert_eq!(again["run"]["merged"], run["merged"]);
+    assert_eq!(began(&again), both);
+    place.run(&["run", "--resume", "all"]).code(0).says(&["nothing is left to run"]);
+}
+
+#[test]
+fn what_is_missing_is_listed_and_run_where_the_merged_run_goes_on() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    let missing = ["shard 2 of 2 is missing", "bakeoff run --resume all"];
+    place.run(&["merge", "all", "one"]).code(0).says(&missing);
+    assert_eq!(place.json("all")["run"]["status"], "unfinished");
+    place.run(&["run", "--resume", "all", "--quiet"]).code(0);
+    let document = place.json("all");
+    assert_eq!(document["run"]["status"], "finished");
+    assert_eq!(began(&document).len(), 4);
+    let members = document["run"]["merged"]["members"].as_array().unwrap();
+    assert_eq!(members.len(), 2);
+    assert!(members[1]["shard"].is_null(), "{}", members[1]);
+    assert_eq!(members[1]["blocks"].as_array().unwrap().len(), 2);
+
+    // What was merged of a shard may be merged again; what was run in its place stays.
+    place.run(&["merge", "all", "one"]).code(0);
+    assert_eq!(began(&place.json("all")), began(&document));
+    shard(&place, "2/2", "two", &[]);
+    refused(&place, &["all", "two"], &["was run twice", "two"]);
+    assert_eq!(began(&place.json("all")), began(&document));
+}
+
+#[test]
+fn a_shard_that_comes_later_is_merged_into_the_same_folder() {
+    let place = place();
+    shard(&place, "2/2", "two", &[]);
+    place.run(&["merge", "all", "two"]).code(0).says(&["shard 1 of 2 is missing"]);
+    shard(&place, "1/2", "one", &[]);
+    place.run(&["merge", "all", "one"]).code(0);
+    let document = place.json("all");
+    assert_eq!(document["run"]["status"], "finished");
+    assert_eq!(began(&document).len(), 4);
+
+    // The same part once more is another one.
+    shard(&place, "1/2", "again", &[]);
+    refused(&place, &["all", "again"], &["again is shard 1", "other figures"]);
+    refused(&place, &["new", "one", "again"], &["shard 1 is given twice", "one", "again"]);
+    assert!(!place.path("new").exists());
+    assert_eq!(began(&place.json("all")), began(&document));
+}
+
+#[test]
+fn what_is_not_of_one_plan_is_refused_with_what_differs() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "seed", &["--seed", "77"]);
+    refused(&place, &["all", "one", "seed"], &["`seed` is", "77", "one", "seed"]);
+    shard(&place, "2/4", "quarter", &[]);
+    refused(&place, &["all", "one", "quarter"], &["the shards are 2 in the first and 4"]);
+    place.run(&["run", "four.toml", "--quiet", "--out", "whole"]).code(0);
+    refused(&place, &["all", "one", "whole"], &["whole is no shard"]);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    refused(&place, &["all", "one", "empty"], &["empty is not a run folder"]);
+    assert!(!place.path("all").exists());
+    // What is there already is not written over.
+    let before = bytes(&place, "whole");
+    refused(&place, &["whole", "one"], &["no merged run"]);
+    assert_eq!(bytes(&place, "whole"), before);
+    std::fs::create_dir(place.path("mine")).unwrap();
+    place.write("mine/thesis", "years");
+    refused(&place, &["mine", "one"], &["no merged run"]);
+    assert_eq!(std::fs::read_dir(place.path("mine")).unwrap().count(), 1);
+}
