@@ -6,23 +6,29 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Schema, Session, Statement};
 
 use crate::sent::one_of;
+use crate::site::{Site, Visits, Worker};
 use crate::{
     Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
     Scales, Statements, Take, Text, Workload, names, stream,
 };
 
+mod guests;
 mod page;
 mod sessions;
 mod tables;
 mod visitor;
+mod web;
 
 use sessions::Sessions;
 use tables::{Asks, Changes};
 use visitor::Visitor;
+use web::{Browsers, Clerk};
 
 /// The numbers of the operations.
 const PAGE: usize = 0;
 const VOTE: usize = 1;
+/// One request in so many is a vote.
+const VOTES: u32 = 10;
 /// The most sessions that conditioning adds, all clients together.
 const CONDITIONED: u64 = 100;
 /// Sets what conditions apart from what is measured.
@@ -125,6 +131,10 @@ impl Workload for Vote {
         true
     }
 
+    fn is_site(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
         let step = Step::of(&parameters.levels);
         let schema = tables::schema();
@@ -160,11 +170,17 @@ struct Poll {
 
 impl Poll {
     /// Holds a page against a vote that was cast before it: the entry is shown with at least the rating
-    /// that it then had, or nine others have at least that.
-    fn shows(&self, best: &Rows, entry: i64, rating: i64) -> Result<()> {
-        let shown = (0..best.len()).find(|row| best.int(*row, tables::ID) == Some(entry));
-        let last = shown.unwrap_or(tables::BEST - 1);
-        let there = best.int(last, tables::RATING);
+    /// that it then had, or nine others have at least that. `best` are the entries that the page shows,
+    /// with their ratings.
+    fn shows(&self, best: impl Iterator<Item = (i64, i64)>, entry: i64, rating: i64) -> Result<()> {
+        let (mut shown, mut last) = (None, None);
+        for (id, there) in best {
+            last = Some(there);
+            if id == entry {
+                shown = last;
+            }
+        }
+        let there = shown.or(last);
         if there.is_some_and(|there| there >= rating) {
             return Ok(());
         }
@@ -220,7 +236,7 @@ impl Prepared for Poll {
     /// Each vote adds one to an entry's rating and one to its session's votes, in one transaction; and what
     /// was voted is shown.
     fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
-        let mut broken = self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut broken = self.missed();
         let Some(changes) = &self.asks.changes else { return Ok(broken) };
         let mut session = database.session()?;
         session.begin(Access::Read)?;
@@ -245,5 +261,23 @@ impl Prepared for Poll {
         let most = (CONDITIONED / clients.max(1) as u64).max(1);
         let random = stream(seed ^ CONDITIONING, number as u64);
         Box::new(Visitor::new(self, random, Some(most)))
+    }
+
+    fn site(&self) -> Option<&dyn Site> {
+        Some(self)
+    }
+}
+
+impl Site for Poll {
+    fn worker(&self, number: usize) -> Box<dyn Worker + '_> {
+        Box::new(Clerk::new(self, number))
+    }
+
+    fn visits(&self, number: usize, _: usize, seed: u64) -> Box<dyn Visits + '_> {
+        Box::new(Browsers::new(self, stream(seed, number as u64)))
+    }
+
+    fn missed(&self) -> Vec<String> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
