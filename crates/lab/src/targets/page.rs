@@ -5,6 +5,7 @@
 //! where that was the same twice. The time to connect is part of a request's latency.
 
 mod answer;
+mod asked;
 mod connection;
 mod events;
 mod fault;
@@ -20,6 +21,7 @@ use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::asked::One;
 use self::events::Events;
 use self::fault::{Fault, Faults};
 use self::probe::Expected;
@@ -239,7 +241,7 @@ impl Running for Open {
         share: &Share,
         _: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
-        let events = Events::new(self, share);
+        let events = Events::new(One::new(self, share.clients.len()), share);
         Ok(Box::new(events.map_err(|errno| TrialError::place("epoll can't be had", errno))?))
     }
 

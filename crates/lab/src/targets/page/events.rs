@@ -12,9 +12,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
+use super::PATIENCE;
+use super::asked::Asked;
 use super::connection::{Connection, Origins};
 use super::fault::Fault;
-use super::{Open, PATIENCE};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
@@ -29,8 +30,8 @@ const PAUSE: Nanos = 1_000_000;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The clients of a share.
-pub struct Events<'a> {
-    page: &'a Open,
+pub struct Events<A> {
+    asked: A,
     epoll: OwnedFd,
     slots: Vec<Slot>,
     origins: Origins,
@@ -52,28 +53,30 @@ struct Slot {
 /// A request that waits for its answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
+    kind: usize,
     intended: Nanos,
     started: Nanos,
     /// Whether it was sent once more, since the server had closed the connection before it came.
     retried: bool,
     /// Bytes of the body that have come.
     length: usize,
-    /// Whether these are another page's.
-    differs: bool,
 }
 
-impl<'a> Events<'a> {
-    /// The driver of a share of a page's clients.
+/// The kind of an operation, when it was to start and when it did.
+type Begun = (usize, Nanos, Nanos);
+
+impl<A: Asked> Events<A> {
+    /// The driver of a share of the clients, which ask for this.
     ///
     /// # Errors
     /// What the system said.
-    pub fn new(page: &'a Open, share: &Share) -> Result<Self, Errno> {
-        let many = page.resolved.requests_each.is_some();
+    pub fn new(asked: A, share: &Share) -> Result<Self, Errno> {
+        let many = asked.requests_each().is_some();
         Ok(Self {
-            page,
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             slots: share.clients.clone().map(|_| Slot::default()).collect(),
-            origins: Origins::new(&page.resolved.source.at, many, share.driver),
+            origins: Origins::new(asked.at(), many, share.driver),
+            asked,
             buffer: vec![0; BUFFER],
             in_flight: 0,
             waiting: BTreeSet::new(),
@@ -81,9 +84,9 @@ impl<'a> Events<'a> {
     }
 
     /// Sends the request of a lane; what came of it, where that is known at once.
-    fn start(&mut self, lane: usize, intended: Nanos, now: Nanos) -> Option<Done> {
+    fn start(&mut self, lane: usize, (kind, intended, started): Begun) -> Option<Done> {
         self.in_flight += 1;
-        let request = Request { intended, started: now, ..Request::default() };
+        let request = Request { kind, intended, started, ..Request::default() };
         self.slots[lane].request = Some(request);
         self.begin(lane)
     }
@@ -107,14 +110,13 @@ impl<'a> Events<'a> {
         let is_new = slot.connection.is_none();
         if is_new {
             slot.generation = slot.generation.wrapping_add(1);
-            slot.connection =
-                Some(Connection::begin(&self.page.resolved.source.at, &mut self.origins)?);
+            slot.connection = Some(Connection::begin(self.asked.at(), &mut self.origins)?);
         }
         let token = slot.token(lane);
         let connection = slot.connection.as_mut().expect("it was just made");
         connection.renew();
-        let all =
-            !connection.is_connecting && connection.send(self.page.request(connection.requests))?;
+        let all = !connection.is_connecting
+            && connection.send(self.asked.request(lane, connection.requests))?;
         let registered = match (is_new, all) {
             (true, all) => epoll::add(&self.epoll, &*connection, token, interest(!all)),
             (false, false) => epoll::modify(&self.epoll, &*connection, token, interest(true)),
@@ -152,7 +154,7 @@ impl<'a> Events<'a> {
             connection.connected()?;
         }
         if flags.contains(EventFlags::OUT) {
-            connection.send(self.page.request(connection.requests))?;
+            connection.send(self.asked.request(lane, connection.requests))?;
         }
         loop {
             let Some(read) = connection.read(&mut self.buffer)? else { return Ok(None) };
@@ -162,10 +164,11 @@ impl<'a> Events<'a> {
                     false => Err(Fault::Closed),
                 };
             }
-            let page = self.page;
-            let whole = connection
-                .answer
-                .take(&self.buffer[..read], &mut |part| request.take(part, page))?;
+            let asked = &mut self.asked;
+            let whole = connection.answer.take(&self.buffer[..read], &mut |part| {
+                asked.take(lane, request.length, part);
+                request.length += part.len();
+            })?;
             if request.length > super::MOST_BODY {
                 return Err(Fault::TooLong);
             }
@@ -186,35 +189,34 @@ impl<'a> Events<'a> {
             return Done::default();
         };
         let status = connection.answer.status;
-        let used_up =
-            self.page.resolved.requests_each.is_some_and(|most| connection.requests >= most);
+        let used_up = self.asked.requests_each().is_some_and(|most| connection.requests >= most);
         if connection.answer.closes || used_up || surplus > 0 {
             slot.connection = None;
         }
-        let fault = match self.page.expects(status, request.length, request.differs) {
-            Ok(()) if surplus > 0 => Some(Fault::NoHttp("more came than its length says")),
-            Ok(()) => None,
-            Err(fault) => Some(fault),
-        };
-        if let Some(fault) = fault {
-            self.page.faults.count(fault);
+        let mut error = self.asked.judge(lane, status, request.length).err();
+        if error.is_none() && surplus > 0 {
+            let fault = Fault::NoHttp("more came than its length says");
+            self.asked.count(fault);
+            error = Some(fault.to_string());
         }
         Done {
             retries: request.retried.into(),
             work: Work { bytes: request.length as u64, ..Work::default() },
-            error: fault.map(|fault| fault.to_string()),
+            error,
         }
     }
 
     /// The request of a lane has failed, and its connection with it; `None` where it is sent once more.
     /// A server may close a connection that is kept just when a request is on its way (RFC 9112, 9.3.1);
-    /// that can be told from a fault of the first request of a connection.
+    /// that can be told from a fault of the first request of a connection. A request that changes something
+    /// is not sent again: it may have been carried out.
     fn failed(&mut self, lane: usize, fault: Fault) -> Option<Done> {
         let slot = &mut self.slots[lane];
         let connection = slot.connection.take();
         let request = slot.request.as_mut()?;
         let was_kept = |it: &Connection| it.requests > 1 && it.answer.is_unbegun();
-        if fault == Fault::Closed && !request.retried && connection.as_ref().is_some_and(was_kept) {
+        let again = !request.retried && self.asked.may_repeat(lane);
+        if fault == Fault::Closed && again && connection.as_ref().is_some_and(was_kept) {
             request.retried = true;
             return self.begin(lane);
         }
@@ -222,7 +224,7 @@ impl<'a> Events<'a> {
         slot.request = None;
         self.in_flight -= 1;
         self.waiting.remove(&lane);
-        self.page.faults.count(fault);
+        self.asked.count(fault);
         Some(Done { retries, error: Some(fault.to_string()), ..Done::default() })
     }
 
@@ -264,24 +266,25 @@ impl<'a> Events<'a> {
     /// Tells of an operation that has ended, and frees its lane.
     fn tell(
         lane: usize,
-        (intended, started): (Nanos, Nanos),
+        (kind, intended, started): Begun,
         done: Done,
         starts: &mut Starts,
         record: &mut dyn Record,
     ) {
         let ended = record.clock().now();
-        let operation = Operation { lane, kind: 0, intended, started, ended, done };
+        let operation = Operation { lane, kind, intended, started, ended, done };
         let free = record.record(operation);
         starts.ended(lane, free);
     }
 
-    /// When the request of a lane was to start, and when it did.
-    fn times(&self, lane: usize) -> (Nanos, Nanos) {
-        self.slots[lane].request.map_or((0, 0), |request| (request.intended, request.started))
+    /// What is known of the request of a lane from its start.
+    fn begun(&self, lane: usize) -> Begun {
+        let begun = |it: Request| (it.kind, it.intended, it.started);
+        self.slots[lane].request.map_or((0, 0, 0), begun)
     }
 }
 
-impl Driver for Events<'_> {
+impl<A: Asked> Driver for Events<A> {
     fn lanes(&self) -> usize {
         self.slots.len()
     }
@@ -295,9 +298,10 @@ impl Driver for Events<'_> {
             let until = loop {
                 match starts.next(pacer, || clock.now()) {
                     Next::Start { lane, intended, now } => {
-                        record.begin(lane, 0, intended);
-                        if let Some(done) = self.start(lane, intended, now) {
-                            Self::tell(lane, (intended, now), done, &mut starts, record);
+                        let begun = (self.asked.choose(lane), intended, now);
+                        record.begin(lane, begun.0, intended);
+                        if let Some(done) = self.start(lane, begun) {
+                            Self::tell(lane, begun, done, &mut starts, record);
                         }
                     }
                     Next::At(start) if self.in_flight == 0 => {
@@ -316,29 +320,29 @@ impl Driver for Events<'_> {
             if let Err(errno) = self.wait(&mut events, until, clock) {
                 let (lane, now) = (0, clock.now());
                 let done = Done { error: Some(format!("epoll_wait: {errno}")), ..Done::default() };
-                Self::tell(lane, (now, now), done, &mut starts, record);
+                Self::tell(lane, (0, now, now), done, &mut starts, record);
                 return;
             }
             for event in &events {
                 let lane = (event.data.u64() >> 32) as usize;
-                let times = self.times(lane);
+                let begun = self.begun(lane);
                 if let Some(done) = self.ready(*event) {
-                    Self::tell(lane, times, done, &mut starts, record);
+                    Self::tell(lane, begun, done, &mut starts, record);
                 }
             }
             for lane in std::mem::take(&mut self.waiting) {
-                let times = self.times(lane);
+                let begun = self.begun(lane);
                 if let Some(done) = self.begin(lane) {
-                    Self::tell(lane, times, done, &mut starts, record);
+                    Self::tell(lane, begun, done, &mut starts, record);
                 }
             }
             let now = clock.now();
             if now.saturating_sub(looked) >= LOOK.as_nanos() as Nanos {
                 looked = now;
                 for lane in self.late(now) {
-                    let times = self.times(lane);
+                    let begun = self.begun(lane);
                     if let Some(done) = self.failed(lane, Fault::TimedOut) {
-                        Self::tell(lane, times, done, &mut starts, record);
+                        Self::tell(lane, begun, done, &mut starts, record);
                     }
                 }
             }
@@ -350,14 +354,6 @@ impl Slot {
     /// What its connection's events carry.
     fn token(&self, lane: usize) -> EventData {
         EventData::new_u64((lane as u64) << 32 | u64::from(self.generation))
-    }
-}
-
-impl Request {
-    /// Takes a part of the body, and holds it against the page's.
-    fn take(&mut self, part: &[u8], page: &Open) {
-        self.differs |= !page.has(self.length, part);
-        self.length += part.len();
     }
 }
 
