@@ -26,6 +26,7 @@ mod runs;
 mod sequences;
 mod servers;
 mod silent;
+mod stack;
 mod states;
 mod strangers;
 mod tls;

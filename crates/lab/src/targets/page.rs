@@ -21,10 +21,12 @@ use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(super) use self::asked::Asked;
 use self::asked::One;
-use self::events::Events;
-use self::fault::{Fault, Faults};
+pub(super) use self::events::Events;
+pub(super) use self::fault::{Fault, Faults};
 use self::probe::Expected;
+pub(super) use self::url::At;
 use self::url::Source;
 use super::{About, Home, MostClients, Processes, Running, Setup, Subject, Target, Wanted};
 use crate::TrialError;
@@ -36,6 +38,9 @@ use crate::refusal::Refusal;
 const WORKLOAD: &str = "page";
 /// What its clients do.
 static OPERATIONS: [Name; 1] = [Name::Borrowed("request")];
+/// The most connections.
+pub(super) const CONNECTIONS: MostClients =
+    MostClients { number: 20_000, why: "each takes a port and an open file of this machine" };
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most bytes that a body may have.
@@ -138,7 +143,7 @@ impl Target for Page {
 
     /// A connection takes no thread.
     fn most_clients(&self, _: &Value) -> MostClients {
-        MostClients { number: 20_000, why: "each takes a port and an open file of this machine" }
+        CONNECTIONS
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
