@@ -33,6 +33,19 @@ pub struct Reply {
     pub body: String,
 }
 
+/// Pages as a script of PHP. It reads its settings from `settings.php` beside it: an array that has those
+/// below and, of who runs it, `dsn`, `user` and `password` for PDO and `first`, the statements that come first
+/// on each connection. A GET of `/ready` is answered without a look at the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The script.
+    pub text: &'static str,
+    /// How much of a page is done: `step`.
+    pub step: &'static str,
+    /// Whether connections to the database outlive their request: `kept`.
+    pub keeps: bool,
+}
+
 /// A web application: the two ends of its pages.
 pub trait Site: Sync {
     /// One of the web server's workers, by its number from 0. Each is used on one thread.
@@ -40,6 +53,11 @@ pub trait Site: Sync {
 
     /// Visitors, one after the other, as client `number` of so many; what they do follows from `seed`.
     fn visits(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Visits + '_>;
+
+    /// The same pages as a script that PHP runs for each request, where there is one.
+    fn script(&self) -> Option<Script> {
+        None
+    }
 
     /// What visitors found wrong in the data that pages showed them, in sentences.
     fn missed(&self) -> Vec<String>;

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Schema, Session, Statement};
 
 use crate::sent::one_of;
-use crate::site::{Site, Visits, Worker};
+use crate::site::{Script, Site, Visits, Worker};
 use crate::{
     Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
     Scales, Statements, Take, Text, Workload, names, stream,
@@ -67,6 +67,10 @@ impl Step {
         ("read", Self::Read),
         ("read+write", Self::ReadWrite),
     ];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| *name)
+    }
 
     fn of(levels: &Levels) -> Self {
         let name = levels.of(&STEP);
@@ -147,6 +151,7 @@ impl Workload for Vote {
             schema,
             statements: statements.into_vec(),
             asks,
+            step,
             connects: step >= Step::Connect && parameters.levels.of(&CONNECTION) == "request",
             missed: Mutex::default(),
         })
@@ -162,6 +167,7 @@ struct Poll {
     schema: Schema,
     statements: Vec<Statement>,
     asks: Asks,
+    step: Step,
     /// Whether each page has a connection of its own.
     connects: bool,
     /// Votes that a later page did not show, in sentences.
@@ -275,6 +281,11 @@ impl Site for Poll {
 
     fn visits(&self, number: usize, _: usize, seed: u64) -> Box<dyn Visits + '_> {
         Box::new(Browsers::new(self, stream(seed, number as u64)))
+    }
+
+    fn script(&self) -> Option<Script> {
+        let text = include_str!("vote/page.php");
+        Some(Script { text, step: self.step.name(), keeps: !self.connects })
     }
 
     fn missed(&self) -> Vec<String> {

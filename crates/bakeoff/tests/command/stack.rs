@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::CPU;
+use bakeoff_testkit::needs;
 
 use super::servers::installed;
 use super::{Place, measured};
@@ -88,15 +89,60 @@ fn a_web_server_and_its_database_are_accounted_apart() {
     }
 }
 
+/// The processes of nginx and php-fpm that have a folder's files.
+fn left(folder: &std::path::Path) -> Vec<String> {
+    let folder = folder.to_str().unwrap();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| {
+        let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
+        let ours = name.starts_with("nginx") || name.starts_with("php-fpm");
+        let output = std::fs::read_link(entry.path().join("fd/1")).ok()?;
+        (ours && output.starts_with(folder)).then(|| name.trim().to_owned())
+    });
+    lines.collect()
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
+    for (engine, groups) in [
+        ("sqlite", &["database", "web"][..]),
+        ("mariadb:innodb", &["database", "php", "web"][..]),
+        ("postgres", &["database", "php", "web"][..]),
+    ] {
+        let found = bakeoff_engines::find(engine).unwrap();
+        if !installed(&[engine])
+            || needs(bakeoff_lab::targets::tables::serves_with_php(found)).is_none()
+        {
+            continue;
+        }
+        for connection in ["connection=request", "connection=kept"] {
+            let place = Place::new();
+            let served = ["--engine", engine, "--factor", "server=php", "--factor", connection];
+            let document = run(&place, &served);
+            assert_served(&document, 1);
+            let trial = &document["trials"][0];
+            for &group in groups {
+                assert!(used(trial, group).unwrap() > 0.0, "{engine}, {group}: {trial}");
+            }
+            let died = measured(trial).counters().find(|(name, _)| *name == "php.workers_died");
+            assert_eq!(died.map(|(_, count)| count), Some(0), "{engine}");
+            assert_eq!(left(&place.path("r")), Vec::<String>::new(), "{engine}");
+        }
+    }
+}
+
 #[test]
 fn what_can_not_be_served_is_refused_before_anything_begins() {
     let place = Place::new();
     let refused = |more: &[&str], texts: &[&str]| {
-        let run = ["run", "vote", "--out", "r", "--engine", "sqlite"];
+        let run = ["run", "vote", "--out", "r"];
         place.run(&[&run[..], more].concat()).code(2).says(texts);
         assert!(!place.path("r").exists(), "nothing was begun");
     };
     let served = ["--factor", "server=built-in"];
-    refused(&[&served[..], &["--factor", "state=steady"]].concat(), &["can't be preconditioned"]);
-    refused(&["--factor", "server=apache"], &["`apache`", "none, built-in"]);
+    refused(&[&served[..], &["--state", "steady"]].concat(), &["can't be preconditioned"]);
+    refused(&["--factor", "server=apache"], &["`apache`", "none, built-in, php"]);
+    let unread = ["--engine", "lmdb", "--factor", "server=php"];
+    refused(&unread, &["PHP reaches SQLite, MariaDB and PostgreSQL"]);
 }

@@ -108,6 +108,14 @@ impl Tables {
     }
 }
 
+/// Whether nginx and php-fpm can serve pages over an engine on this machine.
+///
+/// # Errors
+/// What is missing or too old, and what brings it.
+pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
+    served::ready(Server::Php, engine).map_err(|problems| problems.join("; "))
+}
+
 /// Whether a cell's clients are visitors of a web server, so that none of them is in the engine's process.
 pub fn is_served(cell: &Cell) -> bool {
     Server::of(cell) != Server::None
@@ -339,7 +347,12 @@ impl Target for Tables {
 
     fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
         let (resolved, engine) = self.parts(subject).map_err(|error| vec![error.to_string()])?;
-        engine.ready(&resolved.settings, reuse)
+        let problems = [
+            engine.ready(&resolved.settings, reuse).err(),
+            served::ready(resolved.server, engine).err(),
+        ];
+        let problems: Vec<String> = problems.into_iter().flatten().flatten().collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     /// Nothing can be read back from an engine that stores nothing, and of somebody else's database

@@ -2,6 +2,7 @@
 //! visitors are in this one.
 
 mod browsers;
+mod php;
 mod serve;
 mod web;
 mod wire;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bakeoff_engines::{Debt, Home};
+use bakeoff_engines::{Debt, Engine, Home};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -22,7 +23,7 @@ use rustix::fs::{Mode, OFlags};
 
 use self::browsers::Browsers;
 use self::wire::{Answer, Opened, Question};
-use super::server::{self, WEB_GROUP};
+use super::server::{PHP_GROUP, Server, WEB_GROUP, WithPhp};
 use super::{Ready, TARGET};
 use crate::TrialError;
 use crate::place::Place;
@@ -36,24 +37,44 @@ pub use self::serve::serve;
 /// How long it is waited for a message before it is looked again whether the process is there.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Whether what serves the pages of an engine is there: it is asked.
+///
+/// # Errors
+/// All that is missing or too old, each with what brings it.
+pub fn ready(server: Server, engine: &dyn Engine) -> Result<(), Vec<String>> {
+    match (server, WithPhp::of(engine)) {
+        (Server::Php, Some(with)) => php::ready(with),
+        _ => Ok(()),
+    }
+}
+
 /// The folder of a web server's socket. The socket is reached through it, since the path of a socket may
 /// have no more than 107 bytes.
-struct Folder(OwnedFd);
+struct Folder {
+    path: PathBuf,
+    opened: OwnedFd,
+}
 
 impl Folder {
     /// The one in a place.
     fn open(ready: &Ready, place: &Place) -> Result<Self, TrialError> {
-        let group = place.group(server::group(ready.engine));
+        let group = place.group(ready.resolved.server.socket_group(ready.engine));
         let folder = group.and_then(|group| group.runtime.as_deref());
         let folder = folder.ok_or_else(|| TrialError::process("a web server has no folder"))?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(folder, flags, Mode::empty());
-        Ok(Self(opened.map_err(|error| TrialError::place("a web server's folder", error))?))
+        let opened = opened.map_err(|error| TrialError::place("a web server's folder", error))?;
+        Ok(Self { path: folder.into(), opened })
     }
 
     /// Where this process finds the socket.
     fn socket(&self) -> PathBuf {
-        format!("/proc/self/fd/{}/web.sock", self.0.as_raw_fd()).into()
+        format!("/proc/self/fd/{}/web.sock", self.opened.as_raw_fd()).into()
+    }
+
+    /// Where other processes of this user find the folder, as long as this one is there.
+    fn short(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.opened.as_raw_fd()).into()
     }
 }
 
@@ -203,16 +224,26 @@ impl Running for Served<'_> {
 
     fn groups(&self) -> Vec<(&'static str, Processes)> {
         let web = self.web;
-        match (self.ready.engine.home(), self.opened.database) {
-            (Home::Server, Some(database)) => vec![
+        let (database, php) = (self.opened.database, self.opened.php);
+        match (self.ready.engine.home(), database, php) {
+            (Home::Server, Some(database), None) => vec![
                 (DATABASE_GROUP, Processes::Family(database)),
                 (WEB_GROUP, Processes::Without { root: web, apart: database }),
+            ],
+            (Home::Server, Some(database), Some([nginx, php])) => vec![
+                (DATABASE_GROUP, Processes::Family(database)),
+                (PHP_GROUP, Processes::Family(php)),
+                (WEB_GROUP, Processes::Family(nginx)),
+            ],
+            (_, _, Some([nginx, _])) => vec![
+                (DATABASE_GROUP, Processes::Without { root: web, apart: nginx }),
+                (WEB_GROUP, Processes::Family(nginx)),
             ],
             _ => vec![(DATABASE_GROUP, Processes::Family(web))],
         }
     }
 
-    /// The engine's, and the faults of answers.
+    /// The engine's, the faults of answers, and what the web server counts.
     fn counters(&self) -> Measures {
         let mut measures = self.faults.measures();
         match self.ask(&Question::Counters) {

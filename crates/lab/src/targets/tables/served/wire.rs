@@ -48,6 +48,8 @@ pub enum Answer {
 pub struct Opened {
     /// The process of a private database server.
     pub database: Option<u32>,
+    /// The processes of nginx and of php-fpm.
+    pub php: Option<[u32; 2]>,
     writes_back: Vec<String>,
     cache_misses: Vec<String>,
 }
@@ -56,7 +58,13 @@ impl Opened {
     /// With a database server's process, and the names of counters.
     pub fn new(database: Option<u32>, writes_back: &[&str], cache_misses: &[&str]) -> Self {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Self { database, writes_back: owned(writes_back), cache_misses: owned(cache_misses) }
+        let (writes_back, cache_misses) = (owned(writes_back), owned(cache_misses));
+        Self { database, php: None, writes_back, cache_misses }
+    }
+
+    /// The same with the processes of nginx and of php-fpm.
+    pub fn with_php(self, nginx: u32, php: u32) -> Self {
+        Self { php: Some([nginx, php]), ..self }
     }
 
     /// The names of the counters that grow when the engine writes back.
