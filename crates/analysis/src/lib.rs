@@ -49,7 +49,7 @@ pub use condition::{ConditionState, ConditionView};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
 pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
-pub use groups::GroupView;
+pub use groups::{GroupView, ProcessView};
 pub use judged::{Judged, schedule};
 pub use leader::{Leader, Outcome};
 pub use littles_law::{concurrency, littles_law};
