@@ -1,10 +1,13 @@
 //! The pages of `vote` behind a web server, which is staged with its database.
 
+use std::process::{Child, Command};
+use std::time::Duration;
+
 use serde_json::Value;
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::CPU;
-use bakeoff_testkit::needs;
+use bakeoff_testkit::{needs, wait_until};
 
 use super::servers::installed;
 use super::{Place, measured};
@@ -25,7 +28,7 @@ const SHORT: [&str; 10] = [
 
 /// Runs `vote` with these flags more, and returns its document.
 fn run(place: &Place, more: &[&str]) -> Value {
-    place.run(&[&["run", "vote", "--out", "r"], &SHORT[..], more].concat()).code(0);
+    place.run(&[&["run", "vote", "--out", "r"][..], &SHORT, more].concat()).code(0);
     place.assert_clean("r");
     place.json("r")
 }
@@ -82,24 +85,98 @@ fn a_web_server_and_its_database_are_accounted_apart() {
         let trial = &document["trials"][0];
         let [web, database] = ["web", "database"].map(|group| used(trial, group).unwrap());
         assert!(web > 0.0 && database > 0.0, "{engine}: {trial}");
-        let groups = document["cells"][0]["groups"].as_array().unwrap();
-        let each = groups.iter().map(|group| &group["cpu_per_operation_s"]);
-        assert!(each.into_iter().all(|it| it.as_f64().unwrap() > 0.0), "{groups:?}");
-        assert_eq!(groups.len(), 2, "{groups:?}");
+        let processes = document["cells"][0]["processes"].as_array().unwrap();
+        let names: Vec<&str> = processes.iter().map(|it| it["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["clients", "database", "web"]);
+        let each = processes.iter().map(|it| it["cpu_per_operation_s"].as_f64().unwrap());
+        assert!(each.into_iter().all(|seconds| seconds > 0.0), "{processes:?}");
     }
 }
 
-/// The processes of nginx and php-fpm that have a folder's files.
-fn left(folder: &std::path::Path) -> Vec<String> {
-    let folder = folder.to_str().unwrap();
+/// The processes that work in a place, or whose output is kept there: number and name of each.
+fn working_in(place: &Place) -> Vec<(u32, String)> {
+    let folder = place.path("").canonicalize().unwrap();
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.filter_map(|entry| {
+    let ours = entries.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let is_there = |link: &str| {
+            std::fs::read_link(entry.path().join(link)).is_ok_and(|at| at.starts_with(&folder))
+        };
         let name = std::fs::read_to_string(entry.path().join("comm")).ok()?;
-        let ours = name.starts_with("nginx") || name.starts_with("php-fpm");
-        let output = std::fs::read_link(entry.path().join("fd/1")).ok()?;
-        (ours && output.starts_with(folder)).then(|| name.trim().to_owned())
+        (is_there("cwd") || is_there("fd/1")).then(|| (pid, name.trim().to_owned()))
     });
-    lines.collect()
+    ours.collect()
+}
+
+/// Workers of PHP's in a place: processes of php-fpm whose parent is one, too.
+fn php_workers(place: &Place) -> Vec<u32> {
+    let all = working_in(place);
+    let is_php = |pid: u32| all.iter().any(|(it, name)| *it == pid && name.starts_with("php-fpm"));
+    let parent = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<u32>().ok()
+    };
+    let pids = all.iter().map(|(pid, _)| *pid);
+    pids.filter(|pid| is_php(*pid) && parent(*pid).is_some_and(is_php)).collect()
+}
+
+/// Whether PHP can serve pages over an engine here.
+fn with_php(engine: &str) -> bool {
+    let found = bakeoff_engines::find(engine).unwrap();
+    installed(&[engine]) && needs(bakeoff_lab::targets::tables::serves_with_php(found)).is_some()
+}
+
+/// Starts a run of `vote` on SQLite behind a web server that goes on for so many seconds.
+fn started(place: &Place, server: &str, seconds: &str) -> Child {
+    let server = format!("server={server}");
+    let served = ["run", "vote", "--out", "r", "--engine", "sqlite", "--factor", &server];
+    let short = ["--factor", "step=read+write", "--compare", "server", "--repetitions", "1"];
+    let time = ["--clients", "20", "--seconds", seconds];
+    place.start(&[&served[..], &short, &time].concat())
+}
+
+/// However a run ends, what it has staged ends with it.
+#[test]
+#[ignore = "slow: make test-slow"]
+fn nothing_is_left_of_a_stack_whose_run_is_killed() {
+    for server in ["built-in", "php"] {
+        if server == "php" && !with_php("sqlite") {
+            continue;
+        }
+        let place = Place::new();
+        let mut run = started(&place, server, "600");
+        wait_until("the stack", || match server {
+            "php" => php_workers(&place).len() > 1,
+            // The run, the trial, and what serves.
+            _ => working_in(&place).len() > 2,
+        });
+        run.kill().unwrap();
+        run.wait().unwrap();
+        wait_until("the end of all", || working_in(&place).is_empty());
+    }
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn workers_of_php_that_die_are_counted() {
+    if !with_php("sqlite") {
+        return;
+    }
+    let place = Place::new();
+    let mut run = started(&place, "php", "3");
+    // Now and then one is killed, as long as the run goes on: before its clients start and after.
+    while run.try_wait().unwrap().is_none() {
+        if let Some(worker) = php_workers(&place).first() {
+            let _ = Command::new("kill").args(["-9", &worker.to_string()]).status();
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let document = place.json("r");
+    let trial = &document["trials"][0];
+    let measured = measured(trial);
+    let died = measured.counters().find(|(name, _)| *name == "php.workers_died");
+    assert!(died.is_some_and(|(_, count)| count > 0), "{trial}");
+    assert_eq!(working_in(&place), Vec::new());
 }
 
 #[test]
@@ -110,10 +187,7 @@ fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
         ("mariadb:innodb", &["database", "php", "web"][..]),
         ("postgres", &["database", "php", "web"][..]),
     ] {
-        let found = bakeoff_engines::find(engine).unwrap();
-        if !installed(&[engine])
-            || needs(bakeoff_lab::targets::tables::serves_with_php(found)).is_none()
-        {
+        if !with_php(engine) {
             continue;
         }
         for connection in ["connection=request", "connection=kept"] {
@@ -127,7 +201,7 @@ fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
             }
             let died = measured(trial).counters().find(|(name, _)| *name == "php.workers_died");
             assert_eq!(died.map(|(_, count)| count), Some(0), "{engine}");
-            assert_eq!(left(&place.path("r")), Vec::<String>::new(), "{engine}");
+            assert_eq!(working_in(&place), Vec::new(), "{engine}");
         }
     }
 }
