@@ -321,6 +321,11 @@ impl Target for Tables {
         })
     }
 
+    /// What serves the pages and is not there; a run would not begin.
+    fn remark(&self, subject: &Value, _: Option<u64>) -> Option<String> {
+        served::lacks(self.parts(subject).ok()?.0.server)
+    }
+
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
         let (resolved, engine) = self.parts(subject)?;
         let workload = self.workload(&resolved.workload)?;

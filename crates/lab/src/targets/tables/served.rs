@@ -48,6 +48,14 @@ pub fn ready(server: Server, engine: &dyn Engine) -> Result<(), Vec<String>> {
     }
 }
 
+/// What of it is not there, without starting anything: for the plan.
+pub fn lacks(server: Server) -> Option<String> {
+    match server {
+        Server::Php => php::find().err(),
+        Server::None | Server::BuiltIn => None,
+    }
+}
+
 /// The folder of a web server's socket. The socket is reached through it, since the path of a socket may
 /// have no more than 107 bytes.
 struct Folder {
@@ -151,7 +159,7 @@ fn tell(process: &mut Option<Process>, question: &Question) -> Result<(), TrialE
 
 /// The next answer of the web server's process.
 fn next(process: &mut Option<Process>) -> Result<Answer, TrialError> {
-    let why = |text| Err(TrialError::process(format!("the web server: {text}")));
+    let why = |text: String| Err(TrialError::process(format!("the web server: {text}")));
     loop {
         let Some(asked) = process.as_ref() else { return why("its process has ended".to_owned()) };
         match asked.receive(LOOK) {

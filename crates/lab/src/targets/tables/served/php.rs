@@ -23,7 +23,7 @@ use self::files::Source;
 use super::super::server::WithPhp;
 use crate::TrialError;
 
-pub use self::found::ready;
+pub use self::found::{find, ready};
 
 /// How long they may take to answer for the first time, and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -69,7 +69,7 @@ impl Stack {
         address: &Address,
         first: Vec<String>,
     ) -> Result<Self, TrialError> {
-        let found = found::find().map_err(TrialError::User)?;
+        let found = find().map_err(TrialError::User)?;
         let source = source(with, address, first)?;
         let failed = |what: &str| {
             let what = what.to_owned();
