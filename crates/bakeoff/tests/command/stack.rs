@@ -190,10 +190,11 @@ fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
         if !with_php(engine) {
             continue;
         }
-        for connection in ["connection=request", "connection=kept"] {
+        for (connection, gzip) in [("request", "off"), ("kept", "on")] {
             let place = Place::new();
-            let served = ["--engine", engine, "--factor", "server=php", "--factor", connection];
-            let document = run(&place, &served);
+            let (connection, gzip) = (format!("connection={connection}"), format!("gzip={gzip}"));
+            let served = ["--engine", engine, "--factor", "server=php", "--factor", &connection];
+            let document = run(&place, &[&served[..], &["--factor", &gzip]].concat());
             assert_served(&document, 1);
             let trial = &document["trials"][0];
             for &group in groups {
@@ -217,6 +218,8 @@ fn what_can_not_be_served_is_refused_before_anything_begins() {
     let served = ["--factor", "server=built-in"];
     refused(&[&served[..], &["--state", "steady"]].concat(), &["can't be preconditioned"]);
     refused(&["--factor", "server=apache"], &["`apache`", "none, built-in, php"]);
+    let packed = ["--factor", "gzip=on", "--factor", "server=built-in"];
+    refused(&packed, &["only nginx compresses pages"]);
     let unread = ["--engine", "lmdb", "--factor", "server=php"];
     refused(&unread, &["PHP reaches SQLite, MariaDB and PostgreSQL"]);
 }

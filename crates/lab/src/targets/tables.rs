@@ -29,7 +29,7 @@ use serde_json::Value;
 use self::kinds::Kinds;
 use self::open::Open;
 use self::served::Served;
-use self::server::{SERVER, Server};
+use self::server::{GZIP, SERVER, Server, compresses};
 use super::{
     About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted, page,
 };
@@ -83,6 +83,8 @@ struct Resolved {
     levels: Levels,
     /// What stands between the clients and the engine.
     server: Server,
+    /// Whether it compresses the pages.
+    gzip: bool,
 }
 
 impl Tables {
@@ -124,8 +126,9 @@ pub fn is_served(cell: &Cell) -> bool {
 /// The factors of a workload over tables: the lab's own, and those that it declares.
 fn factors(workload: &dyn Workload) -> Vec<Factor> {
     let declared = workload.factors().into_iter().map(Factor::Declared);
-    let server = workload.is_site().then_some(Factor::Declared(&SERVER));
-    Factor::OWN.into_iter().chain(declared).chain(server).collect()
+    let of_sites = [Factor::Declared(&SERVER), Factor::Declared(&GZIP)];
+    let of_sites = of_sites.into_iter().filter(|_| workload.is_site());
+    Factor::OWN.into_iter().chain(declared).chain(of_sites).collect()
 }
 
 /// The first statement of a workload that an engine can't run, and why.
@@ -249,6 +252,7 @@ impl Target for Tables {
             settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
             levels,
             server,
+            gzip: server != Server::None && compresses(cell),
         };
         let (groups, shared) = match external {
             true => Default::default(),
@@ -583,6 +587,7 @@ mod tests {
                 settings: Vec::new(),
                 levels,
                 server: Server::None,
+                gzip: false,
             };
             let subject = serde_json::to_value(&resolved).expect("plain data");
             tables.size(&subject).expect("it is known")

@@ -199,7 +199,9 @@ impl Running for Served<'_> {
         share: &Share,
         _: Option<Box<dyn Claims + 'b>>,
     ) -> Result<Box<dyn Driver + 'b>, TrialError> {
-        let browsers = Browsers::new(self.site, &self.ready.kinds, (&self.at, &self.faults), share);
+        let gzip = self.ready.resolved.gzip;
+        let web = (&self.at, &self.faults, gzip);
+        let browsers = Browsers::new(self.site, &self.ready.kinds, web, share);
         let events = Events::new(browsers, share);
         Ok(Box::new(events.map_err(|errno| TrialError::place("epoll can't be had", errno))?))
     }

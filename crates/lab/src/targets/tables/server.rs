@@ -51,6 +51,23 @@ pub static SERVER: Declared = Declared {
     },
 };
 
+/// Whether answers are compressed.
+pub static GZIP: Declared = Declared {
+    name: "gzip",
+    summary: "whether nginx compresses the pages, at level 5",
+    syntax: "off or on",
+    default: "off",
+    canonical: |text| match text {
+        "off" | "on" => Ok(text.into()),
+        _ => Err(format!("`{text}` is neither on nor off\nvalid: off, on")),
+    },
+};
+
+/// Whether a cell wants its answers compressed.
+pub fn compresses(cell: &Cell) -> bool {
+    cell.level(Factor::Declared(&GZIP)) == Some("on")
+}
+
 /// A database that PHP reaches, by how it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithPhp {
@@ -93,11 +110,17 @@ impl Server {
     /// # Errors
     /// The levels that don't go together.
     pub fn check(self, engine: &dyn Engine, cell: &Cell) -> Result<(), Refusal> {
+        let refused =
+            |factor, why: &str| Err(Refusal::of(cell, &[Factor::Declared(&SERVER), factor], why));
+        if self != Self::Php && compresses(cell) {
+            return refused(
+                Factor::Declared(&GZIP),
+                "only nginx compresses pages: name the server `php`",
+            );
+        }
         if self == Self::None {
             return Ok(());
         }
-        let refused =
-            |factor, why: &str| Err(Refusal::of(cell, &[Factor::Declared(&SERVER), factor], why));
         if engine.home() == Home::External {
             return refused(
                 Factor::ENGINE,

@@ -1,20 +1,33 @@
 //! The visitors of a driver's connections: what each asks for, and what it holds the answer against.
 
+use std::io::Read;
+
 use bakeoff_load::Share;
 use bakeoff_workloads::site::{Site, Visits};
+use flate2::read::GzDecoder;
 
 use super::super::kinds::Kinds;
 use crate::targets::page::{Asked, At, Fault, Faults};
 
 /// How much of an answer that is no page is told.
 const TOLD: usize = 200;
+/// What the blank line after a request's headers becomes where compressed answers are wanted.
+const ACCEPTS: &[u8] = b"Accept-Encoding: gzip\r\n\r\n";
+/// How a compressed body begins (RFC 1952).
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// The most bytes of a page.
+const MOST: u64 = 1 << 20;
 
 /// Visitors, each with a connection.
 pub struct Browsers<'a> {
     kinds: &'a Kinds,
     at: &'a At,
     faults: &'a Faults,
+    /// Whether answers are to come compressed.
+    gzip: bool,
     lanes: Vec<Browser<'a>>,
+    /// The last page that came compressed, as it was before.
+    page: Vec<u8>,
 }
 
 /// The visitors of one connection, one after the other.
@@ -28,11 +41,12 @@ struct Browser<'a> {
 }
 
 impl<'a> Browsers<'a> {
-    /// Those of a share of the clients. They connect `at` the address, and count what goes wrong.
+    /// Those of a share of the clients. They connect `at` the address, count what goes wrong, and may want
+    /// their answers compressed.
     pub fn new(
         site: &'a dyn Site,
         kinds: &'a Kinds,
-        (at, faults): (&'a At, &'a Faults),
+        (at, faults, gzip): (&'a At, &'a Faults, bool),
         share: &Share,
     ) -> Self {
         let browser = |number: usize| Browser {
@@ -41,7 +55,8 @@ impl<'a> Browsers<'a> {
             request: Vec::new(),
             body: Vec::new(),
         };
-        Self { kinds, at, faults, lanes: share.clients.clone().map(browser).collect() }
+        let lanes = share.clients.clone().map(browser).collect();
+        Self { kinds, at, faults, gzip, lanes, page: Vec::new() }
     }
 
     /// Counts what is wrong with an answer, and says it.
@@ -64,6 +79,11 @@ impl Asked for Browsers<'_> {
         let Browser { visits, operation, request, body } = &mut self.lanes[lane];
         *operation = visits.choose();
         visits.ask(*operation, request);
+        if self.gzip {
+            // The blank line comes after it.
+            request.truncate(request.len().saturating_sub(2));
+            request.extend_from_slice(ACCEPTS);
+        }
         body.clear();
         self.kinds.kind(*operation)
     }
@@ -88,11 +108,49 @@ impl Asked for Browsers<'_> {
             let told = String::from_utf8_lossy(told).into_owned();
             return Err(self.wrong(Fault::Status(status), told.trim()));
         }
-        let checked = visits.check(*operation, body);
+        let page = match self.gzip {
+            true => unpacked(body, &mut self.page),
+            false => Ok(&body[..]),
+        };
+        let checked = page.and_then(|page| visits.check(*operation, page));
         checked.map_err(|why| self.wrong(Fault::Body, &why))
     }
 
     fn count(&self, fault: Fault) {
         self.faults.count(fault);
+    }
+}
+
+/// The page that a body holds compressed.
+fn unpacked<'a>(body: &[u8], page: &'a mut Vec<u8>) -> Result<&'a [u8], String> {
+    if !body.starts_with(GZIP) {
+        return Err("the page did not come compressed".into());
+    }
+    page.clear();
+    let read = GzDecoder::new(body).take(MOST).read_to_end(page);
+    read.map_err(|error| format!("the page can't be decompressed: {error}"))?;
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn a_page_that_comes_compressed_is_read_and_another_one_is_told() {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::new(5));
+        packer.write_all(b"a page").unwrap();
+        let packed = packer.finish().unwrap();
+        let mut page = b"an earlier one".to_vec();
+        assert_eq!(unpacked(&packed, &mut page), Ok(&b"a page"[..]));
+        let told = unpacked(b"a page", &mut page).unwrap_err();
+        assert!(told.contains("did not come compressed"), "{told}");
+        let told = unpacked(&packed[..packed.len() - 9], &mut page).unwrap_err();
+        assert!(told.contains("can't be decompressed"), "{told}");
     }
 }

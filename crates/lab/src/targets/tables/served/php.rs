@@ -65,12 +65,10 @@ impl Stack {
     pub fn start(
         room: &Room<'_>,
         script: &Script,
-        with: WithPhp,
-        address: &Address,
-        first: Vec<String>,
+        source: &Source,
+        gzip: bool,
     ) -> Result<Self, TrialError> {
         let found = find().map_err(TrialError::User)?;
-        let source = source(with, address, first)?;
         let failed = |what: &str| {
             let what = what.to_owned();
             move |error: io::Error| TrialError::place(&what, error)
@@ -79,8 +77,8 @@ impl Stack {
         let short = room.short.display().to_string();
         for (name, text) in [
             ("page.php", script.text.to_owned()),
-            ("settings.php", files::settings(script, &source)),
-            ("nginx.conf", files::nginx(&short, is_root)),
+            ("settings.php", files::settings(script, source)),
+            ("nginx.conf", files::nginx(&short, is_root, gzip)),
             ("php-fpm.conf", files::php_fpm(&short, is_root)),
             ("php.ini", files::PHP_INI.to_owned()),
         ] {
@@ -235,8 +233,11 @@ fn tail(log: &Path) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// How PDO reaches a database.
-fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<Source, TrialError> {
+/// How PDO reaches a database; `first` are the statements that come first on each connection.
+///
+/// # Errors
+/// It has no socket or file.
+pub fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<Source, TrialError> {
     let unknown = || TrialError::process("the database is nowhere where PHP could reach it");
     let (user, password, dsn) = match address {
         Address::Files(path) => {

@@ -11,7 +11,7 @@ use super::super::open::Open;
 use super::super::server::{Server, WEB_GROUP, WORKERS, WithPhp};
 use super::super::{Ready, terms, written::Written};
 use super::Folder;
-use super::php::{Room, Stack};
+use super::php::{Room, Stack, source};
 use super::web::Web;
 use super::wire::{Answer, Opened, Question};
 use crate::TrialError;
@@ -76,7 +76,9 @@ fn stack(
         nginx: groups(WEB_GROUP),
         php: groups(Server::Php.page_group(ready.engine)),
     };
-    Stack::start(&room, &script, with, &address, first(ready, place, with))
+    let first = first(ready, place, with);
+    let source = source(with, &address, first)?;
+    Stack::start(&room, &script, &source, ready.resolved.gzip)
 }
 
 /// The statements that come first on each of PHP's connections: what the engine sets on its own.

@@ -43,7 +43,8 @@ fn quoted(text: &str) -> String {
 
 /// nginx: one worker; every request goes to PHP, each on a connection of its own, since a kept one would
 /// hold a worker of PHP's while others wait. `at` is its folder.
-pub fn nginx(at: &str, is_root: bool) -> String {
+pub fn nginx(at: &str, is_root: bool, gzip: bool) -> String {
+    let gzip = if gzip { "gzip on;\n    gzip_comp_level 5;" } else { "gzip off;" };
     let user = if is_root { "user root;\n" } else { "" };
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("    {name}_temp_path {at}/{name};\n"))
@@ -51,7 +52,7 @@ pub fn nginx(at: &str, is_root: bool) -> String {
     format!(
         "daemon off;\n{user}worker_processes 1;\npid {at}/nginx.pid;\nerror_log {at}/nginx.log warn;\n\
          worker_rlimit_nofile {CONNECTIONS};\nevents {{\n    worker_connections {CONNECTIONS};\n}}\n\
-         http {{\n    access_log off;\n    gzip off;\n    keepalive_requests 1000000000;\n    \
+         http {{\n    access_log off;\n    {gzip}\n    keepalive_requests 1000000000;\n    \
          keepalive_timeout 1h;\n    fastcgi_read_timeout 60s;\n{temporary}    server {{\n        \
          listen unix:{at}/web.sock backlog=4096;\n        location / {{\n            \
          fastcgi_pass unix:{at}/php.sock;\n            \
@@ -102,7 +103,9 @@ mod tests {
 
     #[test]
     fn every_file_of_both_is_in_their_folder() {
-        let nginx = nginx("/proc/7/fd/8", false);
+        let compresses = nginx("/proc/7/fd/8", false, true);
+        let nginx = nginx("/proc/7/fd/8", false, false);
+        assert!(compresses.contains("gzip on;") && nginx.contains("gzip off;"), "{nginx}");
         let php = php_fpm("/proc/7/fd/8", false);
         // All that they would have elsewhere by themselves, and what they share.
         for name in ["nginx.pid", "nginx.log", "client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
