@@ -78,6 +78,8 @@ function session(PDO $database, string $cookie, bool $writes): string
     if ($cookie !== '') {
         $read = run($database, 'SELECT uuid, seen_at, address, agent, votes FROM sessions WHERE uuid = ?', [$cookie]);
         $is_there = $read->fetch(PDO::FETCH_NUM) !== false;
+        // SQLite would go on reading the state of then, and commit nothing before that ends.
+        $read->closeCursor();
     }
     if (!$writes) {
         return $is_there ? "Session $cookie" : 'No session';
