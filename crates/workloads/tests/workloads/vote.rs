@@ -9,7 +9,7 @@ use bakeoff_workloads::{Levels, Parameters, Prepared, Tally};
 use crate::statements::{Recorder, Sent};
 use crate::{load, text};
 
-fn at(scale: &str, levels: &[(&str, &str)]) -> Box<dyn Prepared> {
+pub fn at(scale: &str, levels: &[(&str, &str)]) -> Box<dyn Prepared> {
     let levels: Levels =
         levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
     let parameters = Parameters { levels, ..Parameters::new(scale, 1, text()) };
@@ -190,7 +190,7 @@ impl Session for Asked {
 }
 
 /// A request as a web server takes it apart.
-fn taken(request: &[u8]) -> Request<'_> {
+pub fn taken(request: &[u8]) -> Request<'_> {
     let text = std::str::from_utf8(request).unwrap();
     let head = text.strip_suffix("\r\n\r\n").expect("a whole request without a body");
     let mut lines = head.split("\r\n");
