@@ -66,6 +66,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_family_that_is_apart_is_not_looked_at() {
+        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut looked = RunDelays::of(vec![sleeper.id()]);
+        let mut apart = RunDelays::of(vec![sleeper.id()]).without(sleeper.id());
+        looked.look();
+        apart.look();
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert!(looked.total().is_some());
+        assert_eq!(apart.total(), None);
+    }
+
+    #[test]
     fn what_waits_for_a_processor_is_seen() {
         // More busy shells than processors: some of them wait.
         let count = std::thread::available_parallelism().map_or(1, usize::from) * 2 + 1;

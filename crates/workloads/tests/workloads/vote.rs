@@ -189,6 +189,15 @@ impl Session for Asked {
     }
 }
 
+#[test]
+fn a_workload_has_pages_where_it_says_so() {
+    for workload in bakeoff_workloads::WORKLOADS {
+        let scale = workload.scales()[0].name.clone();
+        let prepared = workload.prepare(&Parameters::new(&scale, 1, text()));
+        assert_eq!(prepared.site().is_some(), workload.is_site(), "{}", workload.name());
+    }
+}
+
 /// A request as a web server takes it apart.
 pub fn taken(request: &[u8]) -> Request<'_> {
     let text = std::str::from_utf8(request).unwrap();
