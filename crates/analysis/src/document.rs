@@ -12,7 +12,7 @@ pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::condition::ConditionView;
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
-use crate::groups::GroupView;
+use crate::groups::{GroupView, ProcessView};
 use crate::limits::LimitView;
 use crate::machines::MachinesView;
 use crate::open_loop::OpenLoop;
@@ -152,6 +152,10 @@ pub struct CellView {
     /// `database`, among them. Empty where nobody could look into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupView>,
+    /// Whose processes used how much processor time for an operation, where several groups of processes
+    /// worked for the clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessView>,
     /// What the target counted of itself while the clients ran, all trials together.
     pub counters: BTreeMap<String, u64>,
 }

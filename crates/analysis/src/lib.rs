@@ -54,7 +54,7 @@ pub use condition::{ConditionState, ConditionView};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
 pub use document::{Application, Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
-pub use groups::GroupView;
+pub use groups::{GroupView, ProcessView};
 pub use judged::{Judged, schedule};
 pub use leader::{Leader, Outcome};
 pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeView, Said};

@@ -10,6 +10,7 @@ pub mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::BufRead;
 use std::path::Path;
 
 use bakeoff_devices::limit::Load;
@@ -26,6 +27,7 @@ use crate::place::group::Limit;
 use crate::place::images::Recipe;
 pub use crate::place::limits::Shared;
 use crate::place::{Place, ProcessGroup};
+use crate::process::Output;
 use crate::refusal::Refusal;
 
 /// A kind of thing that clients can drive.
@@ -411,6 +413,22 @@ pub trait Subject {
         Err(TrialError::User("it can't be asked".into()))
     }
 
+    /// Serves its pages in a place, in a process that [`Subject::open`] has started for it in another one.
+    /// What that one asks comes in lines, and what it is told goes to `output`. It ends when it is told to
+    /// stop, or when nobody is there to ask.
+    ///
+    /// # Errors
+    /// The target's own; the user's where it has no pages.
+    fn serve(
+        &self,
+        place: &Place,
+        input: &mut dyn BufRead,
+        output: &Output<'_>,
+    ) -> Result<(), TrialError> {
+        let _ = (place, input, output);
+        Err(TrialError::User("it has no pages".into()))
+    }
+
     /// How many operations had been acknowledged when the power went, by what its clients claimed.
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
         let _ = (claims, off_at_ns);
@@ -549,6 +567,13 @@ pub enum Processes {
     Own,
     /// A process with all its descendants.
     Family(u32),
+    /// A process with all its descendants, but for one of these with all of its own.
+    Without {
+        /// The process.
+        root: u32,
+        /// The one that is another group's.
+        apart: u32,
+    },
 }
 
 /// What clients did on the whole.

@@ -25,6 +25,7 @@ mod redmine;
 mod rows_file;
 pub mod rtt;
 mod sent;
+pub mod site;
 mod source;
 pub mod text;
 mod text_oltp;
@@ -120,6 +121,11 @@ pub trait Workload: Send + Sync {
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve them.
     fn reads_back(&self) -> bool {
+        false
+    }
+
+    /// Whether it is a web application, whose pages a web server can serve: [`Prepared::site`].
+    fn is_site(&self) -> bool {
         false
     }
 
@@ -247,6 +253,11 @@ pub trait Prepared: Send + Sync {
     fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
         let _ = database;
         Ok(Vec::new())
+    }
+
+    /// Its pages, where [`Workload::is_site`].
+    fn site(&self) -> Option<&dyn site::Site> {
+        None
     }
 
     /// How it is audited, where [`Workload::is_audited`].

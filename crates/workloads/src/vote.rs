@@ -8,23 +8,29 @@ use bakeoff_engines::{Access, Database, Error, Result, Rows, Schema, Session, St
 
 use crate::rtt::{self, RTT};
 use crate::sent::one_of;
+use crate::site::{Script, Site, Visits, Worker};
 use crate::{
     Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
     Scales, Statements, Take, Text, Workload, names, stream,
 };
 
+mod guests;
 mod page;
 mod sessions;
 mod tables;
 mod visitor;
+mod web;
 
 use sessions::Sessions;
 use tables::{Asks, Changes};
 use visitor::Visitor;
+use web::{Browsers, Clerk};
 
 /// The numbers of the operations.
 const PAGE: usize = 0;
 const VOTE: usize = 1;
+/// One request in so many is a vote.
+const VOTES: u32 = 10;
 /// The most sessions that conditioning adds, all clients together.
 const CONDITIONED: u64 = 100;
 /// Sets what conditions apart from what is measured.
@@ -63,6 +69,10 @@ impl Step {
         ("read", Self::Read),
         ("read+write", Self::ReadWrite),
     ];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| *name)
+    }
 
     fn of(levels: &Levels) -> Self {
         let name = levels.of(&STEP);
@@ -127,6 +137,10 @@ impl Workload for Vote {
         true
     }
 
+    fn is_site(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
         let step = Step::of(&parameters.levels);
         let schema = tables::schema();
@@ -139,6 +153,7 @@ impl Workload for Vote {
             schema,
             statements: statements.into_vec(),
             asks,
+            step,
             connects: step >= Step::Connect && parameters.levels.of(&CONNECTION) == "request",
             round_trip: rtt::parse(parameters.levels.of(&RTT)).unwrap_or_default(),
             missed: Mutex::default(),
@@ -155,6 +170,7 @@ struct Poll {
     schema: Schema,
     statements: Vec<Statement>,
     asks: Asks,
+    step: Step,
     /// Whether each page has a connection of its own.
     connects: bool,
     /// How far its visitors are.
@@ -165,11 +181,17 @@ struct Poll {
 
 impl Poll {
     /// Holds a page against a vote that was cast before it: the entry is shown with at least the rating
-    /// that it then had, or nine others have at least that.
-    fn shows(&self, best: &Rows, entry: i64, rating: i64) -> Result<()> {
-        let shown = (0..best.len()).find(|row| best.int(*row, tables::ID) == Some(entry));
-        let last = shown.unwrap_or(tables::BEST - 1);
-        let there = best.int(last, tables::RATING);
+    /// that it then had, or nine others have at least that. `best` are the entries that the page shows,
+    /// with their ratings.
+    fn shows(&self, best: impl Iterator<Item = (i64, i64)>, entry: i64, rating: i64) -> Result<()> {
+        let (mut shown, mut last) = (None, None);
+        for (id, there) in best {
+            last = Some(there);
+            if id == entry {
+                shown = last;
+            }
+        }
+        let there = shown.or(last);
         if there.is_some_and(|there| there >= rating) {
             return Ok(());
         }
@@ -229,7 +251,7 @@ impl Prepared for Poll {
     /// Each vote adds one to an entry's rating and one to its session's votes, in one transaction; and what
     /// was voted is shown.
     fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
-        let mut broken = self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut broken = self.missed();
         let Some(changes) = &self.asks.changes else { return Ok(broken) };
         let mut session = database.session()?;
         session.begin(Access::Read)?;
@@ -254,5 +276,28 @@ impl Prepared for Poll {
         let most = (CONDITIONED / clients.max(1) as u64).max(1);
         let random = stream(seed ^ CONDITIONING, number as u64);
         Box::new(Visitor::new(self, random, Some(most)))
+    }
+
+    fn site(&self) -> Option<&dyn Site> {
+        Some(self)
+    }
+}
+
+impl Site for Poll {
+    fn worker(&self, number: usize) -> Box<dyn Worker + '_> {
+        Box::new(Clerk::new(self, number))
+    }
+
+    fn visits(&self, number: usize, _: usize, seed: u64) -> Box<dyn Visits + '_> {
+        Box::new(Browsers::new(self, stream(seed, number as u64)))
+    }
+
+    fn script(&self) -> Option<Script> {
+        let text = include_str!("vote/page.php");
+        Some(Script { text, step: self.step.name(), keeps: !self.connects })
+    }
+
+    fn missed(&self) -> Vec<String> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -71,9 +71,32 @@ fn each_group_of_a_cell_has_its_own_figures() {
 }
 
 #[test]
+fn processor_time_of_an_operation_is_told_by_process() {
+    let document = document(|_, measures| {
+        measures.set(&CPU, Scope::Clients, 1.0);
+        measures.set(&CPU, Scope::DATABASE, 4.0);
+        measures.set(&CPU, group("php"), 12.0);
+        measures.set(&CPU, group("web"), 2.0);
+        // Neither a limit nor the virtual disk works for the clients.
+        measures.set(&CPU_LIMIT, group("stack"), 1.0);
+        measures.set(&CPU, Scope::DISK_DAEMON, 7.0);
+    });
+    for cell in &document.cells {
+        // Each trial did 400 operations.
+        let each: Vec<(&str, f64)> = cell
+            .processes
+            .iter()
+            .map(|it| (&*it.name, (it.cpu_per_operation_s * 400.0).round()))
+            .collect();
+        assert_eq!(each, [("clients", 1.0), ("database", 4.0), ("php", 12.0), ("web", 2.0)]);
+    }
+}
+
+#[test]
 fn one_group_is_the_database() {
     let document = document(|_, _| {});
     assert!(document.cells.iter().all(|cell| names(&cell.groups) == ["database"]));
+    assert!(document.cells.iter().all(|cell| cell.processes.is_empty()));
     let json = serde_json::to_value(&document).unwrap();
     let shown = &json["cells"][0]["groups"][0];
     assert_eq!((&shown["name"], &shown["cpu_s"]), (&"database".into(), &9.25.into()));

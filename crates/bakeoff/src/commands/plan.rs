@@ -7,7 +7,7 @@ use bakeoff_experiment::{
     Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Instead, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
-use bakeoff_lab::targets::GroupLimit;
+use bakeoff_lab::targets::{GroupLimit, tables};
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
 use bakeoff_results::published::Published;
 use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
@@ -63,7 +63,7 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
     let limited = trials.filter(|trial| trial.cell.cpus() != Cpus::Unlimited);
     let shares = |trial: &PlannedTrial| {
         let engine = spec::engine(registry, &trial.cell).ok()?;
-        let inside = engine.home() == Home::Process;
+        let inside = engine.home() == Home::Process && !tables::is_served(&trial.cell);
         inside.then(|| trial.cell.base(Factor::ENGINE).to_owned())
     };
     let engines: BTreeSet<String> = limited.filter_map(shares).collect();

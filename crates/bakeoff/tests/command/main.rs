@@ -35,6 +35,7 @@ mod servers;
 mod shards;
 mod silent;
 mod slurm;
+mod stack;
 mod states;
 mod strangers;
 mod tls;

@@ -32,6 +32,17 @@ pub struct Program {
     pub arguments: Vec<OsString>,
 }
 
+impl Program {
+    /// The one that this process is: with the same arguments it is another process of the same kind.
+    ///
+    /// # Errors
+    /// When its file can't be found.
+    pub fn own() -> io::Result<Self> {
+        let path = std::env::current_exe()?;
+        Ok(Self { path, arguments: std::env::args_os().skip(1).collect() })
+    }
+}
+
 /// A running process; killed when dropped.
 pub struct Process {
     child: Child,
@@ -118,6 +129,11 @@ impl Process {
     /// When it is gone, or can't be told.
     pub fn tell(&mut self, what: &impl Serialize) -> io::Result<()> {
         self.send(&serde_json::to_string(what)?)
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits a little for the next message.

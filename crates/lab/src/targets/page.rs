@@ -5,6 +5,7 @@
 //! where that was the same twice. The time to connect is part of a request's latency.
 
 mod answer;
+mod asked;
 mod connection;
 mod events;
 mod fault;
@@ -24,10 +25,13 @@ use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::events::Events;
-use self::fault::{Fault, Faults};
+pub(super) use self::asked::Asked;
+use self::asked::One;
+pub(super) use self::events::Events;
+pub(super) use self::fault::{Fault, Faults};
 use self::probe::Expected;
-use self::spent::Spent;
+pub(super) use self::spent::Spent;
+pub(super) use self::url::At;
 use self::url::Source;
 use super::{About, Home, MostClients, Processes, Running, Setup, Subject, Target, Wanted};
 use crate::TrialError;
@@ -39,6 +43,9 @@ use crate::refusal::Refusal;
 const WORKLOAD: &str = "page";
 /// What its clients do.
 static OPERATIONS: [Name; 1] = [Name::Borrowed("request")];
+/// The most connections.
+pub(super) const CONNECTIONS: MostClients =
+    MostClients { number: 20_000, why: "each takes a port and an open file of this machine" };
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most bytes that a body may have.
@@ -158,7 +165,7 @@ impl Target for Page {
 
     /// A connection takes no thread.
     fn most_clients(&self, _: &Value) -> MostClients {
-        MostClients { number: 20_000, why: "each takes a port and an open file of this machine" }
+        CONNECTIONS
     }
 
     /// What the client does that no server sees.
@@ -273,7 +280,7 @@ impl Running for Open {
         share: &Share,
         _: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
-        let events = Events::new(self, share);
+        let events = Events::new(One::new(self, share.clients.len()), share);
         Ok(Box::new(events.map_err(|errno| TrialError::place("epoll can't be had", errno))?))
     }
 

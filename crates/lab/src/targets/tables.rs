@@ -1,4 +1,5 @@
-//! The target `tables`: a workload's clients on an engine's sessions.
+//! The target `tables`: a workload's clients on an engine's sessions, or as visitors of a web server that
+//! makes a workload's pages.
 
 mod external;
 mod fill;
@@ -6,8 +7,11 @@ mod kinds;
 mod meter;
 mod open;
 pub mod rows;
+mod served;
+mod server;
 mod written;
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,21 +21,28 @@ use bakeoff_experiment::{Cell, CutBy, Declared, Factor, WorkloadNames, engine as
 use bakeoff_factor::Levels;
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
+use bakeoff_workloads::site::Site;
 use bakeoff_workloads::{Parameters, Prepared, RowsFile, Text, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::kinds::Kinds;
 use self::open::Open;
+use self::served::Served;
+use self::server::{GZIP, SERVER, Server, compresses};
 use super::{
-    About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted,
+    About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted, page,
 };
 use crate::TrialError;
 use crate::answers::{Asked, Told, listen};
 use crate::options;
 use crate::place::Place;
 use crate::place::images::Recipe;
+use crate::process::Output;
 use crate::refusal::{self, Refusal};
+
+/// Its name.
+const TARGET: &str = "tables";
 
 /// The most clients of an engine that stores nothing.
 const TURNS: MostClients = MostClients {
@@ -70,6 +81,10 @@ struct Resolved {
     settings: Vec<(String, String)>,
     /// The levels of the factors that the workload declares.
     levels: Levels,
+    /// What stands between the clients and the engine.
+    server: Server,
+    /// Whether it compresses the pages.
+    gzip: bool,
 }
 
 impl Tables {
@@ -95,10 +110,25 @@ impl Tables {
     }
 }
 
+/// Whether nginx and php-fpm can serve pages over an engine on this machine.
+///
+/// # Errors
+/// What is missing or too old, and what brings it.
+pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
+    served::ready(Server::Php, engine).map_err(|problems| problems.join("; "))
+}
+
+/// Whether a cell's clients are visitors of a web server, so that none of them is in the engine's process.
+pub fn is_served(cell: &Cell) -> bool {
+    Server::of(cell) != Server::None
+}
+
 /// The factors of a workload over tables: the lab's own, and those that it declares.
 fn factors(workload: &dyn Workload) -> Vec<Factor> {
     let declared = workload.factors().into_iter().map(Factor::Declared);
-    Factor::OWN.into_iter().chain(declared).collect()
+    let of_sites = [Factor::Declared(&SERVER), Factor::Declared(&GZIP)];
+    let of_sites = of_sites.into_iter().filter(|_| workload.is_site());
+    Factor::OWN.into_iter().chain(declared).chain(of_sites).collect()
 }
 
 /// The first statement of a workload that an engine can't run, and why.
@@ -133,7 +163,7 @@ fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
 
 impl Target for Tables {
     fn name(&self) -> &'static str {
-        "tables"
+        TARGET
     }
 
     fn workloads(&self) -> Vec<WorkloadNames> {
@@ -187,10 +217,13 @@ impl Target for Tables {
         refusal::gives(engine, cell, durability)?;
         let workload = self.workload(workload).map_err(|error| refused(&error.to_string()))?;
         // Another workload than the experiment's own has scales and factors of its own.
-        let (scale, levels) = match workload.name() == experiment.workload {
+        let own = workload.name() == experiment.workload;
+        let (scale, levels) = match own {
             true => (cell.base(Factor::SCALE), levels(workload, cell)),
             false => (&*workload.scales()[0].name, Levels::default()),
         };
+        let server = if own && workload.is_site() { Server::of(cell) } else { Server::None };
+        server.check(engine, cell)?;
         if let Some(why) = cannot_run(engine, workload, scale, &levels) {
             let varied = factors(workload).into_iter().filter(|factor| {
                 matches!(factor, Factor::Declared(_)) && experiment.levels(*factor).len() > 1
@@ -218,6 +251,12 @@ impl Target for Tables {
             durability,
             settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
             levels,
+            server,
+            gzip: server != Server::None && compresses(cell),
+        };
+        let (groups, shared) = match external {
+            true => Default::default(),
+            false => server.groups(engine, database(engine, cell)),
         };
         Ok(Setup {
             target: self.name(),
@@ -227,8 +266,8 @@ impl Target for Tables {
                 into: name.into(),
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
-            groups: if external { Vec::new() } else { vec![database(engine, cell)] },
-            shared: Vec::new(),
+            groups,
+            shared,
             home: engine.home().into(),
         })
     }
@@ -252,6 +291,7 @@ impl Target for Tables {
 
     fn most_clients(&self, subject: &Value) -> MostClients {
         match self.parts(subject) {
+            Ok((resolved, _)) if resolved.server != Server::None => page::CONNECTIONS,
             Ok((_, engine)) if !engine.about().stores => TURNS,
             _ => MostClients::THREADS,
         }
@@ -263,7 +303,7 @@ impl Target for Tables {
         let known = group == DATABASE_GROUP && resolved.settings.is_empty();
         let rows = self.size(subject).map_or(0, |size| size.rows);
         let least = known.then(|| engine.least_memory(rows)).flatten()?;
-        Some(least.bytes(clients))
+        Some(least.bytes(resolved.server.sessions(clients)))
     }
 
     fn cache(&self, subject: &Value, memory_bytes: u64) -> Option<AppliedSetting> {
@@ -284,6 +324,11 @@ impl Target for Tables {
                 reason: Some(cache.reason.into()),
             },
         })
+    }
+
+    /// What serves the pages and is not there; a run would not begin.
+    fn remark(&self, subject: &Value, _: Option<u64>) -> Option<String> {
+        served::lacks(self.parts(subject).ok()?.0.server)
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
@@ -312,7 +357,12 @@ impl Target for Tables {
 
     fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
         let (resolved, engine) = self.parts(subject).map_err(|error| vec![error.to_string()])?;
-        engine.ready(&resolved.settings, reuse)
+        let problems = [
+            engine.ready(&resolved.settings, reuse).err(),
+            served::ready(resolved.server, engine).err(),
+        ];
+        let problems: Vec<String> = problems.into_iter().flatten().flatten().collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     /// Nothing can be read back from an engine that stores nothing, and of somebody else's database
@@ -347,6 +397,7 @@ impl Target for Tables {
                 settings.push(AppliedSetting { name, value, reason: None });
             }
         }
+        settings.extend(resolved.server.settings());
         settings
     }
 }
@@ -399,6 +450,12 @@ impl Ready {
         }
     }
 
+    /// The workload's pages.
+    fn site(&self) -> Result<&dyn Site, TrialError> {
+        let none = || TrialError::User(format!("{} has no pages", self.resolved.workload));
+        self.prepared.site().ok_or_else(none)
+    }
+
     /// Opens the engine at a level.
     fn database(
         &self,
@@ -428,8 +485,20 @@ impl Subject for Ready {
     }
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
+        if self.resolved.server != Server::None {
+            return Ok(Box::new(Served::open(self, place)?));
+        }
         let database = self.database(place, self.resolved.durability)?;
         Ok(Box::new(Open::new(self, database)))
+    }
+
+    fn serve(
+        &self,
+        place: &Place,
+        input: &mut dyn BufRead,
+        output: &Output<'_>,
+    ) -> Result<(), TrialError> {
+        served::serve(self, place, input, output)
     }
 
     fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
@@ -518,6 +587,8 @@ mod tests {
                 durability: Durability::Strict,
                 settings: Vec::new(),
                 levels,
+                server: Server::None,
+                gzip: false,
             };
             let subject = serde_json::to_value(&resolved).expect("plain data");
             tables.size(&subject).expect("it is known")

@@ -191,6 +191,7 @@ impl Sample {
             work: None,
             from_disk: None,
             groups: Vec::new(),
+            processes: Vec::new(),
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }
     }

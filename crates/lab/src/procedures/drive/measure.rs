@@ -286,10 +286,14 @@ struct Delays {
 
 impl Delays {
     fn of(running: &dyn Running) -> Self {
-        let families = running.groups().into_iter().filter_map(|(name, processes)| {
-            let Processes::Family(root) = processes else { return None };
-            Some((name, RunDelays::of(vec![root])))
-        });
+        let families =
+            running.groups().into_iter().filter_map(|(name, processes)| match processes {
+                Processes::Own => None,
+                Processes::Family(root) => Some((name, RunDelays::of(vec![root]))),
+                Processes::Without { root, apart } => {
+                    Some((name, RunDelays::of(vec![root]).without(apart)))
+                }
+            });
         let mut delays = Self { groups: families.collect(), last: Instant::now() };
         delays.look();
         delays
@@ -339,6 +343,9 @@ impl Account {
             let usage = match processes {
                 Processes::Own => own,
                 Processes::Family(root) => Usage::of_family(root).map_err(failed)?,
+                Processes::Without { root, apart } => {
+                    Usage::of_family_without(root, apart).map_err(failed)?
+                }
             };
             if groups.insert(name, (processes, usage)).is_some() {
                 let two = format!("two groups of processes are named `{name}`");

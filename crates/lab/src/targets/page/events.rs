@@ -12,11 +12,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
+use super::PATIENCE;
+use super::asked::Asked;
 use super::connection::{Connection, Origins};
 use super::fault::Fault;
 use super::on_the_way::{Come, OnTheWay};
-use super::slot::{Request, Slot};
-use super::{Open, PATIENCE};
+use super::slot::{Begun, Request, Slot};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
@@ -33,8 +34,8 @@ const PAUSE: Nanos = 1_000_000;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The clients of a share.
-pub struct Events<'a> {
-    page: &'a Open,
+pub struct Events<A> {
+    asked: A,
     epoll: OwnedFd,
     slots: Vec<Slot>,
     origins: Origins,
@@ -47,18 +48,18 @@ pub struct Events<'a> {
     waited: Nanos,
 }
 
-impl<'a> Events<'a> {
-    /// The driver of a share of a page's clients.
+impl<A: Asked> Events<A> {
+    /// The driver of a share of the clients, which ask for this.
     ///
     /// # Errors
     /// What the system said.
-    pub fn new(page: &'a Open, share: &Share) -> Result<Self, Errno> {
-        let many = page.resolved.requests_each.is_some();
+    pub fn new(asked: A, share: &Share) -> Result<Self, Errno> {
+        let many = asked.requests_each().is_some();
         Ok(Self {
-            page,
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             slots: share.clients.clone().map(|_| Slot::default()).collect(),
-            origins: Origins::new(&page.resolved.source.at, many, share.driver),
+            origins: Origins::new(asked.at(), many, share.driver),
+            asked,
             buffer: vec![0; BUFFER],
             in_flight: 0,
             waiting: BTreeSet::new(),
@@ -68,9 +69,9 @@ impl<'a> Events<'a> {
     }
 
     /// Sends the request of a lane; what came of it, where that is known at once.
-    fn start(&mut self, lane: usize, intended: Nanos, now: Nanos) -> Option<Done> {
+    fn start(&mut self, lane: usize, (kind, intended, started): Begun) -> Option<Done> {
         self.in_flight += 1;
-        let request = Request { intended, started: now, ..Request::default() };
+        let request = Request { kind, intended, started, ..Request::default() };
         self.slots[lane].request = Some(request);
         self.begin(lane)
     }
@@ -94,14 +95,13 @@ impl<'a> Events<'a> {
         let is_new = slot.connection.is_none();
         if is_new {
             slot.generation = slot.generation.wrapping_add(1);
-            slot.connection =
-                Some(Connection::begin(&self.page.resolved.source.at, &mut self.origins)?);
+            slot.connection = Some(Connection::begin(self.asked.at(), &mut self.origins)?);
         }
         let token = slot.token(lane);
         let connection = slot.connection.as_mut().expect("it was just made");
         connection.renew();
-        let all =
-            !connection.is_connecting && connection.send(self.page.request(connection.requests))?;
+        let all = !connection.is_connecting
+            && connection.send(self.asked.request(lane, connection.requests))?;
         let registered = match (is_new, all) {
             (true, all) => epoll::add(&self.epoll, &*connection, token, interest(!all)),
             (false, false) => epoll::modify(&self.epoll, &*connection, token, interest(true)),
@@ -139,7 +139,7 @@ impl<'a> Events<'a> {
             connection.connected()?;
         }
         if flags.contains(EventFlags::OUT) {
-            connection.send(self.page.request(connection.requests))?;
+            connection.send(self.asked.request(lane, connection.requests))?;
         }
         loop {
             let Some(read) = connection.read(&mut self.buffer)? else { return Ok(None) };
@@ -149,10 +149,11 @@ impl<'a> Events<'a> {
                     false => Err(Fault::Closed),
                 };
             }
-            let page = self.page;
-            let whole = connection
-                .answer
-                .take(&self.buffer[..read], &mut |part| request.take(part, page))?;
+            let asked = &mut self.asked;
+            let whole = connection.answer.take(&self.buffer[..read], &mut |part| {
+                asked.take(lane, request.length, part);
+                request.length += part.len();
+            })?;
             if request.length > super::MOST_BODY {
                 return Err(Fault::TooLong);
             }
@@ -172,42 +173,41 @@ impl<'a> Events<'a> {
             return Done::default();
         };
         let status = connection.answer.status;
-        let used_up =
-            self.page.resolved.requests_each.is_some_and(|most| connection.requests >= most);
+        let used_up = self.asked.requests_each().is_some_and(|most| connection.requests >= most);
         if connection.answer.closes || used_up || surplus > 0 {
             slot.connection = None;
         }
-        let fault = match self.page.expects(status, request.length, request.differs) {
-            Ok(()) if surplus > 0 => Some(Fault::NoHttp("more came than its length says")),
-            Ok(()) => None,
-            Err(fault) => Some(fault),
-        };
-        if let Some(fault) = fault {
-            self.page.faults.count(fault);
+        let mut error = self.asked.judge(lane, status, request.length).err();
+        if error.is_none() && surplus > 0 {
+            let fault = Fault::NoHttp("more came than its length says");
+            self.asked.count(fault);
+            error = Some(fault.to_string());
         }
         Done {
             retries: request.retried.into(),
             work: Work { bytes: request.length as u64, ..Work::default() },
-            error: fault.map(|fault| fault.to_string()),
+            error,
         }
     }
 
     /// The request of a lane has failed, and its connection with it; `None` where it is sent once more.
     /// A server may close a connection that is kept just when a request is on its way (RFC 9112, 9.3.1);
-    /// that can be told from a fault of the first request of a connection.
+    /// that can be told from a fault of the first request of a connection. A request that changes something
+    /// is not sent again: it may have been carried out.
     fn failed(&mut self, lane: usize, fault: Fault) -> Option<Done> {
         let slot = &mut self.slots[lane];
         let connection = slot.connection.take();
         let request = slot.request.as_mut()?;
         let was_kept = |it: &Connection| it.requests > 1 && it.answer.is_unbegun();
-        if fault == Fault::Closed && !request.retried && connection.as_ref().is_some_and(was_kept) {
+        let again = !request.retried && self.asked.may_repeat(lane);
+        if fault == Fault::Closed && again && connection.as_ref().is_some_and(was_kept) {
             request.retried = true;
             return self.begin(lane);
         }
         let retries = request.retried.into();
         slot.request = None;
         self.waiting.remove(&lane);
-        self.page.faults.count(fault);
+        self.asked.count(fault);
         Some(Done { retries, error: Some(fault.to_string()), ..Done::default() })
     }
 
@@ -250,10 +250,10 @@ impl<'a> Events<'a> {
 
     /// Tells of a request that has ended, and frees its lane.
     fn tell(&mut self, come: Come, starts: &mut Starts, record: &mut dyn Record) {
-        let Come { lane, times: (intended, started), done } = come;
+        let Come { lane, begun: (kind, intended, started), done } = come;
         self.in_flight -= 1;
         let ended = record.clock().now();
-        let operation = Operation { lane, kind: 0, intended, started, ended, done };
+        let operation = Operation { lane, kind, intended, started, ended, done };
         starts.ended(lane, record.record(operation));
     }
 
@@ -268,9 +268,10 @@ impl<'a> Events<'a> {
         loop {
             match starts.next(pacer, || clock.now()) {
                 Next::Start { lane, intended, now } => {
-                    record.begin(lane, 0, intended);
-                    if let Some(done) = self.start(lane, intended, now) {
-                        self.tell(Come { lane, times: (intended, now), done }, starts, record);
+                    let begun = (self.asked.choose(lane), intended, now);
+                    record.begin(lane, begun.0, intended);
+                    if let Some(done) = self.start(lane, begun) {
+                        self.tell(Come { lane, begun, done }, starts, record);
                     }
                 }
                 next => return next,
@@ -281,10 +282,10 @@ impl<'a> Events<'a> {
     /// Goes on with the lane of an event. What has come of its request counts as received after its round trips.
     fn take(&mut self, event: Event, starts: &mut Starts, record: &mut dyn Record) {
         let lane = (event.data.u64() >> 32) as usize;
-        let (times, trips) = (self.slots[lane].times(), self.slots[lane].round_trips());
+        let (begun, trips) = (self.slots[lane].begun(), self.slots[lane].round_trips());
         let Some(done) = self.ready(event) else { return };
-        let come = Come { lane, times, done };
-        match self.page.resolved.rtt.as_nanos() as Nanos * trips {
+        let come = Come { lane, begun, done };
+        match self.asked.rtt().as_nanos() as Nanos * trips {
             0 => self.tell(come, starts, record),
             way => self.on_the_way.keep(record.clock().now() + way, come),
         }
@@ -294,9 +295,9 @@ impl<'a> Events<'a> {
     /// received by now, and, where it is time for that, requests that have waited too long.
     fn go_round(&mut self, looks: bool, starts: &mut Starts, record: &mut dyn Record) {
         for lane in std::mem::take(&mut self.waiting) {
-            let times = self.slots[lane].times();
+            let begun = self.slots[lane].begun();
             if let Some(done) = self.begin(lane) {
-                self.tell(Come { lane, times, done }, starts, record);
+                self.tell(Come { lane, begun, done }, starts, record);
             }
         }
         while let Some(come) = self.on_the_way.received(record.clock().now()) {
@@ -304,9 +305,9 @@ impl<'a> Events<'a> {
         }
         let late = if looks { self.late(record.clock().now()) } else { Vec::new() };
         for lane in late {
-            let times = self.slots[lane].times();
+            let begun = self.slots[lane].begun();
             if let Some(done) = self.failed(lane, Fault::TimedOut) {
-                self.tell(Come { lane, times, done }, starts, record);
+                self.tell(Come { lane, begun, done }, starts, record);
             }
         }
     }
@@ -357,7 +358,7 @@ impl<'a> Events<'a> {
     }
 }
 
-impl Driver for Events<'_> {
+impl<A: Asked> Driver for Events<A> {
     fn lanes(&self) -> usize {
         self.slots.len()
     }
@@ -365,7 +366,7 @@ impl Driver for Events<'_> {
     fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
         let begun = record.clock().now();
         self.work(pacer, record);
-        self.page.spent.add(record.clock().now().saturating_sub(begun), self.waited);
+        self.asked.spent(record.clock().now().saturating_sub(begun), self.waited);
     }
 }
 

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use bakeoff_load::{Done, Nanos};
 
+use super::slot::Begun;
+
 /// What has come of a lane's request.
 #[derive(Debug)]
 pub struct Come {
     /// The lane.
     pub lane: usize,
-    /// When the request was to start, and when it did.
-    pub times: (Nanos, Nanos),
+    /// What is known of the request from its start.
+    pub begun: Begun,
     /// What came of it.
     pub done: Done,
 }
@@ -43,7 +45,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_received_at_its_time_and_never_before() {
-        let come = |lane| Come { lane, times: (0, 0), done: Done::default() };
+        let come = |lane| Come { lane, begun: (0, 0, 0), done: Done::default() };
         let mut answers = OnTheWay::default();
         assert_eq!((answers.next(), answers.received(u64::MAX).is_none()), (None, true));
         answers.keep(30, come(0));

@@ -3,7 +3,6 @@
 use bakeoff_load::Nanos;
 use rustix::event::epoll::EventData;
 
-use super::Open;
 use super::connection::Connection;
 
 /// A client and its connection.
@@ -17,9 +16,14 @@ pub struct Slot {
     pub request: Option<Request>,
 }
 
+/// The kind of an operation, when it was to start and when it did.
+pub type Begun = (usize, Nanos, Nanos);
+
 /// A request that waits for its answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request {
+    /// The kind of operation.
+    pub kind: usize,
     /// When it was to start.
     pub intended: Nanos,
     /// When it did.
@@ -28,8 +32,6 @@ pub struct Request {
     pub retried: bool,
     /// Bytes of the body that have come.
     pub length: usize,
-    /// Whether these are another page's.
-    pub differs: bool,
 }
 
 impl Slot {
@@ -38,9 +40,10 @@ impl Slot {
         EventData::new_u64((lane as u64) << 32 | u64::from(self.generation))
     }
 
-    /// When its request was to start, and when it did.
-    pub fn times(&self) -> (Nanos, Nanos) {
-        self.request.map_or((0, 0), |request| (request.intended, request.started))
+    /// What is known of its request from the start.
+    pub fn begun(&self) -> Begun {
+        let begun = |it: Request| (it.kind, it.intended, it.started);
+        self.request.map_or((0, 0, 0), begun)
     }
 
     /// How often its request goes to the server and back: once more where its connection is made for it, and
@@ -49,13 +52,5 @@ impl Slot {
         let is_new = self.connection.as_ref().is_none_or(|connection| connection.requests <= 1);
         let retried = self.request.is_some_and(|request| request.retried);
         1 + u64::from(is_new) + u64::from(retried)
-    }
-}
-
-impl Request {
-    /// Takes a part of the body, and holds it against the page's.
-    pub fn take(&mut self, part: &[u8], page: &Open) {
-        self.differs |= !page.has(self.length, part);
-        self.length += part.len();
     }
 }

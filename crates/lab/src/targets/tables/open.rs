@@ -33,6 +33,11 @@ impl<'a> Open<'a> {
         Self { ready, database, total: Mutex::default() }
     }
 
+    /// The database.
+    pub fn database(&self) -> &dyn Database {
+        &*self.database
+    }
+
     /// What the engine's own check finds.
     fn own_check(&self) -> Vec<String> {
         match self.database.check() {

@@ -2,7 +2,8 @@
 
 use std::net::TcpListener;
 
-use super::super::{Expected, Faults, Resolved, Source, Spent};
+use super::super::asked::One;
+use super::super::{Expected, Faults, Open, Resolved, Source, Spent};
 use super::*;
 
 fn share() -> Share {
@@ -28,10 +29,10 @@ fn a_request_that_is_never_answered_is_given_up_after_its_time_and_not_before() 
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let page = opened(&url);
-    let mut events = Events::new(&page, &share()).unwrap();
+    let mut events = Events::new(One::new(&page, 3), &share()).unwrap();
     let patience = PATIENCE.as_nanos() as Nanos;
     for (lane, started) in [(0, 5), (2, 7)] {
-        assert_eq!(events.start(lane, started, started), None);
+        assert_eq!(events.start(lane, (0, started, started)), None);
     }
     assert_eq!(events.late(patience + 4), Vec::<usize>::new());
     assert_eq!(events.late(patience + 5), [0]);
@@ -51,7 +52,7 @@ fn a_connection_takes_little_memory() {
     let kept = size_of::<Slot>() + size_of::<(usize, Nanos)>() + size_of::<Operation>();
     assert!(kept <= 1024, "{kept} bytes");
     let page = opened("http://127.0.0.1:1/");
-    let events = Events::new(&page, &Share { clients: 0..10_000, ..share() }).unwrap();
+    let events = Events::new(One::new(&page, 10_000), &Share { clients: 0..10_000, ..share() }).unwrap();
     let all = events.slots.capacity() * size_of::<Slot>() + events.buffer.capacity();
     assert!(all / 10_000 <= 16 << 10, "{all} bytes");
 }
