@@ -35,7 +35,8 @@ pub struct Reply {
 
 /// Pages as a script of PHP. It reads its settings from `settings.php` beside it: an array that has those
 /// below and, of who runs it, `dsn`, `user` and `password` for PDO and `first`, the statements that come first
-/// on each connection. A GET of `/ready` is answered without a look at the database.
+/// on each connection. A `dsn` that begins with `store:` is one of keys and values, which the class `Store` of
+/// `store.php` beside it reaches. A GET of `/ready` is answered without a look at the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     /// The script.

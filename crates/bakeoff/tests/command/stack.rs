@@ -186,6 +186,7 @@ fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
         ("sqlite", &["database", "web"][..]),
         ("mariadb:innodb", &["database", "php", "web"][..]),
         ("postgres", &["database", "php", "web"][..]),
+        ("tarantool:memtx", &["database", "php", "web"][..]),
     ] {
         if !with_php(engine) {
             continue;

@@ -77,23 +77,30 @@ pub enum WithPhp {
     MySql,
     /// PostgreSQL.
     Postgres,
+    /// Tarantool with memtx, by a client that is brought along.
+    Tarantool,
 }
 
 impl WithPhp {
     /// How PHP reaches an engine; `None` where it does not.
     pub fn of(engine: &dyn Engine) -> Option<Self> {
         let name = engine.about().name;
-        let known =
-            [("sqlite", Self::Sqlite), ("mariadb", Self::MySql), ("postgres", Self::Postgres)];
+        let known = [
+            ("sqlite", Self::Sqlite),
+            ("mariadb", Self::MySql),
+            ("postgres", Self::Postgres),
+            ("tarantool:memtx", Self::Tarantool),
+        ];
         known.into_iter().find(|(begins, _)| name.starts_with(begins)).map(|(_, with)| with)
     }
 
-    /// The module of PHP that does it, and Debian's package.
-    pub fn module(self) -> (&'static str, &'static str) {
+    /// The module of PHP that does it, and Debian's package, where it takes one.
+    pub fn module(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Sqlite => ("pdo_sqlite", "php-sqlite3"),
-            Self::MySql => ("pdo_mysql", "php-mysql"),
-            Self::Postgres => ("pdo_pgsql", "php-pgsql"),
+            Self::Sqlite => Some(("pdo_sqlite", "php-sqlite3")),
+            Self::MySql => Some(("pdo_mysql", "php-mysql")),
+            Self::Postgres => Some(("pdo_pgsql", "php-pgsql")),
+            Self::Tarantool => None,
         }
     }
 }
@@ -130,8 +137,8 @@ impl Server {
         if self == Self::Php && WithPhp::of(engine).is_none() {
             return refused(
                 Factor::ENGINE,
-                "PHP reaches SQLite, MariaDB and PostgreSQL, by PDO; in other engines bakeoff keeps rows in a \
-                 form of its own, which the page in PHP does not read",
+                "PHP reaches SQLite, MariaDB and PostgreSQL by PDO, and tarantool:memtx by a client that is \
+                 brought along; other engines are not reached",
             );
         }
         if cell.state() == State::Steady {
@@ -255,6 +262,7 @@ mod tests {
             GroupSetup { name: DATABASE_GROUP, has_server: false, files: Some(""), limit };
         for (name, wanted) in [
             ("mariadb:innodb", &[DATABASE_GROUP, PHP_GROUP, WEB_GROUP][..]),
+            ("tarantool:memtx", &[DATABASE_GROUP, PHP_GROUP, WEB_GROUP][..]),
             ("sqlite", &[DATABASE_GROUP, WEB_GROUP][..]),
         ] {
             let engine = bakeoff_engines::find(name).expect("an engine");
@@ -266,6 +274,6 @@ mod tests {
             let has_folder = groups.iter().find(|group| group.name == socket).unwrap().has_server;
             assert!(has_folder, "{name}: its socket has a folder");
         }
-        assert_eq!(WithPhp::of(bakeoff_engines::find("tarantool:memtx").unwrap()), None);
+        assert_eq!(WithPhp::of(bakeoff_engines::find("tarantool:vinyl").unwrap()), None);
     }
 }

@@ -77,6 +77,7 @@ impl Stack {
         let short = room.short.display().to_string();
         for (name, text) in [
             ("page.php", script.text.to_owned()),
+            ("store.php", include_str!("php/store.php").to_owned()),
             ("settings.php", files::settings(script, source)),
             ("nginx.conf", files::nginx(&short, is_root, gzip)),
             ("php-fpm.conf", files::php_fpm(&short, is_root)),
@@ -233,7 +234,7 @@ fn tail(log: &Path) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// How PDO reaches a database; `first` are the statements that come first on each connection.
+/// How PHP reaches a database; `first` are the statements that come first on each connection.
 ///
 /// # Errors
 /// It has no socket or file.
@@ -252,6 +253,7 @@ pub fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<So
                     let folder = socket.parent().ok_or_else(unknown)?;
                     format!("pgsql:host={};port=5432;dbname={name}", folder.display())
                 }
+                WithPhp::Tarantool => format!("store:{}", socket.display()),
                 WithPhp::Sqlite => return Err(unknown()),
             };
             let password = server.password.as_ref().map_or("", |it| it.reveal());

@@ -7,7 +7,7 @@ use super::super::super::server::WORKERS;
 /// The most connections of nginx.
 const CONNECTIONS: u32 = 40_000;
 
-/// How PDO reaches a database.
+/// How PHP reaches a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// The data source's name.

@@ -66,8 +66,9 @@ pub fn ready(with: WithPhp) -> Result<(), Vec<String>> {
         problems.extend(too_old(program, mark, oldest).err());
     }
     let modules = said(&php_fpm, "-m").unwrap_or_default();
-    let (module, package) = with.module();
-    if !modules.lines().any(|line| line.trim() == module) {
+    if let Some((module, package)) = with.module()
+        && !modules.lines().any(|line| line.trim() == module)
+    {
         problems.push(format!(
             "php-fpm lacks {module}: install it, on Debian by: apt-get install {package}"
         ));
