@@ -10,7 +10,7 @@ use super::{Done, Place, SMALL};
 /// Four blocks of two trials: two numbers of clients, two repetitions.
 fn place() -> Place {
     let place = Place::new();
-    let toml = SMALL.replace("seconds = 0.5", "seconds = 0.3\nclients = [1, 2]");
+    let toml = SMALL.replace("seconds = 0.5", "seconds = 0.5\nclients = [1, 2]");
     place.write("four.toml", &toml);
     place
 }
