@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::{Member, Run, TrialSummary};
+use bakeoff_results::{Member, Merged, Run, TrialSummary};
 
 /// Who ran each block, by the blocks' numbers; empty where the run was not merged.
 pub struct RanOn<'a>(BTreeMap<u32, &'a Member>);
@@ -10,10 +10,7 @@ pub struct RanOn<'a>(BTreeMap<u32, &'a Member>);
 impl<'a> RanOn<'a> {
     /// Of a run.
     pub fn of(run: &'a Run) -> Self {
-        let members = run.merged.iter().flat_map(|merged| &merged.members);
-        let blocks =
-            members.flat_map(|member| member.blocks.iter().map(move |(block, _)| (*block, member)));
-        Self(blocks.collect())
+        Self(run.merged.as_ref().map(Merged::owners).unwrap_or_default())
     }
 
     /// Whether there is nothing to tell.
