@@ -17,6 +17,7 @@ use bakeoff_analysis::{
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
+use crate::ran_on::RanOn;
 use crate::{Exporter, Options, Result, Rows, Section, layout};
 
 const TRIAL: [&str; 7] =
@@ -147,6 +148,9 @@ static FACTS: [(&str, Says); 78] = [
     ("bakeoff_version", Follows(|of| of.version.to_owned())),
 ];
 
+/// Of the machine that ran the trial, in a merged run alone.
+const MACHINE: [&str; 2] = ["machine.name", "machine.shard"];
+
 /// Of an operation in an open loop.
 const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 
@@ -221,7 +225,7 @@ fn render(document: &Document, rows: Option<Rows>) -> String {
 
 /// A row a trial and operation. The factors' columns come after the trial's, by their names; the
 /// targets' own counters come last, as `counter.` and their names, and after them what else was
-/// measured of groups of processes.
+/// measured of groups of processes, and in a merged run who ran the trial.
 fn trials(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
     let counters = document.trials.iter().flat_map(|trial| trial.measures.counters());
@@ -232,6 +236,10 @@ fn trials(document: &Document) -> String {
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
     let groups = groups::Columns::of(document);
     header.extend(groups.names());
+    let ran_on = RanOn::of(&document.run.run);
+    if !ran_on.is_empty() {
+        header.extend(MACHINE.map(str::to_owned));
+    }
 
     let mut out = String::new();
     line(&mut out, &header);
@@ -249,7 +257,10 @@ fn trials(document: &Document) -> String {
         for operation in operations {
             let (figures, service) = operation_fields(operation);
             let groups = groups.fields(trial);
-            let fields = [&start[..], &figures, &facts, &service, &counted, &groups].concat();
+            let mut fields = [&start[..], &figures, &facts, &service, &counted, &groups].concat();
+            if !ran_on.is_empty() {
+                fields.extend(ran_on.fields(trial));
+            }
             line(&mut out, &fields);
         }
     }

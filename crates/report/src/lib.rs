@@ -30,6 +30,7 @@ mod markdown;
 mod misleads;
 mod panels;
 mod promises;
+mod ran_on;
 mod reports;
 mod scale;
 mod section;

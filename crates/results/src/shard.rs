@@ -1,7 +1,7 @@
 //! What is recorded where several machines share a plan: which part of it a run is, and of a merged run which
 //! machine ran which part.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,9 +81,12 @@ impl Merged {
         }
     }
 
-    /// Whose block it is, as a place in `members`.
-    pub fn owner(&self, block: u32) -> Option<usize> {
-        let owns = |member: &Member| member.blocks.iter().any(|(number, _)| *number == block);
-        self.members.iter().position(owns)
+    /// Who ran each block, by the blocks' numbers.
+    pub fn owners(&self) -> BTreeMap<u32, &Member> {
+        let mut owners = BTreeMap::new();
+        for member in &self.members {
+            owners.extend(member.blocks.iter().map(|(number, _)| (*number, member)));
+        }
+        owners
     }
 }

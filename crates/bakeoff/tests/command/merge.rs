@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_testkit::Tmpfs;
 use serde_json::Value;
 
 use super::{Done, Place, SMALL};
@@ -9,7 +10,7 @@ use super::{Done, Place, SMALL};
 /// Four blocks of two trials: two numbers of clients, two repetitions.
 fn place() -> Place {
     let place = Place::new();
-    let toml = SMALL.replace("seconds = 0.5", "seconds = 0.3\nclients = [1, 2]");
+    let toml = SMALL.replace("seconds = 0.5", "seconds = 0.5\nclients = [1, 2]");
     place.write("four.toml", &toml);
     place
 }
@@ -140,4 +141,19 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     place.write("mine/thesis", "years");
     refused(&place, &["mine", "one"], &["no merged run"]);
     assert_eq!(std::fs::read_dir(place.path("mine")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_of_a_merge() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    let before = bytes(&place, "one");
+    let small = place.path("small");
+    let Some(_disk) = Tmpfs::mount(&small, "256k") else { return };
+    // As far as it goes.
+    let _ = std::fs::write(small.join("stuffing"), vec![1; 1 << 20]);
+    // The system's words begin with a capital.
+    refused(&place, &["small/all", "one"], &["o space left", "the shards are as they were"]);
+    assert!(!small.join("all").exists());
+    assert_eq!(bytes(&place, "one"), before);
 }

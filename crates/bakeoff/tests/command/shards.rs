@@ -11,7 +11,7 @@ use super::{Done, Place, SMALL};
 
 /// Four blocks: two numbers of clients, two repetitions.
 fn four() -> String {
-    SMALL.replace("seconds = 0.5", "seconds = 0.3\nclients = [1, 2]")
+    SMALL.replace("seconds = 0.5", "seconds = 0.5\nclients = [1, 2]")
 }
 
 /// The numbers of the blocks that have trials.

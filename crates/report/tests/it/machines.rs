@@ -3,9 +3,9 @@
 use bakeoff_analysis::{
     Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
 };
-use bakeoff_results::Machine;
+use bakeoff_results::{Host, Machine, Member, Merged};
 
-use crate::formats::text;
+use crate::formats::{parse_csv, text};
 use crate::sample::Sample;
 
 const TITLE: &str = "What each machine found";
@@ -103,11 +103,36 @@ fn each_machine_stands_beside_the_others_in_every_format() {
 }
 
 #[test]
+fn trials_say_which_machine_ran_them() {
+    let mut document = merged();
+    let member = Member {
+        shard: Some(7),
+        host: Host { name: "node-a".into(), boot: String::new() },
+        machine: Machine::default(),
+        harness_s: 4.5e-8,
+        load: None,
+        neighbour_alone_per_second: None,
+        started_s: 0.0,
+        ended_s: None,
+        canaries: 0,
+        blocks: document.trials.iter().map(|trial| (trial.block, 2)).collect(),
+        cuts: Vec::new(),
+    };
+    document.run.run.merged = Some(Merged { plan: "17".into(), count: 8, members: vec![member] });
+    let rows = parse_csv(&text(&document, "csv"));
+    let ends = |row: &Vec<String>| row[row.len() - 2..].to_vec();
+    assert_eq!(ends(&rows[0]), ["machine.name", "machine.shard"]);
+    assert!(rows.len() > 1 && rows[1..].iter().all(|row| ends(row) == ["node-a", "7"]));
+    assert!(text(&document, "html").contains("node-a, 7"));
+}
+
+#[test]
 fn other_runs_say_nothing_of_machines() {
     let document = Sample::default().document();
     for format in ["html", "term", "md"] {
         assert!(!text(&document, format).contains(TITLE), "{format}");
     }
+    assert!(!text(&document, "csv").contains("machine.name"));
 }
 
 #[test]

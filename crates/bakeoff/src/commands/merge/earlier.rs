@@ -62,12 +62,11 @@ impl Earlier {
     /// ran that went on with the merged run.
     pub fn check(&self, sources: &[Source<'_>]) -> Result<(), Failure> {
         let name = self.folder.dir().display();
-        let known = by_place(&self.trials);
+        let (known, owners) = (by_place(&self.trials), self.merged.owners());
         for source in sources {
             let (own, shard) = (by_place(&source.trials), source.shard.index);
             let is_own = |trial: &&TrialSummary| {
-                let owner = self.merged.owner(trial.block);
-                owner.is_some_and(|owner| self.merged.members[owner].shard == Some(shard))
+                owners.get(&trial.block).is_some_and(|owner| owner.shard == Some(shard))
             };
             let differs = |trial: &TrialSummary| {
                 own.get(&place(trial)).is_none_or(|given| !same(given, trial))
@@ -85,10 +84,10 @@ impl Earlier {
                     source.name()
                 )));
             }
-            let others = self.went_on();
-            let taken =
-                |block| others.iter().any(|it| it.blocks.iter().any(|(own, _)| *own == block));
-            let twice = source.trials.iter().filter(|trial| taken(trial.block));
+            let is_others = |trial: &&TrialSummary| {
+                owners.get(&trial.block).is_some_and(|owner| owner.shard.is_none())
+            };
+            let twice = source.trials.iter().filter(is_others);
             let mut twice = twice
                 .filter(|trial| known.get(&place(trial)).is_none_or(|merged| !same(merged, trial)));
             if let Some(trial) = twice.next() {

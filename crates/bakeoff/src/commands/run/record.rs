@@ -317,13 +317,14 @@ fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
 /// Arguments with `--shard auto` in numbers.
 fn with_shard(mut arguments: Vec<String>, shard: Option<Shard>) -> Vec<String> {
     let Some(shard) = shard else { return arguments };
-    for place in 0..arguments.len() {
-        let follows = place.checked_sub(1).is_some_and(|before| arguments[before] == "--shard");
-        match arguments[place].as_str() {
-            "auto" if follows => arguments[place] = shard.to_string(),
-            "--shard=auto" => arguments[place] = format!("--shard={shard}"),
+    let mut follows = false;
+    for argument in &mut arguments {
+        match argument.as_str() {
+            "auto" if follows => *argument = shard.to_string(),
+            "--shard=auto" => *argument = format!("--shard={shard}"),
             _ => {}
         }
+        follows = argument.as_str() == "--shard";
     }
     arguments
 }
