@@ -5,8 +5,8 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::{
-    Result, beside, bounds, cells, compare, limits, over, over_machines, over_time, priced, promises,
-    series, statements, warnings,
+    Result, beside, bounds, cells, compare, limits, over, over_machines, over_time, priced,
+    promises, series, statements, warnings,
 };
 
 /// What a run folder has to tell, as it is at this moment.

@@ -61,7 +61,7 @@ fn facts(run: &Run) -> Vec<Fact> {
         ("processor", machine.processor.clone()),
         ("processors", machine.processors.to_string()),
         ("memory", format!("{} bytes", machine.memory_bytes)),
-        ("file system", file_machine.system.clone()),
+        ("file system", machine.file_system.clone()),
         ("device", machine.device.clone()),
         ("experiment", run.name.clone()),
         ("seconds of a trial", run.seconds.to_string()),

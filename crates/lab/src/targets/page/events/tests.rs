@@ -52,7 +52,8 @@ fn a_connection_takes_little_memory() {
     let kept = size_of::<Slot>() + size_of::<(usize, Nanos)>() + size_of::<Operation>();
     assert!(kept <= 1024, "{kept} bytes");
     let page = opened("http://127.0.0.1:1/");
-    let events = Events::new(One::new(&page, 10_000), &Share { clients: 0..10_000, ..share() }).unwrap();
+    let events =
+        Events::new(One::new(&page, 10_000), &Share { clients: 0..10_000, ..share() }).unwrap();
     let all = events.slots.capacity() * size_of::<Slot>() + events.buffer.capacity();
     assert!(all / 10_000 <= 16 << 10, "{all} bytes");
 }

@@ -55,12 +55,7 @@ struct Browser<'a> {
 
 impl<'a> Browsers<'a> {
     /// Those of a share of the clients.
-    pub fn new(
-        site: &'a dyn Site,
-        kinds: &'a Kinds,
-        reached: Reached<'a>,
-        share: &Share,
-    ) -> Self {
+    pub fn new(site: &'a dyn Site, kinds: &'a Kinds, reached: Reached<'a>, share: &Share) -> Self {
         let browser = |number: usize| Browser {
             visits: site.visits(number, share.of, share.seed),
             operation: 0,
