@@ -201,7 +201,8 @@ fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
             for &group in groups {
                 assert!(used(trial, group).unwrap() > 0.0, "{engine}, {group}: {trial}");
             }
-            let died = measured(trial).counters().find(|(name, _)| *name == "php.workers_died");
+            let measures = measured(trial);
+            let died = measures.counters().find(|(name, _)| *name == "php.workers_died");
             assert_eq!(died.map(|(_, count)| count), Some(0), "{engine}");
             assert_eq!(working_in(&place), Vec::new(), "{engine}");
         }
