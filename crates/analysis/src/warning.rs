@@ -100,8 +100,8 @@ kinds! {
     WarmUpDecides, "warm-up-decides", Weakens, "verdicts would differ if the warm-up counted";
     TooFewOperations, "too-few-operations", Weakens, "a trial has too few operations of a kind for a verdict";
     FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
-    ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no verdict could be another without it";
-    ServersWaitedAlike, "servers-waited-alike", Notes, "the engine’s processes or the disk’s daemon had to wait for a processor, and no verdict could be another without it";
+    ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no comparison of two levels of the compared factor could have another verdict; what a change of another factor buys may";
+    ServersWaitedAlike, "servers-waited-alike", Notes, "the engine’s processes or the disk’s daemon had to wait for a processor, and no comparison of two levels of the compared factor could have another verdict; what a change of another factor buys may";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     Retries, "retries", Notes, "transactions were run again after a conflict";
     QuantileLeftOut, "quantile-left-out", Notes, "a trial has too few operations of a kind for their p99";

@@ -2,7 +2,7 @@
 //!
 //! What a trial takes beside its seconds was measured with the presets on a machine of two
 //! processors and a local SSD. How long an operation takes nobody knows before: where one is slow,
-//! a window waits for the tenth of its kind, and the trial takes more, up to a bound that is known.
+//! a window waits for the twentieth of its kind, and the trial takes more, up to a bound that is known.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use bakeoff_analysis::WarningKind::{
 use bakeoff_analysis::{Document, GroupView, Verdict, WarningKind};
 use bakeoff_results::measure::{
     CPU, CPU_LIMIT, CPU_PERIODS, CPU_THROTTLED, DRAIN, DRAIN_CPU, DRAIN_WRITTEN, MEMORY_LIMIT,
-    MEMORY_PEAK, READ, RUN_DELAY, SYNCS, WRITTEN,
+    MEMORY_PEAK, NOT_STARTED, OFFERED, READ, RUN_DELAY, SYNCS, WRITTEN,
 };
 use bakeoff_results::{Measures, RunFolder, Scope};
 
@@ -124,6 +124,7 @@ fn what_all_groups_write_in_the_drain_is_the_debt() {
 
 /// The place of beta among a block's engines: alpha, beta, gamma, and alpha again.
 const BETA: u32 = 1;
+const GAMMA: u32 = 2;
 
 /// What is told of engines that wait so many of a trial's 20 seconds for a processor, by the engine's
 /// number. Beta takes twice as long as alpha.
@@ -146,15 +147,20 @@ fn told_of_waits(waited_s: impl Fn(u32) -> f64) -> Vec<WarningKind> {
 fn waiting_for_a_processor_voids_where_a_verdict_could_be_another_without_it() {
     assert!(told_of_waits(|_| 0.0).is_empty());
     assert!(told_of_waits(|_| 1.9).is_empty(), "below 10 % nothing is said");
-    assert_eq!(told_of_waits(|_| 12.0), [ServersWaitedAlike], "all wait alike, and long");
+    assert_eq!(told_of_waits(|_| 3.0), [ServersWaitedAlike], "2 (1 - 0.15) is slower");
+    // The threads of one engine may have held its clients up, and those of the other nobody: 2 (1 - 0.6).
+    assert_eq!(told_of_waits(|_| 12.0), [ServersWaited], "as long for all, and long");
     let beta = |seconds: f64| move |engine: u32| if engine == BETA { seconds } else { 0.0 };
     // Twice as long, and without the waiting 2 (1 - 0.3) = 1.4 times; 2 (1 - 0.6) = 0.8 times.
     assert_eq!(told_of_waits(beta(6.0)), [ServersWaitedAlike]);
     assert_eq!(told_of_waits(beta(12.0)), [ServersWaited]);
     assert_eq!(told_of_waits(beta(30.0)), [ServersWaited], "more than there is");
-    // The slower one would be slower still.
-    let others = |engine: u32| if engine == BETA { 0.0 } else { 12.0 };
-    assert_eq!(told_of_waits(others), [ServersWaitedAlike]);
+    // Gamma takes half as long as alpha, and without alpha's waiting 0.5 / (1 - 0.6) = 1.25 times.
+    let alpha = |engine: u32| if [0, 3].contains(&engine) { 12.0 } else { 0.0 };
+    assert_eq!(told_of_waits(alpha), [ServersWaited]);
+    // The fastest one would be faster still.
+    let gamma = |engine: u32| if engine == GAMMA { 12.0 } else { 0.0 };
+    assert_eq!(told_of_waits(gamma), [ServersWaitedAlike]);
 }
 
 /// Any group that waited for a processor made the clients wait.
@@ -197,6 +203,43 @@ fn what_clients_and_servers_waited_is_judged_together() {
     assert_eq!(told(6.0, 0.0), [ClientsWaitedAlike]);
     assert_eq!(told(0.0, 6.0), [ServersWaitedAlike]);
     assert_eq!(told(6.0, 6.0), [ClientsWaited, ServersWaited]);
+}
+
+#[test]
+fn the_engine_that_waited_is_named() {
+    let document = of_blocks(6, |number, measures| {
+        measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+        let waited_s = if number % 4 == BETA { 12.0 } else { 0.0 };
+        measures.set(&RUN_DELAY, Scope::DATABASE, waited_s);
+    });
+    let mut warnings = document.warnings.iter();
+    let warning = warnings.find(|it| it.kind == ServersWaited).expect("a warning");
+    assert!(
+        warning.text.contains("at worst for 60 % of the clients' time, at engine beta"),
+        "{warning:?}"
+    );
+}
+
+/// One wait holds up what is due behind it: it takes the answer back where no verdict is known, too.
+#[test]
+fn in_an_open_loop_waiting_alone_is_enough() {
+    let told = |offered: Option<f64>, waited_s: f64| {
+        let document = of_blocks(1, |_, measures| {
+            measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+            measures.set_some(&OFFERED, Scope::Clients, offered);
+            measures.set_some(&NOT_STARTED, Scope::Clients, offered.map(|_| 0.0));
+            measures.set(&RUN_DELAY, Scope::DATABASE, waited_s);
+        });
+        assert!(
+            document.comparisons.iter().all(|it| it.low.is_none()),
+            "one block decides nothing"
+        );
+        let kinds = document.warnings.iter().map(|warning| warning.kind);
+        kinds.filter(|kind| matches!(kind, ServersWaited | ServersWaitedAlike)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(None, 3.0), [ServersWaitedAlike]);
+    assert_eq!(told(Some(10.0), 3.0), [ServersWaited]);
+    assert!(told(Some(10.0), 1.9).is_empty(), "below 10 % nothing is said");
 }
 
 /// An embedded engine works on the clients' threads, in its group's quota.

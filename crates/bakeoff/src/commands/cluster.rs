@@ -13,13 +13,11 @@ use std::path::Path;
 use bakeoff_experiment::{Changes, Experiment, Vocabulary};
 use sha2::{Digest, Sha256};
 
+use super::run::SHARDS;
 use crate::Lab;
 use crate::cli::Cluster;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, quote};
-
-/// The variable that tells a shard how many there are, where its scheduler does not.
-const SHARDS: &str = "BAKEOFF_SHARDS";
 
 /// Flags of a run that a job file gives itself, or that make no sense in it.
 const OWN: [&str; 4] = ["--shard", "--out", "--resume", "--dry-run"];

@@ -21,6 +21,7 @@ use bakeoff_report::Options;
 use bakeoff_results::{RunFolder, Status, visible};
 
 use self::asked::Asked;
+pub use self::scheduler::SHARDS;
 use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
 use crate::cli;

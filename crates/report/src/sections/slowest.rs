@@ -101,9 +101,17 @@ impl<'a> Chart<'_, 'a> {
     fn row(&self, condition: &Condition<'a>, level: &'a str) -> StripRow {
         let style = self.layout.style(level);
         let strip = |operation: &&'a str| {
-            let figures = self.layout.figures(operation, condition, level);
-            let of = format!("{operation}, {level}");
-            Strip::of(drawn(&self.axis, figures.and_then(Tail::of), style, &of), &self.axis, HEIGHT)
+            let tail = self.layout.figures(operation, condition, level).and_then(Tail::of);
+            let mut drawn = match tail {
+                Some(tail) => drawn(&self.axis, tail),
+                None => Drawn {
+                    label: cell_rows::missing(self.layout, operation, condition, level).into(),
+                    ..Drawn::default()
+                },
+            };
+            drawn.style = style;
+            drawn.said = format!("{operation}, {level}: {}", drawn.label);
+            Strip::of(drawn, &self.axis, HEIGHT)
         };
         let marks = cell_rows::marks(self.layout, condition, level);
         StripRow {
@@ -137,35 +145,24 @@ impl Tail {
         })
     }
 
-    /// "p99 20.0 ms, longest 105 ms".
+    /// "p50 4.50 ms, p99 20.0 ms, longest 105 ms".
     fn text(&self) -> String {
-        let longest = format!("longest {}", words::seconds_or_more(self.longest, self.cut_off));
-        match self.p99 {
-            Some(p99) => format!("p99 {}, {longest}", words::seconds_or_more(p99, self.cut_off)),
-            None => longest,
-        }
+        let figures = [("p50", self.p50), ("p99", self.p99), ("longest", Some(self.longest))];
+        let known = figures.into_iter().filter_map(|(name, figure)| Some((name, figure?)));
+        let said =
+            known.map(|(name, it)| format!("{name} {}", words::seconds_or_more(it, self.cut_off)));
+        said.collect::<Vec<_>>().join(", ")
     }
 }
 
 /// From p50, hollow, to p99, and on to the longest. Without a p99 the mark is the longest.
-fn drawn(axis: &Axis, tail: Option<Tail>, style: usize, of: &str) -> Drawn {
-    let Some(tail) = tail else {
-        return Drawn {
-            style,
-            label: "no figure".into(),
-            said: format!("{of}: no figure"),
-            ..Drawn::default()
-        };
-    };
+fn drawn(axis: &Axis, tail: Tail) -> Drawn {
     let longest = axis.place(tail.longest);
-    let p50 = tail.p50.map(|p50| format!("p50 {}, ", words::seconds_or_more(p50, tail.cut_off)));
     Drawn {
-        style,
         at: Some(tail.p99.map_or(longest, |p99| axis.place(p99))),
         interval: tail.p99.map(|p99| (axis.place(p99), longest)),
         from: tail.p50.map(|p50| (axis.place(p50), None)),
         label: tail.text(),
-        said: format!("{of}: {}{}", p50.unwrap_or_default(), tail.text()),
         ..Drawn::default()
     }
 }

@@ -15,8 +15,8 @@ use crate::sample::Sample;
 const BEFORE: &str = include_str!("browser/before.js");
 const AFTER: &str = include_str!("browser/after.js");
 
-/// So many seconds a browser has, that takes one: it is ended then.
-const LONGEST: &str = "120";
+/// So many seconds a browser has, that takes one: only one that hangs is ended.
+const LONGEST: &str = "1800";
 
 /// What the script saw that was added to the page.
 #[derive(Deserialize)]
@@ -69,6 +69,8 @@ fn opened(browser: &Path, folder: &Path, page: &str) -> (String, String) {
         .arg(browser)
         // Root has no sandbox; the page is our own.
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+        // In a container there may be 64 MB of shared memory: it takes files instead.
+        .arg("--disable-dev-shm-usage")
         .args(["--window-size=1400,900", "--enable-logging=stderr", "--v=0", "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.join("browser").display()))
         .arg(format!("file://{}", file.display()))

@@ -17,7 +17,9 @@ fn each_cell_has_its_p99_and_its_longest_on_one_scale() {
     let document = Sample { factors: vec![("clients", vec!["4"])], ..three() }.document();
     let section = section(&document);
     // lmdb takes 5 ms, a p99 four times as long, the longest 21 times.
-    for part in ["p99 20.0 ms, longest 105 ms", "p99 40.0 ms, longest 210 ms", "log scale"] {
+    for part in
+        ["p50 4.50 ms, p99 20.0 ms, longest 105 ms", "p99 40.0 ms, longest 210 ms", "log scale"]
+    {
         assert!(section.contains(part), "{part}: {section}");
     }
     assert!(section.contains("lmdb: p50 4.50 ms, p99 20.0 ms, longest 105 ms\""), "{section}");
@@ -29,7 +31,7 @@ fn each_cell_has_its_p99_and_its_longest_on_one_scale() {
     for format in ["md", "term"] {
         let text = text(&document, format);
         assert!(text.contains("The slowest operations"), "{format}: {text}");
-        assert!(text.contains("p99 20.0 ms, longest 105 ms"), "{format}: {text}");
+        assert!(text.contains("p50 4.50 ms, p99 20.0 ms, longest 105 ms"), "{format}: {text}");
     }
 }
 
@@ -50,6 +52,27 @@ fn what_is_not_known_is_not_drawn() {
         operation.max_s = None;
     }
     assert!(!text(&document, "html").contains("id=\"slowest\""));
+}
+
+#[test]
+fn a_cell_without_a_figure_says_why() {
+    let mut document = three().document();
+    let of_lmdb = |document: &Document| {
+        let place = document.cells.iter().position(|it| it.levels["engine"] == "lmdb");
+        place.expect("a cell")
+    };
+    let place = of_lmdb(&document);
+    document.cells[place].operations.retain(|it| it.name != "process_issues");
+    let one = section(&document);
+    assert!(one.contains("process_issues, lmdb: not done here\""), "{one}");
+    assert!(one.contains("create_issue, lmdb: p50 4.50 ms"), "{one}");
+    let mut document = three().document();
+    let place = of_lmdb(&document);
+    for operation in &mut document.cells[place].operations {
+        operation.max_s = None;
+    }
+    let unknown = section(&document);
+    assert!(unknown.contains("create_issue, lmdb: no figure\""), "{unknown}");
 }
 
 #[test]

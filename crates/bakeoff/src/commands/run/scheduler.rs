@@ -6,7 +6,7 @@
 
 use bakeoff_experiment::Shard;
 
-/// Says how many shards there are, where the scheduler doesn't.
+/// The variable that says how many shards there are, where the scheduler doesn't.
 pub const SHARDS: &str = "BAKEOFF_SHARDS";
 
 /// The variables of a task of Slurm's.

@@ -1,7 +1,7 @@
 //! The chart of the first screen: under each promise every level of the compared factor, the fastest
 //! first, on one scale.
 
-use bakeoff_analysis::{ALL_OPERATIONS, Contrast, Verdict, interval};
+use bakeoff_analysis::{Contrast, Verdict, interval};
 use bakeoff_results::FigureOfMerit;
 
 use crate::amount::Amount;
@@ -240,7 +240,7 @@ impl<'a> Chart<'_, 'a> {
         let (layout, axis) = (self.layout, axis(self.scales, merit));
         let style = layout.style(level);
         let Some(found) = amount(layout, operation, merit, (condition, level)) else {
-            let label = missing(layout, operation, condition, level);
+            let label = cell_rows::missing(layout, operation, condition, level);
             let said = format!("{operation}, {level}: {label}");
             return Drawn { style, label: label.into(), said, ..Drawn::default() };
         };
@@ -298,21 +298,6 @@ impl<'a> Chart<'_, 'a> {
 /// What is said beside a figure that has no interval, so that it does not look precise.
 fn alone(trials: usize) -> &'static str {
     if trials == 1 { " (1 trial)" } else { "" }
-}
-
-/// Why a cell has no figure of an operation.
-fn missing<'a>(
-    layout: &Layout<'a>,
-    operation: &str,
-    condition: &Condition<'a>,
-    level: &'a str,
-) -> &'static str {
-    match layout.cell(condition, level) {
-        None => "no trial that counts",
-        Some(_) if operation == ALL_OPERATIONS => "no figure",
-        Some(_) if layout.figures(operation, condition, level).is_none() => "not done here",
-        Some(_) => "no figure",
-    }
 }
 
 /// How a level stands against the fastest of its condition, and against the one above it.
