@@ -197,7 +197,11 @@ fn conclude(
         Err(_) => Status::Unfinished,
     };
     let noted = folder.set_status(status, Some(now_s())).map_err(Failure::folder);
-    let ending = ended.map_err(|error| Failure::lab(error, Some(folder.dir())))?;
+    let ending = ended.map_err(|error| {
+        // A folder that can't be read is not what stopped it.
+        let again = resuming(asked, folder).ok();
+        Failure::lab(error, again.as_deref())
+    })?;
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
@@ -208,13 +212,18 @@ fn conclude(
         Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
-            let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
-            let external = external::again(&run, &asked.registry.vocabulary());
-            let data = path::again(asked.arguments.path.as_deref());
-            say(format_args!("interrupted; to go on: bakeoff run --resume {path}{data}{external}"));
+            say(format_args!("interrupted; to go on: {}", resuming(asked, folder)?));
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// The command that goes on with a run.
+fn resuming(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
+    let (dir, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
+    let external = external::again(&run, &asked.registry.vocabulary());
+    let data = path::again(asked.arguments.path.as_deref());
+    Ok(format!("bakeoff run --resume {dir}{data}{external}"))
 }
 
 /// Whether a power cut has shown a broken promise.
