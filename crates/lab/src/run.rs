@@ -18,9 +18,9 @@ use crate::driving::Drive;
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
-use crate::place::group;
 use crate::place::images::{Images, Recipe};
 use crate::place::leftovers::{self, WorkFolder};
+use crate::place::{RESERVE, group, room};
 use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
@@ -162,6 +162,10 @@ impl Runner<'_> {
         let mut next = self.next(&mut *planner, &mut stage, clock)?;
         while let Some(due) = next {
             stage.go_on()?;
+            if self.data_in.is_some() {
+                // Trials ask for room where their data lie.
+                room(self.folder.dir(), RESERVE)?;
+            }
             let dues;
             (dues, next) = self.with_those_that_share(due, &mut *planner, &mut stage, clock)?;
             // Those that nobody knew of before.
@@ -285,6 +289,7 @@ impl Runner<'_> {
             experiment: self.experiment,
             possible: self.possible,
             folder,
+            results: self.data_in.map(|_| self.folder.dir()),
             launcher: Some(self.launcher),
             reuse: self.reuse,
         }

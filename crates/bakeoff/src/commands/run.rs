@@ -172,9 +172,10 @@ fn dry_run(
     if let Err(error) = open(folder) {
         say(format_args!("it would not begin here: {error}"));
     }
+    let results = arguments.path.is_some().then_some(folder);
     let folder = arguments.path.as_deref().unwrap_or(folder);
-    let reuse = arguments.reuse;
-    let preflight = Preflight { registry, experiment, possible, folder, launcher: None, reuse };
+    let (launcher, reuse) = (None, arguments.reuse);
+    let preflight = Preflight { registry, experiment, possible, folder, results, launcher, reuse };
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
         say(format_args!("it would not begin here: {problems}"));
     }
