@@ -47,6 +47,9 @@ use sequence::{in_order, shares};
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
 
+/// How the name of a folder begins that has a run's data elsewhere than in the run folder.
+pub const WORK_PREFIX: &str = "bakeoff-work-";
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -242,7 +245,7 @@ impl Runner<'_> {
             Some(parent) => {
                 let held = parent.again().map_err(io::Error::from);
                 // Other runs may have theirs there, also those of other containers.
-                let name = format!("bakeoff-work-{}-{:.0}", std::process::id(), now_s() * 1e6);
+                let name = format!("{WORK_PREFIX}{}-{:.0}", std::process::id(), now_s() * 1e6);
                 (wanting("the folder for the data", held)?, name)
             }
         };

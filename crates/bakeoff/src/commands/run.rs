@@ -103,6 +103,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let stop = stop::flag()?;
     if let Some(folder) = data_in.as_ref().filter(|_| !arguments.quiet) {
         say(format_args!("{}", path::described(folder.path())?));
+        path::left(folder.path()).iter().for_each(|line| say(format_args!("{line}")));
     }
     let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
     if goes_on {
