@@ -11,6 +11,9 @@ use crate::station::Station;
 
 /// So many requests are served at most: a fast device has long shown its rate by then.
 const MOST: u64 = 100_000;
+/// So many events are simulated at most, those of neighbours among them: beside many of these the clients' own
+/// requests are few.
+const MOST_EVENTS: u64 = 10 * MOST;
 
 /// Requests of clients of which each asks for the next as soon as one has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,10 @@ pub fn rate(spec: &Spec, seed: u64, neighbours: Level, load: &Load, time: Nanos)
         station.submit(0, id, asked.next(id / load.depth));
     }
     let (mut done, mut served, mut now) = (Vec::new(), 0_u64, 0);
-    while served < MOST && now < time {
+    for _ in 0..MOST_EVENTS {
+        if served >= MOST || now >= time {
+            break;
+        }
         now = station.next_event()?;
         station.advance(now, &mut done);
         for completion in done.drain(..) {

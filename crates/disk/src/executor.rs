@@ -312,6 +312,10 @@ impl Shared {
             let lead = self.replies.lead(schedule.fast());
             schedule.catch_up(self.now(), lead);
             schedule = self.answer(schedule);
+            // The lock was given up meanwhile: who stopped it then has told this thread before it waits.
+            if self.stopping.load(Ordering::Acquire) {
+                return;
+            }
             let Some(event) = schedule.next_event() else {
                 schedule = self.sooner.wait(schedule).expect("a device does not panic");
                 continue;

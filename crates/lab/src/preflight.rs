@@ -31,8 +31,10 @@ pub struct Preflight<'a> {
     pub experiment: &'a Experiment,
     /// The part of it that can be run.
     pub possible: &'a Possible,
-    /// A folder on the disk of the run folder.
+    /// A folder on the disk of the data.
     pub folder: &'a Path,
+    /// One on the disk of the run folder, where the data do not lie in that.
+    pub results: Option<&'a Path>,
     /// What starts a virtual disk, to mount one; `None`, and nothing is mounted to find out.
     pub launcher: Option<&'a Launcher>,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
@@ -55,6 +57,9 @@ impl Preflight<'_> {
         }
         problems.extend(limits(&trials));
         problems.extend(self.too_little_room(&trials, &cut).err().map(TrialError::from));
+        // They may share a disk, whose room is asked for all of it above.
+        let records = self.results.map_or(Ok(()), |it| room(it, RESERVE + self.records()));
+        problems.extend(records.err().map(TrialError::from));
         if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
     }
 
@@ -144,6 +149,11 @@ impl Preflight<'_> {
         tried.and(removed)
     }
 
+    /// Bytes that the run's records take.
+    fn records(&self) -> u64 {
+        RECORD * self.possible.plan.trials() as u64
+    }
+
     /// Whether the images, copies of the largest, the neighbours' file and the records find room.
     fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
@@ -156,10 +166,9 @@ impl Preflight<'_> {
         let copied = copied.filter_map(|setup| images.get(&setup.recipe));
         let largest = copied.max().copied().unwrap_or(0);
         let hired = if trials.iter().any(spec::wants_hired) { neighbour::FILE_BYTES } else { 0 };
-        let records = RECORD * self.possible.plan.trials() as u64;
         // A trial's files grow while its clients write, and a crash image is another copy.
         let copies = largest * if cut.is_empty() { 2 } else { 3 };
-        let needed = RESERVE + images.values().sum::<u64>() + copies + hired + records;
+        let needed = RESERVE + images.values().sum::<u64>() + copies + hired + self.records();
         room(self.folder, needed).map_err(|error| match error {
             MachineError::Full { folder, free, needed, .. } => {
                 MachineError::Full { folder, free, needed, what_for: what_for(&images, copies) }

@@ -18,9 +18,9 @@ use crate::driving::Drive;
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
-use crate::place::group;
 use crate::place::images::{Images, Recipe};
 use crate::place::leftovers::{self, WorkFolder};
+use crate::place::{RESERVE, group, room};
 use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
@@ -46,6 +46,9 @@ use sequence::{in_order, shares};
 
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
+
+/// How the name of a folder begins that has a run's data elsewhere than in the run folder.
+pub const WORK_PREFIX: &str = "bakeoff-work-";
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +165,10 @@ impl Runner<'_> {
         let mut next = self.next(&mut *planner, &mut stage, clock)?;
         while let Some(due) = next {
             stage.go_on()?;
+            if self.data_in.is_some() {
+                // Trials ask for room where their data lie.
+                room(self.folder.dir(), RESERVE)?;
+            }
             let dues;
             (dues, next) = self.with_those_that_share(due, &mut *planner, &mut stage, clock)?;
             // Those that nobody knew of before.
@@ -238,7 +245,7 @@ impl Runner<'_> {
             Some(parent) => {
                 let held = parent.again().map_err(io::Error::from);
                 // Other runs may have theirs there, also those of other containers.
-                let name = format!("bakeoff-work-{}-{:.0}", std::process::id(), now_s() * 1e6);
+                let name = format!("{WORK_PREFIX}{}-{:.0}", std::process::id(), now_s() * 1e6);
                 (wanting("the folder for the data", held)?, name)
             }
         };
@@ -285,6 +292,7 @@ impl Runner<'_> {
             experiment: self.experiment,
             possible: self.possible,
             folder,
+            results: self.data_in.map(|_| self.folder.dir()),
             launcher: Some(self.launcher),
             reuse: self.reuse,
         }

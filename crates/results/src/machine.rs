@@ -15,9 +15,9 @@ pub struct Machine {
     pub processors: u32,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// The type of the file system under the run folder.
+    /// The type of the file system under the run folder, or under `--path`.
     pub file_system: String,
-    /// The device under the run folder.
+    /// The device under the run folder, or under `--path`.
     pub device: String,
 }
 

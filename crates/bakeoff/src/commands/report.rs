@@ -89,18 +89,13 @@ fn take_applications(document: &mut Document, arguments: &cli::Report) -> Result
     for (number, dir) in arguments.beside.iter().enumerate() {
         let name = dir.display();
         let mut known = [&arguments.dir].into_iter().chain(&arguments.beside[..number]);
-        if known.any(|it| same(it, dir)) {
+        if known.any(|it| is_same(it, dir)) {
             return Err(usage(format!("{name} is named twice; name each run once")));
         }
         let other = self::document(dir)?;
         document.take_application(&visible(&name.to_string()), &other).map_err(usage)?;
     }
     Ok(())
-}
-
-/// Whether two paths lead to the same folder.
-fn same(one: &Path, other: &Path) -> bool {
-    one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|it| it == one))
 }
 
 impl From<cli::Rows> for Rows {

@@ -104,6 +104,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let stop = stop::flag()?;
     if let Some(folder) = data_in.as_ref().filter(|_| !arguments.quiet) {
         say(format_args!("{}", path::described(folder.path())?));
+        path::left(folder.path()).iter().for_each(|line| say(format_args!("{line}")));
     }
     let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
     if goes_on {
@@ -173,9 +174,10 @@ fn dry_run(
     if let Err(error) = open(folder) {
         say(format_args!("it would not begin here: {error}"));
     }
+    let results = arguments.path.is_some().then_some(folder);
     let folder = arguments.path.as_deref().unwrap_or(folder);
-    let reuse = arguments.reuse;
-    let preflight = Preflight { registry, experiment, possible, folder, launcher: None, reuse };
+    let (launcher, reuse) = (None, arguments.reuse);
+    let preflight = Preflight { registry, experiment, possible, folder, results, launcher, reuse };
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
         say(format_args!("it would not begin here: {problems}"));
     }
@@ -198,7 +200,11 @@ fn conclude(
         Err(_) => Status::Unfinished,
     };
     let noted = folder.set_status(status, Some(now_s())).map_err(Failure::folder);
-    let ending = ended.map_err(|error| Failure::lab(error, Some(folder.dir())))?;
+    let ending = ended.map_err(|error| {
+        // A folder that can't be read is not what stopped it.
+        let again = resuming(asked, folder).ok();
+        Failure::lab(error, again.as_deref())
+    })?;
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
@@ -209,13 +215,18 @@ fn conclude(
         Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
-            let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
-            let external = external::again(&run, &asked.registry.vocabulary());
-            let data = path::again(asked.arguments.path.as_deref());
-            say(format_args!("interrupted; to go on: bakeoff run --resume {path}{data}{external}"));
+            say(format_args!("interrupted; to go on: {}", resuming(asked, folder)?));
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// The command that goes on with a run.
+fn resuming(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
+    let (dir, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
+    let external = external::again(&run, &asked.registry.vocabulary());
+    let data = path::again(asked.arguments.path.as_deref());
+    Ok(format!("bakeoff run --resume {dir}{data}{external}"))
 }
 
 /// Whether a power cut has shown a broken promise.

@@ -353,6 +353,20 @@ fn a_path_that_is_none_or_is_not_ones_own_is_refused_before_anything_is_written(
     assert_eq!(std::fs::read_dir(place.path("array")).unwrap().count(), 0);
 }
 
+/// The results need room, too, wherever the data lie.
+#[test]
+fn a_disk_that_is_too_full_for_the_results_is_told_beside_a_path() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("array")).unwrap();
+    let small = place.path("small");
+    let Some(_mounted) = Tmpfs::mount(&small, "1m") else { return };
+    let run = ["run", "fileio", "--path", "array", "--factor", "size=1M", "--repetitions", "1"];
+    let plan = |out: &str| place.run(&[&run[..], &["--dry-run", "--out", out]].concat()).code(0);
+    plan("small/r").says(&["it would not begin here", "the disk under small is too full"]);
+    let elsewhere = plan("r").err();
+    assert!(!elsewhere.contains("is too full"), "{elsewhere}");
+}
+
 /// A file system in memory is no disk, whichever way requests go.
 #[test]
 fn a_path_in_memory_measures_no_disk() {

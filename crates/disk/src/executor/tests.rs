@@ -119,6 +119,24 @@ fn what_waits_for_nobody_is_answered_by_the_thread_that_keeps_a_fast_device_s_ti
     }
 }
 
+#[test]
+fn all_threads_end_when_an_answer_of_the_thread_that_keeps_the_time_drops_the_executor() {
+    for _ in 0..20 {
+        let executor = executor(&[MS / 10]);
+        let (shared, last) = (Arc::downgrade(&executor.shared), Arc::clone(&executor));
+        let (go, told) = channel();
+        let then = move || {
+            told.recv().unwrap();
+            drop(last);
+        };
+        executor.perform_quick(executor.now(), one(0), Box::new(then));
+        drop(executor);
+        go.send(()).unwrap();
+        // Each thread holds it until its end.
+        wait_until("the threads' end", || shared.upgrade().is_none());
+    }
+}
+
 /// Whether work is done when the call that asks for it returns, on the thread that asks.
 fn at_once(executor: &Executor, work: Work) -> bool {
     let by = Arc::new(Mutex::new(None));

@@ -126,14 +126,25 @@ impl Turns<'_> {
         let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(loaded)));
         let shared = trial.setup.shared.iter().map(|it| it.of(loaded));
         let limits = Limits::create(&wanted.collect(), &shared.collect::<Vec<_>>())?;
+        let registry = stage.registry;
+        // Of all trials beforehand: between them the disk goes on.
+        let of_devices = self.turns.iter().map(|turn| limit::of(registry, trial, turn));
+        let mut of_devices = of_devices.collect::<Vec<_>>().into_iter();
+        let mut put = |measured: &mut Measured| {
+            let limit = of_devices.next().flatten();
+            measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
+            measured.measures.set_some(&measures::DEVICE_LIMIT, Scope::Disk, limit);
+        };
+        let ended: &mut Ended<'_> = &mut |stage: &mut Stage<'_>, mut measured: Measured| {
+            put(&mut measured);
+            ended(stage, measured)
+        };
         let measured = match spec::is_in_place(stage.registry, trial) {
             true => self.on_files(stage, &image.folder, limits, ended),
             false => self.on_copy(stage, &image, limits, ended),
         };
         measured.map(|mut measured| {
-            measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
-            let limit = self.turns.last().and_then(|turn| limit::of(stage.registry, trial, turn));
-            measured.measures.set_some(&measures::DEVICE_LIMIT, Scope::Disk, limit);
+            put(&mut measured);
             measured
         })
     }

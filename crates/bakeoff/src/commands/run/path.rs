@@ -4,6 +4,7 @@ use std::fs::{self, FileType};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use bakeoff_lab::WORK_PREFIX;
 use bakeoff_trust::Folder;
 
 use super::usage;
@@ -34,9 +35,16 @@ fn no_folder(path: &Path, kind: FileType) -> String {
             "--path {shown} is no folder; name a folder on the disk that is to be measured"
         );
     }
-    // A link, as those in /dev/disk, is known by what it leads to.
-    let device = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    no_device(path, &devices::in_use(&[device.to_string_lossy().into_owned()]))
+    no_device(path, &devices::in_use(&names(path)))
+}
+
+/// The names by which a device may be in use: as it is given, and where that is a link, what it leads to. The
+/// kernel lists mounts of those in /dev/mapper by the link.
+fn names(path: &Path) -> Vec<String> {
+    let given = path.to_string_lossy().into_owned();
+    let device = path.canonicalize().map(|device| device.to_string_lossy().into_owned());
+    let device = device.ok().filter(|device| *device != given);
+    [given].into_iter().chain(device).collect()
 }
 
 /// Why a device is not taken, which is in use by these.
@@ -63,6 +71,20 @@ pub fn described(folder: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::new(Exit::Folder, format!("{shown}: {error}")))?;
     let (kind, device) = (machine.file_system, machine.device);
     Ok(format!("the data lie below {shown} ({kind} on {device}) while it runs"))
+}
+
+/// Folders that runs have left in a folder, or that runs have which go on, each in a line.
+pub fn left(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(WORK_PREFIX)).collect();
+    names.sort();
+    let line = |name: &String| {
+        let path = folder.join(name);
+        let path = path.display();
+        format!("{path} was left by a run that was killed; remove it if none is going on")
+    };
+    names.iter().map(line).collect()
 }
 
 /// What `--resume` of a run needs besides, whose data lay somewhere else than in its folder.
@@ -98,6 +120,29 @@ mod tests {
         let used = no_device(Path::new("/dev/sda"), &uses);
         let words = "in use (/dev/sda1 is mounted on /; /dev/sda2 is swapped to)";
         assert!(used.contains(words), "{used}");
+    }
+
+    #[test]
+    fn a_device_is_looked_for_by_its_link_and_by_what_that_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        let (device, link) = (place.join("dm-0"), place.join("vg-data"));
+        fs::write(&device, "").unwrap();
+        std::os::unix::fs::symlink(&device, &link).unwrap();
+        let [device_name, link_name] = [&device, &link].map(|it| it.display().to_string());
+        assert_eq!(names(&link), [link_name, device_name.clone()]);
+        assert_eq!(names(&device), [device_name]);
+    }
+
+    #[test]
+    fn folders_that_killed_runs_have_left_are_told_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["bakeoff-work-2-9", "thesis", "bakeoff-work-1-9", "work"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let [first, second] = &left(folder.path())[..] else { panic!("two were left") };
+        assert!(first.contains("/bakeoff-work-1-9 was left by a run that was killed"), "{first}");
+        assert!(second.contains("/bakeoff-work-2-9 was"), "{second}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use bakeoff_engines::Engine;
 use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, Shard, State, base, without_passwords};
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
-use bakeoff_results::{CutPlan, EngineFact, Error, PromiseFactors, Run, RunFolder};
+use bakeoff_results::{CutPlan, EngineFact, Error, Machine, PromiseFactors, Run, RunFolder};
 
 use super::asked::{Asked, text};
 use super::{above, shard, usage};
@@ -88,6 +88,15 @@ pub fn check_terms(
         };
         return differs("what can be run", &cells(began), &cells(&now));
     }
+    let lay = lay_elsewhere(&began.machine, &now.machine).filter(|_| began.merged.is_none());
+    if let (Some(lay), None) = (lay, &asked.arguments.path) {
+        let dir = folder.dir().display();
+        let text = format!(
+            "the run in {dir} can't go on so, since {lay}: name the same folder with --path, or bring the run \
+             folder back to that disk"
+        );
+        return Err(Failure::new(Exit::Folder, text));
+    }
     let machine = |run: &Run| {
         let machine = &run.machine;
         let (disk, kind) = (&machine.device, &machine.file_system);
@@ -104,6 +113,14 @@ pub fn check_terms(
     }
     check_order(folder, &possible.plan)?;
     Ok(now)
+}
+
+/// Where the data of a run lay, if on another disk or file system of what is else the same machine.
+fn lay_elsewhere(then: &Machine, now: &Machine) -> Option<String> {
+    let is_one = then.processor == now.processor && then.processors == now.processors;
+    let is_moved = then.device != now.device || then.file_system != now.file_system;
+    let lay = || format!("its data lay on {} ({})", then.device, then.file_system);
+    (is_one && is_moved).then(lay)
 }
 
 /// Checks that trials that have ended are those that the plan has in their places: a bakeoff that orders
@@ -332,6 +349,21 @@ fn with_shard(mut arguments: Vec<String>, shard: Option<Shard>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_whose_data_lay_on_another_disk_of_the_machine_is_told_from_one_of_another_machine() {
+        let machine = |processors, device: &str, file_system: &str| {
+            let (device, file_system) = (device.to_owned(), file_system.to_owned());
+            Machine { processors, device, file_system, ..Machine::default() }
+        };
+        let began = machine(8, "/dev/md0", "xfs");
+        let of = |now| lay_elsewhere(&began, &now);
+        let lay = Some("its data lay on /dev/md0 (xfs)".to_owned());
+        assert_eq!(of(machine(8, "/dev/sda1", "xfs")), lay);
+        assert_eq!(of(machine(8, "/dev/md0", "ext4")), lay);
+        assert_eq!(of(machine(8, "/dev/md0", "xfs")), None);
+        assert_eq!(of(machine(2, "/dev/sda1", "xfs")), None, "the machine is another one");
+    }
 
     #[test]
     fn the_command_that_repeats_a_shard_names_it() {

@@ -219,19 +219,24 @@ fn open(path: &Path, shape: &Shape, access: Access) -> Result<File, TrialError> 
     Ok(file)
 }
 
-/// Bytes of which a direct request to a file is a multiple, where the kernel tells (Linux 6.1). Source:
-/// statx(2), `STATX_DIOALIGN`.
+/// Bytes of which a direct request to a file is a multiple, where the kernel tells (Linux 6.1): 0 where there
+/// is no direct I/O. Source: statx(2), `STATX_DIOALIGN`.
 fn sector(file: &File) -> Option<u32> {
     let wanted = StatxFlags::DIOALIGN;
     let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, wanted).ok()?;
-    // 0 where there is no direct I/O, which the kernel has said when the file was opened.
-    Some(about.stx_dio_offset_align)
-        .filter(|bytes| *bytes > 0 && about.stx_mask & wanted.bits() != 0)
+    (about.stx_mask & wanted.bits() != 0).then_some(about.stx_dio_offset_align)
 }
 
-/// Refuses direct requests that are no multiple of a sector.
+/// Refuses direct requests that are no multiple of a sector, and those of files without direct I/O: some file
+/// systems open such a file all the same, and go through the page cache.
 fn aligned(block: usize, sector: Option<u32>) -> Result<(), TrialError> {
     match sector {
+        Some(0) => Err(TrialError::User(
+            "this file system has no direct I/O for its files (as ext4 with data=journal), so that its page \
+             cache would be measured in the place of a disk: use --path or --out on another one, or `access` \
+             buffered"
+                .to_owned(),
+        )),
         Some(bytes) if !block.is_multiple_of(bytes as usize) => Err(TrialError::User(format!(
             "this disk takes direct requests of a multiple of {bytes} bytes, and a `block` has {block}: take \
              larger blocks, or `access` buffered"
@@ -364,6 +369,15 @@ mod tests {
         assert!(aligned(4096, Some(4096)).is_ok());
         let error = aligned(4096, Some(16 << 10)).unwrap_err().to_string();
         assert!(error.contains("multiple of 16384 bytes") && error.contains("has 4096"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_opens_for_direct_requests_and_has_none_is_told() {
+        let error = aligned(4096, Some(0)).unwrap_err();
+        let TrialError::User(why) = &error else { panic!("{error:?}") };
+        for words in ["has no direct I/O for its files", "--path or --out", "`access` buffered"] {
+            assert!(why.contains(words), "{why}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bakeoff_load::{Blocking, Driver, Share};
+use bakeoff_results::measure::Measures;
 use bakeoff_workloads::{Claims, Name};
 
 use super::audit::audit;
@@ -19,6 +20,9 @@ use super::writings::Writings;
 use super::{GROUP, OPERATIONS};
 use crate::TrialError;
 use crate::targets::{Audit, Processes, Running, Tally};
+
+/// The count of clients whose memory the kernel did not register: each of their requests pins its own.
+const UNREGISTERED: &str = "rings.unregistered";
 
 /// Open files and how they are used.
 pub struct Open {
@@ -119,8 +123,16 @@ impl Running for Open {
         vec![(GROUP, Processes::Own)]
     }
 
+    fn counters(&self) -> Measures {
+        let mut measures = Measures::default();
+        if self.resolved.ring {
+            measures.count(UNREGISTERED, self.shared.did.unregistered.load(Relaxed));
+        }
+        measures
+    }
+
     fn tally(&self) -> Option<Tally> {
-        let Did { read, written, durable } = &self.shared.did;
+        let Did { read, written, durable, .. } = &self.shared.did;
         Some(Tally {
             commits: durable.swap(0, Relaxed),
             bytes: written.swap(0, Relaxed),

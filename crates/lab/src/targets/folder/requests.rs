@@ -56,6 +56,8 @@ pub struct Did {
     pub written: AtomicU64,
     /// Writes that were durable when they were acknowledged.
     pub durable: AtomicU64,
+    /// Rings whose memory the kernel did not register.
+    pub unregistered: AtomicU64,
 }
 
 /// A client's requests.
@@ -105,6 +107,11 @@ impl<'a> Requests<'a> {
     /// The files that they are for.
     pub fn files(&self) -> &'a DataFiles {
         &self.shared.files
+    }
+
+    /// What clients did that have stopped.
+    pub fn did(&self) -> &'a Did {
+        &self.shared.did
     }
 
     /// Whether a sync leaves out a file's times.
@@ -171,7 +178,7 @@ impl<'a> Requests<'a> {
 
 impl Drop for Requests<'_> {
     fn drop(&mut self) {
-        let Did { read, written, durable } = &self.shared.did;
+        let Did { read, written, durable, .. } = &self.shared.did;
         read.fetch_add(self.read, Relaxed);
         written.fetch_add(self.written, Relaxed);
         durable.fetch_add(self.durable, Relaxed);

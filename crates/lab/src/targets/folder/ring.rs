@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::Ordering::Relaxed;
 
 use bakeoff_load::{Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Starts, Work};
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
@@ -79,7 +80,11 @@ impl<'a> Ring<'a> {
         let memory = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
         // An ordinary user may lock few bytes; without it each request pins its own.
         // SAFETY: the memory lives, and stays where it is, as long as the ring.
-        let registered = unsafe { ring.submitter().register_buffers(&[memory]) }.is_ok();
+        let registered = unsafe { ring.submitter().register_buffers(&[memory]) };
+        let told = |error: &io::Error| {
+            tracing::debug!(%error, "the memory of a ring is not registered; see RLIMIT_MEMLOCK");
+        };
+        let registered = registered.inspect_err(told).is_ok();
         let (slots, due) = (vec![Slot::default(); depth], vec![Vec::new(); depth]);
         Ok(Self { ring, requests, buffers, registered, slots, due, in_flight: 0 })
     }
@@ -222,6 +227,9 @@ impl Driver for Ring<'_> {
 impl Drop for Ring<'_> {
     /// Nothing may be written to the buffers when they are gone.
     fn drop(&mut self) {
+        if !self.registered {
+            self.requests.did().unregistered.fetch_add(1, Relaxed);
+        }
         while self.in_flight > 0 && self.ring.submit_and_wait(1).is_ok() {
             let ended = self.ring.completion().count();
             self.in_flight -= ended.min(self.in_flight);
@@ -287,7 +295,14 @@ mod tests {
             let quietly = &mut |_: &Progress| ();
             let outcome = drive(&plan, connect, &AtomicBool::new(false), quietly).unwrap();
             assert!(outcome.kinds.iter().all(|kind| kind.count() > 0 && kind.errors == 0));
-            let Shared { files, writings, .. } = &shared;
+            let Shared { files, writings, did, .. } = &shared;
+            let unregistered = did.unregistered.load(Relaxed);
+            match known {
+                // An ordinary user may be let lock less than that.
+                true if rustix::process::geteuid().is_root() => assert_eq!(unregistered, 0),
+                true => {}
+                false => assert!(unregistered > 0),
+            }
             let last = |file, at| files.block_at(file, at).and_then(|block| writings.of(block));
             assert_eq!(shape.faults(folder.path(), true, &last).unwrap(), Vec::<String>::new());
         }
