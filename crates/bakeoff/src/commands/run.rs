@@ -211,7 +211,10 @@ fn conclude(
             let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
             let external = external::again(&run, &asked.registry.vocabulary());
             let data = path::again(asked.arguments.path.as_deref());
-            say(format_args!("interrupted; to go on: bakeoff run --resume {path}{data}{external}"));
+            let owns = if asked.arguments.i_run_this_server { " --i-run-this-server" } else { "" };
+            say(format_args!(
+                "interrupted; to go on: bakeoff run --resume {path}{data}{owns}{external}"
+            ));
             Ok(Exit::Interrupted)
         }
     }
