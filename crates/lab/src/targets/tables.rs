@@ -302,7 +302,8 @@ impl Target for Tables {
         let (resolved, engine) = self.parts(subject).ok()?;
         let known = group == DATABASE_GROUP && resolved.settings.is_empty();
         let rows = self.size(subject).map_or(0, |size| size.rows);
-        let least = known.then(|| engine.least_memory(rows)).flatten()?;
+        let entries = self.workload(&resolved.workload).map_or(0, |it| it.entries(&resolved.scale));
+        let least = known.then(|| engine.least_memory(rows, entries)).flatten()?;
         Some(least.bytes(resolved.server.sessions(clients)))
     }
 
