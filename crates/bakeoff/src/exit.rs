@@ -3,7 +3,6 @@
 //! docs/exit-codes.md lists them for users; a test holds it against the codes here.
 
 use std::fmt;
-use std::path::Path;
 use std::process::ExitCode;
 
 use bakeoff_disk::mount as disk;
@@ -129,15 +128,13 @@ impl Failure {
         Self::lab(error.into(), None)
     }
 
-    /// What stopped a run; `folder` is where there is something to resume.
-    pub fn lab(error: LabError, folder: Option<&Path>) -> Self {
+    /// What stopped a run; `again` is the command that goes on with it, where there is something to resume.
+    pub fn lab(error: LabError, again: Option<&str>) -> Self {
         let exit = Exit::from(&error);
         let mut message = error.to_string();
         let full = matches!(error, LabError::Trial(TrialError::Machine(MachineError::Full { .. })));
-        if let Some(folder) = folder.filter(|_| full) {
-            let folder = folder.display();
-            message +=
-                &format!("\nfinished trials are kept; to go on: bakeoff run --resume {folder}");
+        if let Some(again) = again.filter(|_| full) {
+            message += &format!("\nfinished trials are kept; to go on: {again}");
         }
         Self::new(exit, message)
     }

@@ -197,7 +197,10 @@ fn conclude(
         Err(_) => Status::Unfinished,
     };
     let noted = folder.set_status(status, Some(now_s())).map_err(Failure::folder);
-    let ending = ended.map_err(|error| Failure::lab(error, Some(folder.dir())))?;
+    let ending = ended.map_err(|error| {
+        // Why it stopped is more than that the folder can't be read.
+        Failure::lab(error, to_go_on(asked, folder).ok().as_deref())
+    })?;
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
@@ -208,16 +211,19 @@ fn conclude(
         Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
-            let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
-            let external = external::again(&run, &asked.registry.vocabulary());
-            let data = path::again(asked.arguments.path.as_deref());
-            let owns = if asked.arguments.i_run_this_server { " --i-run-this-server" } else { "" };
-            say(format_args!(
-                "interrupted; to go on: bakeoff run --resume {path}{data}{owns}{external}"
-            ));
+            say(format_args!("interrupted; to go on: {}", to_go_on(asked, folder)?));
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// The command that goes on with a run, with all that no run folder says by itself.
+fn to_go_on(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
+    let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
+    let external = external::again(&run, &asked.registry.vocabulary());
+    let data = path::again(asked.arguments.path.as_deref());
+    let owns = if asked.arguments.i_run_this_server { " --i-run-this-server" } else { "" };
+    Ok(format!("bakeoff run --resume {path}{data}{owns}{external}"))
 }
 
 /// Whether a power cut has shown a broken promise.
