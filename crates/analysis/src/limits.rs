@@ -148,12 +148,27 @@ impl LimitView {
         }
     }
 
+    /// What the lowest rate that broke the limit says of higher ones: where each of its trials failed, it
+    /// was not measured, and says nothing.
+    fn above(&self) -> String {
+        let Some(breaks) = self.breaks_per_second else {
+            return "no higher rate was tried".to_owned();
+        };
+        let at_it = |it: &&ProbeView| it.per_second == breaks && it.said == Said::Breaks;
+        let broke: Vec<&ProbeView> = self.probes.iter().filter(at_it).collect();
+        let all_failed = broke.iter().all(|it| it.failed.is_some());
+        let why = broke.last().and_then(|it| it.failed.as_deref());
+        match why.filter(|_| all_failed) {
+            Some(why) => {
+                format!("at {breaks}/s the trial failed, so that nothing is known above: {why}")
+            }
+            None => format!("{breaks}/s breaks it"),
+        }
+    }
+
     /// What it has found, in words.
     pub fn answer(&self, limit: Limit) -> String {
-        let above = match self.breaks_per_second {
-            Some(breaks) => format!("{breaks}/s breaks it"),
-            None => "no higher rate was tried".to_owned(),
-        };
+        let above = self.above();
         let (keeps, confirmed) = (self.keeps_per_second.unwrap_or_default(), self.confirmed);
         match self.outcome {
             LimitOutcome::NotBegun => "the search has not begun".to_owned(),

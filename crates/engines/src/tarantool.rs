@@ -129,9 +129,9 @@ impl Engine for Tarantool {
     }
 
     /// What memtx holds has to be in its memory; vinyl's least was not measured.
-    fn least_memory(&self, rows: u64) -> Option<Least> {
+    fn least_memory(&self, rows: u64, entries: u64) -> Option<Least> {
         let is_known = self.logged.storage == Storage::Memtx && self.served.is_usual();
-        is_known.then(|| settings::least(rows))
+        is_known.then(|| settings::least(rows, entries))
     }
 
     fn is_log(&self, file: &Path) -> bool {

@@ -78,6 +78,17 @@ pub trait Workload: Send + Sync {
         found.unwrap_or_else(|| panic!("{} has no scale {scale}", self.name())).bytes
     }
 
+    /// How many entries its tables and their indexes have once they are loaded, roughly: each row once, and once
+    /// more for each secondary index of its table. What an engine that holds all in memory is estimated by,
+    /// beside [`Workload::size`]; 0 where nobody counted.
+    ///
+    /// # Panics
+    /// When there is no such scale.
+    fn entries(&self, scale: &str) -> u64 {
+        let _ = scale;
+        0
+    }
+
     /// The factors that it adds to the lab's own, in the order in which they are listed.
     fn factors(&self) -> Vec<&'static Declared> {
         Vec::new()
@@ -208,7 +219,8 @@ pub trait Prepared: Send + Sync {
     }
 
     /// How long a round trip is between its users and the application that these clients stand for: an operation
-    /// ends for a client so much after the engine has answered.
+    /// ends for a client so much after the engine has answered. Only for workloads that read back: see
+    /// [`Workload::reads_back`].
     fn round_trip(&self) -> Duration {
         Duration::ZERO
     }

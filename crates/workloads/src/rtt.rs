@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub static RTT: Declared = Declared {
     name: "rtt",
     summary: "time of a round trip between those who ask and the server, kept by the clients: an answer counts as \
-              received so much after it came, and a page on a new connection after twice that",
+              received so much after it came; where a web server answers on a new connection, after twice that",
     syntax: "0, or a time up to 10s, as 500us, 1ms or 32ms",
     default: "0",
     canonical: |text| match parse(text) {

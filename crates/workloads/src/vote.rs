@@ -112,6 +112,10 @@ impl Workload for Vote {
         SCALES.all()
     }
 
+    fn entries(&self, scale: &str) -> u64 {
+        2 * tables::ENTRIES as u64 + SCALES.of(scale)
+    }
+
     fn factors(&self) -> Vec<&'static Declared> {
         vec![&STEP, &CONNECTION, &RTT]
     }

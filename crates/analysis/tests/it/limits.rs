@@ -98,6 +98,23 @@ fn a_trial_that_failed_breaks_the_limit_and_says_why() {
     assert_eq!(words, "200/s breaks it: the server ended");
 }
 
+/// A rate that was not measured is not told as what the server can't do.
+#[test]
+fn where_the_lowest_rate_that_broke_it_failed_nothing_is_known_above() {
+    let document = document(&WHOLE[..6], |number, trial| {
+        if number == 2 {
+            trial.valid = false;
+            trial.measured = None;
+            trial.reason = Some("the clients can't send that".to_owned());
+        }
+    });
+    let view = &document.limits[0];
+    assert_eq!((view.outcome, view.breaks_per_second), (LimitOutcome::Found, Some(208.0)));
+    let found = "found: 200/s keeps p99=50ms, 3 of 3 times when it was tried again; at 208/s the trial failed, so \
+                 that nothing is known above: the clients can't send that";
+    assert_eq!(view.answer(document.run.run.limit.unwrap()), found);
+}
+
 #[test]
 fn the_schema_knows_every_field_of_a_search() {
     let documents = [document(&WHOLE, |_, _| ()), document(&WHOLE[..1], |_, _| ())];

@@ -201,9 +201,8 @@ fn conclude(
     };
     let noted = folder.set_status(status, Some(now_s())).map_err(Failure::folder);
     let ending = ended.map_err(|error| {
-        // A folder that can't be read is not what stopped it.
-        let again = resuming(asked, folder).ok();
-        Failure::lab(error, again.as_deref())
+        // Why it stopped is more than that the folder can't be read.
+        Failure::lab(error, to_go_on(asked, folder).ok().as_deref())
     })?;
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
@@ -215,18 +214,19 @@ fn conclude(
         Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
-            say(format_args!("interrupted; to go on: {}", resuming(asked, folder)?));
+            say(format_args!("interrupted; to go on: {}", to_go_on(asked, folder)?));
             Ok(Exit::Interrupted)
         }
     }
 }
 
-/// The command that goes on with a run.
-fn resuming(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
-    let (dir, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
+/// The command that goes on with a run, with all that no run folder says by itself.
+fn to_go_on(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
+    let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
     let external = external::again(&run, &asked.registry.vocabulary());
     let data = path::again(asked.arguments.path.as_deref());
-    Ok(format!("bakeoff run --resume {dir}{data}{external}"))
+    let owns = if asked.arguments.i_run_this_server { " --i-run-this-server" } else { "" };
+    Ok(format!("bakeoff run --resume {path}{data}{owns}{external}"))
 }
 
 /// Whether a power cut has shown a broken promise.

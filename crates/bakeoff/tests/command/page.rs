@@ -3,7 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
-use super::Place;
+use bakeoff_testkit::wait_until;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Place, trials};
 
 /// A server that answers every request with the same page, for the rest of the tests' process: its URL.
 fn server() -> String {
@@ -68,6 +71,19 @@ fn what_can_not_be_loaded_is_refused_before_anything_begins() {
     refused(&["--factor", "rtt=32"], &["no time of a round trip", "as 500us, 1ms or 32ms"]);
     refused(&["--clients", "30000"], &["at most 20000"]);
     refused(&["--engine", "sqlite"], &["`engine`", "page"]);
+}
+
+/// No run folder says whose server it loaded: the command that goes on with it does.
+#[test]
+fn what_is_said_of_the_server_is_in_the_command_that_goes_on() {
+    let (place, url) = (Place::new(), server());
+    let run = ["run", "page", "--url", &url, "--clients", "1", "--seconds", "2"];
+    let more = ["--repetitions", "20", "--out", "r", "--i-run-this-server"];
+    let run = place.start(&[&run[..], &more].concat());
+    wait_until("the first trial", || trials(&place.path("r")) >= 1);
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    let done = super::Done(run.wait_with_output().unwrap()).code(130);
+    done.says(&["to go on: bakeoff run --resume r --i-run-this-server"]);
 }
 
 /// An answer counts as received a round trip after it came: the plan and the report say so.

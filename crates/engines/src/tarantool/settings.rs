@@ -6,9 +6,9 @@ use crate::fair::{Cache, Least, Setting, Share};
 
 /// The part of a memory limit that is for tuples and indexes of memtx, in percent.
 const TUPLES_PERCENT: u64 = 75;
-/// What rows take there with their indexes, in percent of their own bytes: 9.3 MB where Redmine's rows at `small`
-/// have 5.7 MB (Tarantool 2.6.0). Rows of long texts take less.
-const TAKEN_PERCENT: u64 = 163;
+/// What each entry of a table or an index takes there beside the bytes of the rows: it is a tuple, with a place in
+/// a tree. Redmine's rows at `small` have 5.7 MB in 102,361 entries and took 9.3 MB (Tarantool 2.6.0).
+const ENTRY_BYTES: u64 = 35;
 /// The memory for tuples and indexes of memtx.
 const TUPLES: Share = Share::percent(
     TUPLES_PERCENT,
@@ -31,10 +31,11 @@ pub(super) fn cache(terms: &Terms) -> Cache {
     CACHE.cache("vinyl_cache", terms)
 }
 
-/// The least limit of memory whose part for tuples and indexes of memtx holds rows of so many bytes.
-pub(super) fn least(rows: u64) -> Least {
-    let taken = u128::from(rows) * u128::from(TAKEN_PERCENT);
-    let mib = taken.div_ceil(u128::from(TUPLES_PERCENT) << 20);
+/// The least limit of memory whose part for tuples and indexes of memtx holds rows of so many bytes, in so many
+/// entries of tables and indexes.
+pub(super) fn least(rows: u64, entries: u64) -> Least {
+    let taken = u128::from(rows) + u128::from(entries) * u128::from(ENTRY_BYTES);
+    let mib = (100 * taken).div_ceil(u128::from(TUPLES_PERCENT) << 20);
     Least { engine_mib: u64::try_from(mib).unwrap_or(u64::MAX >> 20), client_kib: 0 }
 }
 
@@ -82,14 +83,18 @@ mod tests {
     #[test]
     fn the_least_limit_has_room_for_the_rows_as_they_were_measured_and_a_lower_one_has_not() {
         const MIB: u64 = 1 << 20;
-        for rows in [0, 1, 5_700_000, 244_000_000, 1 << 40] {
-            let least = least(rows).bytes(4);
+        // Redmine at small and large, articles at large, and nothing.
+        let measured: [(u64, u64, u64); 2] = [(0, 0, 0), (5_700_000, 102_361, 9_300_000)];
+        let by_rule: [(u64, u64); 3] =
+            [(57_000_000, 1_000_332), (244_000_000, 200_000), (1 << 40, 1 << 30)];
+        let by_rule = by_rule.map(|(rows, entries)| (rows, entries, rows + ENTRY_BYTES * entries));
+        for (rows, entries, taken) in measured.into_iter().chain(by_rule) {
+            let least = least(rows, entries).bytes(4);
             let room = |limit: u64| {
                 let terms = Terms { memory_bytes: Some(limit), ..Terms::new(Durability::Strict) };
                 let set = memtx(&terms).into_iter().find(|it| it.name == "memtx_memory");
                 set.expect("it is set").value.parse::<u64>().expect("bytes")
             };
-            let taken = (rows as f64 * 1.63) as u64;
             assert!(room(least) + 1 >= taken, "{rows}: {least}");
             assert!(least == 0 || room(least - MIB) <= taken, "{rows}: {least}");
         }

@@ -124,7 +124,8 @@ static OF_FILEIO: [Declared; 6] = [
     plain("access"),
 ];
 
-static OF_VOTES: [Declared; 3] = [plain("step"), plain("connection"), plain("rtt")];
+static OF_VOTES: [Declared; 4] =
+    [plain("step"), plain("connection"), plain("rtt"), plain("server")];
 
 static OF_PAGES: [Declared; 2] = [plain("url"), plain("requests_per_connection")];
 

@@ -171,7 +171,7 @@ impl Target for Page {
     /// What the client does that no server sees.
     fn remark(&self, subject: &Value, _: Option<u64>) -> Option<String> {
         let resolved: Resolved = serde_json::from_value(subject.clone()).ok()?;
-        let milliseconds = Some(resolved.rtt.as_secs_f64() * 1e3).filter(|it| *it > 0.0)?;
+        let milliseconds = Some(resolved.rtt.as_micros() as f64 / 1e3).filter(|it| *it > 0.0)?;
         Some(format!(
             "the client keeps each answer for {milliseconds} ms before it counts as received, and for twice that \
              on a new connection; the server has no such network"

@@ -11,6 +11,7 @@ mod served;
 mod server;
 mod written;
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use serde_json::Value;
 use self::kinds::Kinds;
 use self::open::Open;
 use self::served::Served;
-use self::server::{GZIP, SERVER, Server, compresses};
+use self::server::{GZIP, SERVER, Server, WithPhp, compresses};
 use super::{
     About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted, page,
 };
@@ -116,6 +117,28 @@ impl Tables {
 /// What is missing or too old, and what brings it.
 pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
     served::ready(Server::Php, engine).map_err(|problems| problems.join("; "))
+}
+
+/// Whether nginx and php-fpm can serve pages over any of these engines on this machine: over which, and what
+/// keeps them from the others.
+///
+/// # Errors
+/// What is missing or too old, and what brings it, where they can serve none.
+pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<String, String> {
+    let (mut reached, mut problems) = (Vec::new(), BTreeSet::new());
+    for engine in engines.filter(|engine| WithPhp::of(*engine).is_some()) {
+        match served::ready(Server::Php, engine) {
+            Ok(()) => reached.push(engine.about().name),
+            Err(missing) => problems.extend(missing),
+        }
+    }
+    let problems: Vec<String> = problems.into_iter().collect();
+    let problems = problems.join("; ");
+    match (reached.is_empty(), problems.is_empty()) {
+        (true, _) => Err(problems),
+        (false, true) => Ok(format!("over {}", reached.join(", "))),
+        (false, false) => Ok(format!("over {} alone: {problems}", reached.join(", "))),
+    }
 }
 
 /// Whether a cell's clients are visitors of a web server, so that none of them is in the engine's process.
@@ -302,7 +325,8 @@ impl Target for Tables {
         let (resolved, engine) = self.parts(subject).ok()?;
         let known = group == DATABASE_GROUP && resolved.settings.is_empty();
         let rows = self.size(subject).map_or(0, |size| size.rows);
-        let least = known.then(|| engine.least_memory(rows)).flatten()?;
+        let entries = self.workload(&resolved.workload).map_or(0, |it| it.entries(&resolved.scale));
+        let least = known.then(|| engine.least_memory(rows, entries)).flatten()?;
         Some(least.bytes(resolved.server.sessions(clients)))
     }
 

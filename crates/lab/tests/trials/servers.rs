@@ -87,7 +87,7 @@ fn tarantool_keeps_strict() {
 fn memtx_keeps_strict_where_its_log_turns() {
     let level = "tarantool:memtx/snapshot_at_start=yes/wal_max_size=65536";
     let Some(stage) = set(find(level).expect("an engine")) else { return };
-    let cuts = stage.placed(2 * CUTS);
+    let cuts = stage.steady().placed(2 * CUTS);
     all_kept(&cuts);
     let came = cuts.iter().filter_map(|cut| cut.placed.as_ref()).filter(|placed| placed.came);
     let payments: Vec<&str> = came.map(|placed| &*placed.payment).collect();

@@ -95,8 +95,9 @@ fn network(run: &Run) -> Option<Words> {
     levels.iter().any(is_there).then(|| {
         Words::default().plain(
             "Where there is a time of round trips, an answer counts as received a round trip (rtt) after it \
-             came, and its client asks for nothing before that; of a page on a new connection it is two. The \
-             clients keep that time: no byte is delayed or lost, and the server sees each request at once.",
+             came, and its client asks for nothing before that. It is two where a server was asked for the page on \
+             a new connection; where clients asked the engine itself, it is one. The clients keep that time: no \
+             byte is delayed or lost, and the server sees each request at once.",
         )
     })
 }

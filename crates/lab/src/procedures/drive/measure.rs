@@ -545,3 +545,6 @@ fn slope(outcome: &Outcome) -> Option<Slope> {
     let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
     if rates.len() < SLOTS_FOR_SLOPE { None } else { steady::slope(&rates) }
 }
+
+#[cfg(test)]
+mod tests;

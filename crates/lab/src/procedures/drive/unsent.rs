@@ -5,7 +5,7 @@ use bakeoff_stats::backlog::keeps_up;
 
 /// The part of their time in which drivers do not wait from which on they, and not what serves them, are what
 /// did not keep up. Drivers that wait for answers are idle as long as these take.
-const BUSY: f64 = 0.95;
+const BUSY: f64 = 0.9;
 
 /// Why a trial at a rate is no measurement: it did not keep up, and its drivers hardly ever waited; `busy` is the
 /// part of their time in which they did not, 0 to 1. `None` where it is one, or nobody knows.

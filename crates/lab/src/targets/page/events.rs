@@ -344,7 +344,7 @@ impl<A: Asked> Events<A> {
                 return;
             }
             for (number, event) in events.iter().enumerate() {
-                if start.is_some() && number % ROUND == ROUND - 1 {
+                if number % ROUND == ROUND - 1 {
                     self.start_due(&mut starts, pacer, record);
                 }
                 self.take(*event, &mut starts, record);
