@@ -220,12 +220,11 @@ fn experiment_of(text: &str) -> String {
     blocks.find(is_one).unwrap_or(SHORTEST).to_owned()
 }
 
-/// Whether it is a run that a test can plan: it needs no server, no folder on another disk, no file of rows,
-/// and no run that was interrupted.
+/// Whether it is a run that a test can plan: it needs no server, no file of rows, no disk of the reader's, and
+/// no run that was interrupted.
 fn is_planned(words: &[String]) -> bool {
-    let needs = |word: &String| {
-        word.contains("://") || ["--path", "--rows-from", "--resume"].contains(&word.as_str())
-    };
+    let of_the_reader = ["--rows-from", "--resume", "--path"];
+    let needs = |word: &String| word.contains("://") || of_the_reader.contains(&word.as_str());
     words.first().is_some_and(|word| word == "run") && !words.iter().any(needs)
 }
 

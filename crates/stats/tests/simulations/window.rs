@@ -3,7 +3,7 @@
 //!
 //! One client alternates two kinds of operation (11 : 20 of a cycle), each lasting a gamma-distributed
 //! time. A run lasts 4 s, the first 0.4 s of it warm up. `cargo test --test simulations -- --nocapture`
-//! prints the table of docs/method.md.
+//! prints the table of docs/statistics.md.
 
 use crate::chance::Chance;
 use bakeoff_stats::CONFIDENCE;
