@@ -143,6 +143,7 @@ fn a_target_that_is_no_engine_says_what_it_lacks_before_anything_runs() {
         experiment: &experiment,
         possible: &possible,
         folder: folder.path(),
+        device: None,
         launcher: None,
         reuse: false,
     };

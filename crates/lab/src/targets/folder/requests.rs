@@ -182,6 +182,7 @@ impl Drop for Requests<'_> {
 mod tests {
     use super::super::content::PAGE;
     use super::super::files::{Access, Shape};
+    use super::super::medium::Medium;
     use super::*;
 
     /// What a client of that pattern asks for.
@@ -189,10 +190,11 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         let shape = Shape { each: 64 << 10, files: 2, zeros: false, seed: 1 };
-        shape.make(folder.path(), &mut |_| ()).unwrap();
+        let medium = Medium::folder(folder.path());
+        shape.make(&medium, &mut |_| ()).unwrap();
         let access = Access { direct: false, writes: false, dsync: false };
         let shared = Shared {
-            files: DataFiles::open(folder.path(), &shape, PAGE, access).unwrap(),
+            files: DataFiles::open(&medium, &shape, PAGE, access).unwrap(),
             content: shape.content(),
             pattern: Pattern::parse(pattern).unwrap(),
             once: false,

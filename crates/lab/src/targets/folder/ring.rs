@@ -258,6 +258,7 @@ mod tests {
     use super::super::content::PAGE;
     use super::super::files::{Access, DataFiles, Shape};
     use super::super::levels::{Pattern, Rule};
+    use super::super::medium::Medium;
     use super::super::requests::{Did, Shared};
     use super::super::syncs::Syncs;
     use super::super::writings::Writings;
@@ -270,9 +271,10 @@ mod tests {
         for known in [true, false] {
             let program = std::env::current_exe().unwrap();
             let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-            shape.make(folder.path(), &mut |_| ()).unwrap();
+            let medium = Medium::folder(folder.path());
+            shape.make(&medium, &mut |_| ()).unwrap();
             let access = Access { direct: true, writes: true, dsync: false };
-            let files = DataFiles::open(folder.path(), &shape, PAGE, access).unwrap();
+            let files = DataFiles::open(&medium, &shape, PAGE, access).unwrap();
             let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
             let (pattern, once) = (Pattern { in_order: false, reads: 50 }, true);
             let (writings, did) = (Writings::new(files.blocks()), Did::default());
@@ -289,7 +291,7 @@ mod tests {
             assert!(outcome.kinds.iter().all(|kind| kind.count() > 0 && kind.errors == 0));
             let Shared { files, writings, .. } = &shared;
             let last = |file, at| files.block_at(file, at).and_then(|block| writings.of(block));
-            assert_eq!(shape.faults(folder.path(), true, &last).unwrap(), Vec::<String>::new());
+            assert_eq!(shape.faults(&medium, true, &last).unwrap(), Vec::<String>::new());
         }
     }
 }

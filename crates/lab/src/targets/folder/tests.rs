@@ -230,7 +230,7 @@ fn a_file_that_ends_too_early_fails_its_reads() {
         let resolved = of_depth(depth);
         resolved.load(&place, &mut |_, _| ()).unwrap();
         let running = resolved.open(&place).unwrap();
-        let file = File::options().write(true).open(files::path(folder.path(), 0)).unwrap();
+        let file = File::options().write(true).open(medium::path(folder.path(), 0)).unwrap();
         file.set_len(4096).unwrap();
         let connect = |share: &Share| running.driver(share, None);
         let plan = Plan::closed(1, 1, Duration::from_secs(5));
@@ -298,14 +298,14 @@ fn a_write_that_was_acknowledged_and_is_gone_is_found() {
     let shape = Shape { each: 64 << 10, ..SHAPE };
     let resolved = Resolved { pattern, shape, direct: false, ..of_depth(1) };
     resolved.load(&place, &mut |_, _| ()).unwrap();
-    let before = std::fs::read(files::path(folder.path(), 0)).unwrap();
+    let before = std::fs::read(medium::path(folder.path(), 0)).unwrap();
     let running = resolved.open(&place).unwrap();
     let plan = Plan::closed(1, 1, Duration::from_secs(1));
     let connect = |share: &Share| running.driver(share, None);
     drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     assert_eq!(running.check().unwrap(), Some(Vec::new()));
     // One block is again as it was before it was written.
-    let file = File::options().write(true).open(files::path(folder.path(), 0)).unwrap();
+    let file = File::options().write(true).open(medium::path(folder.path(), 0)).unwrap();
     file.write_all_at(&before[8192..12_288], 8192).unwrap();
     let faults = running.check().unwrap().unwrap();
     assert_eq!(faults.len(), 1, "{faults:?}");
