@@ -11,7 +11,7 @@ use super::claims::{Account, Writer};
 use super::files::DataFiles;
 use super::medium::Medium;
 use super::plain::Plain;
-use super::requests::{Did, Requests, Shared};
+use super::requests::{Did, Requests, Shared, drawn};
 use super::resolved::{Resolved, no_ring};
 use super::ring::Ring;
 use super::syncs::Syncs;
@@ -40,8 +40,8 @@ impl Open {
             100 => Writings::none(),
             _ => Writings::new(files.blocks()),
         };
-        let did = Did::default();
-        let shared = Shared { files, content, pattern, once, rule, syncs, writings, did };
+        let (earlier, did) = (if medium.is_used() { drawn() } else { 0 }, Did::default());
+        let shared = Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
         Ok(Self { resolved, medium, shared })
     }
 }

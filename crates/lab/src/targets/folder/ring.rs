@@ -278,7 +278,9 @@ mod tests {
             let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
             let (pattern, once) = (Pattern { in_order: false, reads: 50 }, true);
             let (writings, did) = (Writings::new(files.blocks()), Did::default());
-            let shared = Shared { files, content, pattern, once, rule, syncs, writings, did };
+            let earlier = 0;
+            let shared =
+                Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
             let connect = |share: &Share| {
                 let one = OneOf { client: share.clients.start, of: share.of };
                 let mut ring = Ring::new(Requests::new(&shared, share.seed, one), 4)?;
