@@ -1,6 +1,8 @@
 //! What is tried before the first load, so that a run that can't come to its end does not begin: every
 //! target, the virtual disk, the limits and the room, all at once.
 
+mod device;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
@@ -10,6 +12,7 @@ use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Block, Cpus, Experiment, Factor, HOST, Memory};
 
 use crate::error::Problems;
+use crate::place::device::RawDevice;
 use crate::place::group::{try_cpu_limit, try_memory_limit};
 use crate::place::images::Recipe;
 use crate::place::{RESERVE, disk, room};
@@ -35,6 +38,8 @@ pub struct Preflight<'a> {
     pub folder: &'a Path,
     /// One on the disk of the run folder, where the data do not lie in that.
     pub results: Option<&'a Path>,
+    /// The raw device that is in the place of files.
+    pub device: Option<&'a RawDevice>,
     /// What starts a virtual disk, to mount one; `None`, and nothing is mounted to find out.
     pub launcher: Option<&'a Launcher>,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
@@ -51,6 +56,8 @@ impl Preflight<'_> {
         let cut = self.cut();
         let cuts = !cut.is_empty();
         let mut problems = self.targets(&trials, &cut);
+        let of_device = |it| device::problems(self.registry, it, &trials, cuts);
+        problems.extend(self.device.map(of_device).unwrap_or_default());
         let is_virtual = |trial: &TrialSpec| trial.disk != DiskSpec::Host;
         if cuts || trials.iter().any(is_virtual) {
             problems.extend(self.virtual_disk(cuts));
@@ -158,7 +165,8 @@ impl Preflight<'_> {
     fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
         let images: BTreeMap<&Recipe, u64> = setups
-            .filter(|setup| !setup.is_elsewhere())
+            // A raw device takes them all.
+            .filter(|setup| !setup.is_elsewhere() && self.device.is_none())
             .map(|setup| (&setup.recipe, estimate::size(self.registry, setup).disk))
             .collect();
         let copied = trials.iter().filter(|trial| !spec::is_in_place(self.registry, trial));

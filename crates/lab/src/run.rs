@@ -18,6 +18,7 @@ use crate::driving::Drive;
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
+use crate::place::device::HeldDevice;
 use crate::place::images::{Images, Recipe};
 use crate::place::leftovers::{self, WorkFolder};
 use crate::place::{RESERVE, group, room};
@@ -78,6 +79,8 @@ pub struct Runner<'a> {
     pub folder: &'a mut RunFolder,
     /// Where the data lie while it runs, in a new folder that is removed at the end; `None` for the run folder.
     pub data_in: Option<&'a Folder>,
+    /// The raw device that is written over and measured in the place of files; `None` for files.
+    pub device: Option<&'a HeldDevice>,
     /// Set by somebody else when the run is to stop.
     pub stop: &'a AtomicBool,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
@@ -151,6 +154,7 @@ impl Runner<'_> {
             program: self.program,
             launcher: self.launcher,
             work: work.path(),
+            device: self.device.map(HeldDevice::device),
             images: Images::default(),
             hired: None,
             reuse: self.reuse,
@@ -293,6 +297,7 @@ impl Runner<'_> {
             possible: self.possible,
             folder,
             results: self.data_in.map(|_| self.folder.dir()),
+            device: self.device.map(HeldDevice::device),
             launcher: Some(self.launcher),
             reuse: self.reuse,
         }

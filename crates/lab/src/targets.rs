@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use crate::TrialError;
 use crate::answers::Told;
+use crate::place::device::RawDevice;
 use crate::place::group::Limit;
 use crate::place::images::Recipe;
 pub use crate::place::limits::Shared;
@@ -111,6 +112,15 @@ pub trait Target: Send + Sync {
     fn leaves_files(&self, subject: &Value) -> bool {
         let _ = subject;
         false
+    }
+
+    /// Whether a raw device can be in the place of its files: [`Place::device`].
+    ///
+    /// # Errors
+    /// Why it can't, with what to change: a clause about the device.
+    fn fits_device(&self, subject: &Value, device: &RawDevice) -> Result<(), String> {
+        let _ = (subject, device);
+        Err("this workload keeps its data in files: name a folder".into())
     }
 
     /// What so many of its clients in a closed loop ask files for; `None` where something is between them and
@@ -339,6 +349,13 @@ impl Setup {
             (wanted.name.to_owned(), ProcessGroup { runtime, files, ..ProcessGroup::default() })
         };
         Place { groups: self.groups.iter().map(group).collect(), ..Place::folder(directory) }
+    }
+
+    /// A place on a raw device, nothing of it limited: no group has files or a server.
+    pub fn on_device(&self, device: &RawDevice) -> Place {
+        let group = |wanted: &GroupSetup| (wanted.name.to_owned(), ProcessGroup::default());
+        let groups = self.groups.iter().map(group).collect();
+        Place { groups, device: Some(device.clone()), ..Place::default() }
     }
 }
 

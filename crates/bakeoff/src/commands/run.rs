@@ -15,12 +15,15 @@ use std::path::Path;
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
 use bakeoff_experiment::{Experiment, Factor, Shard};
+use bakeoff_lab::place::device::HeldDevice;
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner, now_s};
 use bakeoff_report::Options;
 use bakeoff_results::{RunFolder, Status, visible};
+use bakeoff_trust::Folder;
 
 use self::asked::Asked;
+use self::path::Data;
 pub use self::scheduler::SHARDS;
 use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
@@ -56,7 +59,9 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         None => (asked.new_experiment()?, None),
     };
     asked.check_keep_images(&experiment)?;
-    let data_in = arguments.path.as_deref().map(path::held).transpose()?;
+    let destroys = arguments.i_know_this_destroys_data;
+    let held = |path| path::held(path, destroys);
+    let data = arguments.path.as_deref().map(held).transpose()?;
     let began = resumed.as_ref().map(RunFolder::run).transpose().map_err(Failure::folder)?;
     let shard = shard::asked(arguments, began.as_ref())?;
     // Refused before anything runs.
@@ -70,7 +75,12 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     if arguments.dry_run {
         // Nothing is mounted to find out more.
         let mountable = || bakeoff_disk::daemon::can_mount().map_err(|error| error.to_string());
-        return dry_run(asked, &asked.on_disks_that_work(experiment, mountable)?, shard);
+        return dry_run(
+            asked,
+            &asked.on_disks_that_work(experiment, mountable)?,
+            shard,
+            data.as_ref(),
+        );
     }
     let (program, launcher) = (trial::program()?, disk_daemon::launcher()?);
     let experiment = asked.on_disks_that_work(experiment, || mounts(&launcher))?;
@@ -102,9 +112,10 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     };
     let before = goes_on.then(|| how_much(&folder)).transpose()?;
     let stop = stop::flag()?;
-    if let Some(folder) = data_in.as_ref().filter(|_| !arguments.quiet) {
-        say(format_args!("{}", path::described(folder.path())?));
-        path::left(folder.path()).iter().for_each(|line| say(format_args!("{line}")));
+    if let Some(data) = data.as_ref().filter(|_| !arguments.quiet) {
+        say(format_args!("{}", data.described()?));
+        let folder = data.folder().map(Folder::path);
+        folder.map(path::left).unwrap_or_default().iter().for_each(|it| say(format_args!("{it}")));
     }
     let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
     if goes_on {
@@ -117,7 +128,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         experiment: &experiment,
         possible: &possible,
         folder: &mut folder,
-        data_in: data_in.as_ref(),
+        data_in: data.as_ref().and_then(Data::folder),
+        device: data.as_ref().and_then(Data::device),
         stop: &stop,
         reuse: arguments.reuse,
         keep_images: arguments.keep_images,
@@ -155,6 +167,7 @@ fn dry_run(
     asked: Asked<'_>,
     experiment: &Experiment,
     shard: Option<Shard>,
+    data: Option<&Data>,
 ) -> Result<Exit, Failure> {
     let Asked { registry, arguments, .. } = asked;
     let possible = Possible::of(registry, experiment);
@@ -174,10 +187,15 @@ fn dry_run(
     if let Err(error) = open(folder) {
         say(format_args!("it would not begin here: {error}"));
     }
-    let results = arguments.path.is_some().then_some(folder);
-    let folder = arguments.path.as_deref().unwrap_or(folder);
+    let device = data.and_then(Data::device).map(HeldDevice::device);
+    if let Some(data) = data.filter(|_| device.is_some()) {
+        print(&format!("{}\n", data.described()?))?;
+    }
+    let results = data.map(|_| folder);
+    let folder = data.and_then(Data::folder).map_or(folder, Folder::path);
     let (launcher, reuse) = (None, arguments.reuse);
-    let preflight = Preflight { registry, experiment, possible, folder, results, launcher, reuse };
+    let preflight =
+        Preflight { registry, experiment, possible, folder, results, device, launcher, reuse };
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
         say(format_args!("it would not begin here: {problems}"));
     }
@@ -224,8 +242,9 @@ fn conclude(
 fn to_go_on(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
     let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
     let external = external::again(&run, &asked.registry.vocabulary());
-    let data = path::again(asked.arguments.path.as_deref());
-    let owns = if asked.arguments.i_run_this_server { " --i-run-this-server" } else { "" };
+    let Asked { arguments, .. } = asked;
+    let data = path::again(arguments.path.as_deref(), arguments.i_know_this_destroys_data);
+    let owns = if arguments.i_run_this_server { " --i-run-this-server" } else { "" };
     Ok(format!("bakeoff run --resume {path}{data}{owns}{external}"))
 }
 

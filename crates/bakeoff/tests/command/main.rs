@@ -27,6 +27,7 @@ mod pages;
 mod passwords;
 mod power_cut;
 mod priced;
+mod raw_device;
 mod release;
 mod reports_of_cuts;
 mod runs;

@@ -220,11 +220,12 @@ fn experiment_of(text: &str) -> String {
     blocks.find(is_one).unwrap_or(SHORTEST).to_owned()
 }
 
-/// Whether it is a run that a test can plan: it needs no server, no file of rows, no disk of the reader's, and
-/// no run that was interrupted.
+/// What a run needs that no test has: a file of rows, a run that was interrupted, or a folder or a device of one's own.
+const NEEDS: [&str; 3] = ["--rows-from", "--resume", "--path"];
+
+/// Whether it is a run that a test can plan: it needs none of these, and no server.
 fn is_planned(words: &[String]) -> bool {
-    let of_the_reader = ["--rows-from", "--resume", "--path"];
-    let needs = |word: &String| word.contains("://") || of_the_reader.contains(&word.as_str());
+    let needs = |word: &String| word.contains("://") || NEEDS.contains(&word.as_str());
     words.first().is_some_and(|word| word == "run") && !words.iter().any(needs)
 }
 

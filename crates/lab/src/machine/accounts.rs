@@ -19,17 +19,40 @@ pub struct Device {
 /// Bytes per sector in the kernel's block statistics, whatever the device's own sector size.
 const SECTOR: u64 = 512;
 
+/// Where a device's kind of driver tells a number that no other device has.
+const SERIALS: [&str; 4] = ["serial", "wwid", "device/serial", "device/wwid"];
+
 impl Device {
     /// The device under `folder`.
     ///
     /// # Errors
     /// When the folder can't be read.
     pub fn under(folder: &Path) -> io::Result<Self> {
-        let device = fs::metadata(folder)?.dev();
+        Ok(Self::of(fs::metadata(folder)?.dev()))
+    }
+
+    /// The device of that number, as stat(2) has it.
+    pub fn of(device: u64) -> Self {
         let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
         let link = fs::read_link(format!("/sys/dev/block/{number}")).ok();
         let name = link.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        Ok(Self { name: name.unwrap_or_else(|| number.clone()), number })
+        Self { name: name.unwrap_or_else(|| number.clone()), number }
+    }
+
+    /// Its name with what tells it from others: its number, its size, and its serial number where it has one.
+    /// Source: Documentation/ABI/stable/sysfs-block of the kernel.
+    pub fn in_full(&self) -> String {
+        let read = |file: &str| {
+            let text = fs::read_to_string(format!("/sys/dev/block/{}/{file}", self.number)).ok()?;
+            Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let sectors = read("size").and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
+        // A partition has its disk's.
+        let serial = ["", "../"]
+            .iter()
+            .find_map(|of| SERIALS.iter().find_map(|file| read(&format!("{of}{file}"))));
+        let serial = serial.map_or_else(String::new, |serial| format!(", serial {serial}"));
+        format!("{} ({}, {} bytes{serial})", self.name, self.number, sectors * SECTOR)
     }
 
     /// Bytes read from and written to the device since the machine started, by anybody; `None`
@@ -73,6 +96,13 @@ pub fn free(folder: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_the_kernel_does_not_list_is_told_by_its_number() {
+        let device = Device::of(rustix::fs::makedev(4094, 3));
+        assert_eq!(device.name, "4094:3");
+        assert_eq!(device.in_full(), "4094:3 (4094:3, 0 bytes)");
+    }
 
     #[test]
     fn space_counts_blocks_below_and_not_holes() {

@@ -12,6 +12,19 @@ use crate::machine::accounts::Device;
 /// # Errors
 /// When the folder can't be read; what the system does not tell is left empty.
 pub fn describe(folder: &Path) -> std::io::Result<Machine> {
+    described(file_system(folder)?, Device::under(folder)?.name)
+}
+
+/// Describes this machine and a raw device by its number, as stat(2) has it, with what tells the device from
+/// others.
+///
+/// # Errors
+/// When the system tells nothing of itself.
+pub fn describe_device(number: u64) -> std::io::Result<Machine> {
+    described("no file system".into(), Device::of(number).in_full())
+}
+
+fn described(file_system: String, device: String) -> std::io::Result<Machine> {
     let read = |path: &str| fs::read_to_string(path);
     // Not every system has it.
     let os_release = read("/etc/os-release").unwrap_or_default();
@@ -23,8 +36,8 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
         processor,
         processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
         memory_bytes: memory("MemTotal")?,
-        file_system: file_system(folder)?,
-        device: Device::under(folder)?.name,
+        file_system,
+        device,
     })
 }
 

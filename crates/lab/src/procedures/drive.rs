@@ -139,7 +139,9 @@ impl Turns<'_> {
             put(&mut measured);
             ended(stage, measured)
         };
-        let measured = match spec::is_in_place(stage.registry, trial) {
+        // Of a raw device there is no copy.
+        let in_place = stage.device.is_some() || spec::is_in_place(stage.registry, trial);
+        let measured = match in_place {
             true => self.on_files(stage, &image.folder, limits, ended),
             false => self.on_copy(stage, &image, limits, ended),
         };
@@ -199,8 +201,7 @@ impl Turns<'_> {
             }
         };
         let is_virtual = disk.is_virtual();
-        let server = stage.work.join("server");
-        let wanted = |at: &Path| trial.setup.place(at, &server);
+        let wanted = |at: &Path| stage.place(&trial.setup, at);
         let mut staged = Staged::new(wanted, disk, files, limits)?;
         let measured = self.in_place(stage, &mut staged, ended);
         let mut measured = staged.limits().judge(measured);

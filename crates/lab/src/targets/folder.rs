@@ -8,6 +8,7 @@ mod claims;
 mod content;
 mod files;
 mod levels;
+mod medium;
 mod open;
 mod plain;
 mod requests;
@@ -19,7 +20,6 @@ mod writings;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::OnceLock;
 
 use bakeoff_devices::limit::Load;
@@ -27,12 +27,14 @@ use bakeoff_experiment::{Cpus, CutBy, Factor, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
 
+use self::medium::Medium;
 use self::open::Open;
 use self::resolved::Resolved;
 use super::{About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::machine::available_memory;
 use crate::place::Place;
+use crate::place::device::RawDevice;
 use crate::place::images::Recipe;
 use crate::refusal::Refusal;
 
@@ -131,6 +133,10 @@ impl Target for Folder {
         resolved(subject).is_ok_and(|it| it.direct && it.pattern.reads == 100)
     }
 
+    fn fits_device(&self, subject: &Value, device: &RawDevice) -> Result<(), String> {
+        resolved(subject).map_err(|error| error.to_string())?.fits(device)
+    }
+
     fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
         let Resolved { shape, block, depth, pattern, .. } = resolved(subject).ok()?;
         Some(Load {
@@ -184,21 +190,18 @@ fn in_page_cache(files: u64, there: u64, is_limit: bool) -> String {
     fits + &format!("up to {} % of the reads need no disk", 100 * there / files)
 }
 
-/// The folder that a place has for its files.
-fn folder(place: &Place) -> Result<&Path, TrialError> {
-    place.directory.as_deref().ok_or_else(|| TrialError::User("a folder has to be here".into()))
-}
-
 impl Subject for Resolved {
     fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
         let failed = |error| TrialError::place("its files can't be written", error);
         // What is loaded is counted in MiB.
-        self.shape.make(folder(place)?, &mut |bytes| loaded(bytes >> 20, bytes)).map_err(failed)
+        self.shape
+            .make(&Medium::of(place)?, &mut |bytes| loaded(bytes >> 20, bytes))
+            .map_err(failed)
     }
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
         place.join(GROUP)?;
-        Ok(Box::new(Open::new(*self, folder(place)?.into())?))
+        Ok(Box::new(Open::new(*self, Medium::of(place)?)?))
     }
 
     /// The writes that were durable.

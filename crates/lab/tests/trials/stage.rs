@@ -148,6 +148,7 @@ impl Stage {
             program: &program,
             launcher: &launcher,
             work: self.folder.path(),
+            device: None,
             images: self.images.take(),
             hired: None,
             reuse: false,

@@ -1,41 +1,97 @@
-//! `--path`: data that lie, while a run goes on, on the file system that is to be measured.
+//! `--path`: where the data lie while a run goes on, on the disk that is to be measured: below a folder, or on a
+//! raw device.
 
-use std::fs::{self, FileType};
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use bakeoff_lab::WORK_PREFIX;
+use bakeoff_lab::place::device::HeldDevice;
+use bakeoff_results::Machine;
 use bakeoff_trust::Folder;
 
-use super::usage;
+use super::{above, usage};
 use crate::commands::layouts::devices;
 use crate::exit::{Exit, Failure};
 use crate::output::quote;
 
-/// The folder that is to have the data, held open.
+/// The flag without which no raw device is written to.
+const DESTROYS: &str = "--i-know-this-destroys-data";
+/// As many links are followed as the kernel follows.
+const MOST_LINKS: u32 = 40;
+
+/// Where the data lie while a run goes on.
+#[derive(Debug)]
+pub enum Data {
+    /// Below this folder, held open.
+    Folder(Folder),
+    /// On this raw device, which nobody else can use meanwhile.
+    Device(HeldDevice),
+}
+
+impl Data {
+    /// The folder, if it is one.
+    pub fn folder(&self) -> Option<&Folder> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Device(_) => None,
+        }
+    }
+
+    /// The raw device, if it is one.
+    pub fn device(&self) -> Option<&HeldDevice> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Device(device) => Some(device),
+        }
+    }
+
+    /// Where that is, and what becomes of it, in a line.
+    pub fn described(&self) -> Result<String, Failure> {
+        match self {
+            Self::Folder(folder) => {
+                let shown = folder.path().display();
+                let Machine { file_system, device, .. } =
+                    machine(Some(folder.path()), folder.path())?;
+                Ok(format!("the data lie below {shown} ({file_system} on {device}) while it runs"))
+            }
+            Self::Device(device) => {
+                let path = &device.device().path;
+                let Machine { device, .. } = machine(Some(path), path)?;
+                let shown = path.display();
+                Ok(format!(
+                    "everything on {shown} is lost: {device} is written over, and bakeoff's data stay on it"
+                ))
+            }
+        }
+    }
+}
+
+/// Takes what `--path` names; `destroys` says whether a raw device may be written to.
 ///
 /// # Errors
-/// It is not there, no folder, or somebody else decides what is in it.
-pub fn held(path: &Path) -> Result<Folder, Failure> {
+/// It is not there, neither a folder nor a device, or somebody else decides what it is; a raw device that is in
+/// use or that the user did not give up.
+pub fn held(path: &Path, destroys: bool) -> Result<Data, Failure> {
     let shown = path.display();
     let about = fs::metadata(path).map_err(|error| {
         usage(format!("--path {shown}: {error}; name a folder on the disk that is to be measured"))
     })?;
+    if about.file_type().is_block_device() {
+        return device(path, destroys).map(Data::Device);
+    }
     if !about.is_dir() {
-        return Err(usage(no_folder(path, about.file_type())));
-    }
-    bakeoff_trust::holder(path).map_err(|error| Failure::folder(error.into()))
-}
-
-/// Why what is there is not taken.
-fn no_folder(path: &Path, kind: FileType) -> String {
-    if !kind.is_block_device() {
-        let shown = path.display();
-        return format!(
+        return Err(usage(format!(
             "--path {shown} is no folder; name a folder on the disk that is to be measured"
-        );
+        )));
     }
-    no_device(path, &devices::in_use(&names(path)))
+    if destroys {
+        return Err(usage(format!(
+            "{DESTROYS} is for a raw device, and --path {shown} is a folder: leave it out"
+        )));
+    }
+    bakeoff_trust::holder(path).map(Data::Folder).map_err(|error| Failure::folder(error.into()))
 }
 
 /// The names by which a device may be in use: as it is given, and where that is a link, what it leads to. The
@@ -47,30 +103,86 @@ fn names(path: &Path) -> Vec<String> {
     [given].into_iter().chain(device).collect()
 }
 
-/// Why a device is not taken, which is in use by these.
-fn no_device(path: &Path, uses: &[String]) -> String {
-    let shown = path.display();
-    if uses.is_empty() {
-        return format!(
-            "--path {shown} is a raw device, and what is on it would be lost: bakeoff writes to files alone. \
-             Make a file system on it (`bakeoff layouts {shown}` prints the commands), mount it, and name its \
-             mount point"
-        );
+/// Takes a raw device.
+fn device(path: &Path, destroys: bool) -> Result<HeldDevice, Failure> {
+    // A link, as those in /dev/disk, is known by what it leads to.
+    let device = followed(path)?;
+    let uses = devices::in_use(&names(path));
+    if let Some(why) = refusal(path, &uses, destroys) {
+        return Err(usage(why));
     }
-    format!(
-        "--path {shown} is a device in use ({}): bakeoff never writes to it; name a folder on the file system \
-         that is to be measured",
-        uses.join("; ")
-    )
+    HeldDevice::hold(&device).map_err(|error| usage(not_held(path, &error)))
 }
 
-/// Where the data lie, with the file system and the device there.
-pub fn described(folder: &Path) -> Result<String, Failure> {
-    let shown = folder.display();
-    let machine = bakeoff_lab::describe_machine(folder)
-        .map_err(|error| Failure::new(Exit::Folder, format!("{shown}: {error}")))?;
-    let (kind, device) = (machine.file_system, machine.device);
-    Ok(format!("the data lie below {shown} ({kind} on {device}) while it runs"))
+/// What a path leads to by links of this user's or root's alone, in folders where nobody else can put something in
+/// their place.
+fn followed(path: &Path) -> Result<PathBuf, Failure> {
+    let failed = |at: &Path, error: io::Error| usage(format!("--path {}: {error}", at.display()));
+    let mut at = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let folder = at.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder =
+            bakeoff_trust::holder(folder).map_err(|error| Failure::folder(error.into()))?;
+        let name = at.file_name().ok_or_else(|| failed(path, ErrorKind::InvalidInput.into()))?;
+        let entry = folder.path().join(name);
+        let about = fs::symlink_metadata(&entry).map_err(|error| failed(&entry, error))?;
+        if !bakeoff_trust::is_trusted(about.uid()) {
+            return Err(usage(format!(
+                "--path {} is somebody else's to choose: {} belongs to user {}",
+                path.display(),
+                entry.display(),
+                about.uid()
+            )));
+        }
+        if !about.is_symlink() {
+            return Ok(entry);
+        }
+        let target = fs::read_link(&entry).map_err(|error| failed(&entry, error))?;
+        at = folder.path().join(target);
+    }
+    Err(usage(format!("--path {} leads through too many links", path.display())))
+}
+
+/// Why a device is not taken, which is in use by these, if it isn't; `destroys` says whether the user gave up what
+/// is on it.
+fn refusal(path: &Path, uses: &[String], destroys: bool) -> Option<String> {
+    let shown = path.display();
+    if !uses.is_empty() {
+        return Some(format!(
+            "--path {shown} is a device in use ({}): bakeoff never writes to it; name a folder on the file \
+             system that is to be measured",
+            uses.join("; ")
+        ));
+    }
+    (!destroys).then(|| {
+        format!(
+            "--path {shown} is a raw device, and everything on it would be lost. To measure it all the same, \
+             without a file system, add {DESTROYS}. Or make a file system on it (`bakeoff layouts {shown}` \
+             prints the commands), mount it, and name its mount point"
+        )
+    })
+}
+
+/// Why the kernel does not give the device.
+fn not_held(path: &Path, error: &io::Error) -> String {
+    let shown = path.display();
+    if error.kind() == ErrorKind::ResourceBusy {
+        return format!(
+            "--path {shown} is a device in use: the kernel keeps it, a partition of it or the disk that it is a \
+             partition of for somebody else; end that use, or name another device"
+        );
+    }
+    format!("--path {shown} can't be written to: {error}")
+}
+
+/// The machine, with the disk that the data of a run in `dir` lie on: what is above them must be there.
+pub fn machine(path: Option<&Path>, dir: &Path) -> Result<Machine, Failure> {
+    let at = above(path.unwrap_or(dir));
+    let described = fs::metadata(at).and_then(|about| match about.file_type().is_block_device() {
+        true => bakeoff_lab::machine::describe_device(about.rdev()),
+        false => bakeoff_lab::describe_machine(at),
+    });
+    described.map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", at.display())))
 }
 
 /// Folders that runs have left in a folder, or that runs have which go on, each in a line.
@@ -88,8 +200,10 @@ pub fn left(folder: &Path) -> Vec<String> {
 }
 
 /// What `--resume` of a run needs besides, whose data lay somewhere else than in its folder.
-pub fn again(path: Option<&Path>) -> String {
-    path.map_or_else(String::new, |path| format!(" --path {}", quote(&path.to_string_lossy())))
+pub fn again(path: Option<&Path>, destroys: bool) -> String {
+    let Some(path) = path else { return String::new() };
+    let flag = if destroys { format!(" {DESTROYS}") } else { String::new() };
+    format!(" --path {}{flag}", quote(&path.to_string_lossy()))
 }
 
 #[cfg(test)]
@@ -98,28 +212,41 @@ mod tests {
 
     #[test]
     fn what_is_no_folder_is_refused_with_what_to_name() {
-        let why = |path: &str| held(Path::new(path)).expect_err(path);
         for (path, words) in [
             ("/nowhere/at/all", "name a folder on the disk"),
             ("/dev/null", "is no folder"),
             ("/proc/version", "is no folder"),
         ] {
-            let failure = why(path);
-            assert_eq!(failure.exit, Exit::Usage);
-            assert!(failure.message.contains(words), "{}", failure.message);
+            for destroys in [false, true] {
+                let failure = held(Path::new(path), destroys).expect_err(path);
+                assert_eq!(failure.exit, Exit::Usage);
+                assert!(failure.message.contains(words), "{}", failure.message);
+            }
         }
     }
 
     #[test]
-    fn a_raw_device_is_never_written_to_and_who_uses_it_is_told() {
-        let raw = no_device(Path::new("/dev/xvdg"), &[]);
-        for words in ["is a raw device", "bakeoff layouts /dev/xvdg", "name its mount point"] {
+    fn a_folder_is_nothing_to_be_destroyed() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = held(folder.path(), true).expect_err("it is a folder");
+        assert!(failure.message.contains("leave it out"), "{}", failure.message);
+        assert!(matches!(held(folder.path(), false), Ok(Data::Folder(_))));
+    }
+
+    #[test]
+    fn a_raw_device_is_refused_without_the_flag_and_one_in_use_with_it_too() {
+        let path = Path::new("/dev/xvdg");
+        let raw = refusal(path, &[], false).unwrap();
+        for words in ["is a raw device", DESTROYS, "bakeoff layouts /dev/xvdg", "its mount point"] {
             assert!(raw.contains(words), "{raw}");
         }
+        assert_eq!(refusal(path, &[], true), None);
         let uses = ["/dev/sda1 is mounted on /", "/dev/sda2 is swapped to"].map(str::to_owned);
-        let used = no_device(Path::new("/dev/sda"), &uses);
-        let words = "in use (/dev/sda1 is mounted on /; /dev/sda2 is swapped to)";
-        assert!(used.contains(words), "{used}");
+        for destroys in [false, true] {
+            let used = refusal(Path::new("/dev/sda"), &uses, destroys).unwrap();
+            let words = "in use (/dev/sda1 is mounted on /; /dev/sda2 is swapped to)";
+            assert!(used.contains(words) && !used.contains(DESTROYS), "{used}");
+        }
     }
 
     #[test]
@@ -145,9 +272,25 @@ mod tests {
         assert!(second.contains("/bakeoff-work-2-9 was"), "{second}");
     }
 
+    fn links_are_followed_to_what_they_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().canonicalize().unwrap();
+        fs::write(at.join("it"), "").unwrap();
+        std::os::unix::fs::symlink("it", at.join("near")).unwrap();
+        std::os::unix::fs::symlink(at.join("near"), at.join("far")).unwrap();
+        assert_eq!(followed(&at.join("far")).ok(), Some(at.join("it")));
+        std::os::unix::fs::symlink("round", at.join("round")).unwrap();
+        let failure = followed(&at.join("round")).expect_err("it has no end");
+        assert!(failure.message.contains("too many links"), "{}", failure.message);
+    }
+
     #[test]
-    fn the_way_to_go_on_names_the_folder() {
-        assert_eq!(again(None), "");
-        assert_eq!(again(Some(Path::new("/mnt/my array"))), " --path '/mnt/my array'");
+    fn the_way_to_go_on_names_the_folder_or_the_device_with_its_flag() {
+        assert_eq!(again(None, false), "");
+        assert_eq!(again(Some(Path::new("/mnt/my array")), false), " --path '/mnt/my array'");
+        assert_eq!(
+            again(Some(Path::new("/dev/sdz")), true),
+            format!(" --path /dev/sdz {DESTROYS}")
+        );
     }
 }

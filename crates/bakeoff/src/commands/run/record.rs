@@ -10,7 +10,7 @@ use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Machine, PromiseFactors, Run, RunFolder};
 
 use super::asked::{Asked, text};
-use super::{above, shard, usage};
+use super::{path, shard, usage};
 use crate::cli;
 use crate::commands::external;
 use crate::exit::{Exit, Failure};
@@ -150,10 +150,7 @@ fn describe_run(
     possible: &Possible,
 ) -> Result<Run, Failure> {
     let text = text(registry, experiment)?;
-    // The machine is described by the disk of the data, so what is above them must be there.
-    let above = above(arguments.path.as_deref().unwrap_or(dir));
-    let machine = bakeoff_lab::describe_machine(above)
-        .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
+    let machine = path::machine(arguments.path.as_deref(), dir)?;
     let target = registry.target_of(&experiment.workload).map_err(usage)?;
     let about = target.about(&experiment.workload).expect("the target that runs it");
     let mut run = Run {

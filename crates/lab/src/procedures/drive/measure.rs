@@ -1,7 +1,6 @@
 //! A trial from the inside: its drivers run, its target drains, and both are accounted for.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,7 @@ use super::first::First;
 use super::unsent::unsent;
 use crate::TrialError;
 use crate::driving::Drive;
-use crate::machine::accounts::{Device, space};
+use crate::machine::accounts::space;
 use crate::machine::open_files;
 use crate::machine::run_delay::RunDelays;
 use crate::machine::syncs;
@@ -55,7 +54,7 @@ pub struct Driven {
 
 impl Scene<'_, '_> {
     fn account(&self) -> Result<Account, TrialError> {
-        Account::take(self.running, self.place.directory.as_deref(), self.syncs)
+        Account::take(self.running, self.place, self.syncs)
     }
 
     /// Drives what is running at a pace, and tells the lab what was measured; `behind` is what is known
@@ -332,7 +331,7 @@ struct Account {
 impl Account {
     fn take(
         running: &dyn Running,
-        directory: Option<&Path>,
+        place: &Place,
         syncs: Option<&syncs::Counter>,
     ) -> Result<Self, TrialError> {
         let failed =
@@ -352,7 +351,7 @@ impl Account {
                 return Err(TrialError::process(two));
             }
         }
-        let device = directory.map(Device::under).transpose().map_err(failed)?;
+        let device = place.block_device().map_err(failed)?;
         // The engine's, where there is one: it is what syncs.
         let engine = groups.keys().find(|name| **name == DATABASE_GROUP);
         let group = engine.or(groups.keys().next()).copied().unwrap_or_default();

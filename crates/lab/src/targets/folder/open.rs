@@ -1,6 +1,5 @@
 //! Files that are open, and the clients on them.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bakeoff_load::{Blocking, Driver, Share};
@@ -11,8 +10,9 @@ use super::audit::audit;
 use super::blocks::OneOf;
 use super::claims::{Account, Writer};
 use super::files::DataFiles;
+use super::medium::Medium;
 use super::plain::Plain;
-use super::requests::{Did, Requests, Shared};
+use super::requests::{Did, Requests, Shared, drawn};
 use super::resolved::{Resolved, no_ring};
 use super::ring::Ring;
 use super::syncs::Syncs;
@@ -27,26 +27,26 @@ const UNREGISTERED: &str = "rings.unregistered";
 /// Open files and how they are used.
 pub struct Open {
     resolved: Resolved,
-    folder: PathBuf,
+    medium: Medium,
     shared: Shared,
 }
 
 impl Open {
-    /// Opens the files in a folder.
+    /// Opens the files.
     ///
     /// # Errors
     /// A file that can't be opened as it is to be used.
-    pub fn new(resolved: Resolved, folder: PathBuf) -> Result<Self, TrialError> {
+    pub fn new(resolved: Resolved, medium: Medium) -> Result<Self, TrialError> {
         let Resolved { shape, block, pattern, once, rule, .. } = resolved;
-        let files = DataFiles::open(&folder, &shape, block, resolved.access())?;
+        let files = DataFiles::open(&medium, &shape, block, resolved.access())?;
         let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
         let writings = match pattern.reads {
             100 => Writings::none(),
             _ => Writings::new(files.blocks()),
         };
-        let did = Did::default();
-        let shared = Shared { files, content, pattern, once, rule, syncs, writings, did };
-        Ok(Self { resolved, folder, shared })
+        let (earlier, did) = (if medium.is_used() { drawn() } else { 0 }, Did::default());
+        let shared = Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
+        Ok(Self { resolved, medium, shared })
     }
 }
 
@@ -98,13 +98,17 @@ impl Running for Open {
         }
         let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
         let Shared { files, writings, .. } = &self.shared;
+        // What nobody wrote to in this trial.
+        let untouched = if self.medium.is_used() { None } else { Some(0) };
         let last = |file, offset| match files.block_at(file, offset) {
-            Some(block) => writings.of(block),
+            Some(block) => {
+                writings.of(block).and_then(|it| if it == 0 { untouched } else { Some(it) })
+            }
             // Nobody writes behind the last whole block.
-            None => Some(0),
+            None => untouched,
         };
         let Resolved { shape, direct, .. } = self.resolved;
-        shape.faults(&self.folder, direct, &last).map(Some).map_err(failed)
+        shape.faults(&self.medium, direct, &last).map(Some).map_err(failed)
     }
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {

@@ -266,6 +266,7 @@ mod tests {
     use super::super::content::PAGE;
     use super::super::files::{Access, DataFiles, Shape};
     use super::super::levels::{Pattern, Rule};
+    use super::super::medium::Medium;
     use super::super::requests::{Did, Shared};
     use super::super::syncs::Syncs;
     use super::super::writings::Writings;
@@ -278,13 +279,16 @@ mod tests {
         for known in [true, false] {
             let program = std::env::current_exe().unwrap();
             let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-            shape.make(folder.path(), &mut |_| ()).unwrap();
+            let medium = Medium::folder(folder.path());
+            shape.make(&medium, &mut |_| ()).unwrap();
             let access = Access { direct: true, writes: true, dsync: false };
-            let files = DataFiles::open(folder.path(), &shape, PAGE, access).unwrap();
+            let files = DataFiles::open(&medium, &shape, PAGE, access).unwrap();
             let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
             let (pattern, once) = (Pattern { in_order: false, reads: 50 }, true);
             let (writings, did) = (Writings::new(files.blocks()), Did::default());
-            let shared = Shared { files, content, pattern, once, rule, syncs, writings, did };
+            let earlier = 0;
+            let shared =
+                Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
             let connect = |share: &Share| {
                 let one = OneOf { client: share.clients.start, of: share.of };
                 let mut ring = Ring::new(Requests::new(&shared, share.seed, one), 4)?;
@@ -304,7 +308,7 @@ mod tests {
                 false => assert!(unregistered > 0),
             }
             let last = |file, at| files.block_at(file, at).and_then(|block| writings.of(block));
-            assert_eq!(shape.faults(folder.path(), true, &last).unwrap(), Vec::<String>::new());
+            assert_eq!(shape.faults(&medium, true, &last).unwrap(), Vec::<String>::new());
         }
     }
 }
