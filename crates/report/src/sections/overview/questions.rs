@@ -95,9 +95,7 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         .into_iter()
         .map(|level| {
             let found: Vec<(&str, &Loss)> = losses.of_level(level).collect();
-            Words::default()
-                .stressed(title(level))
-                .plain(format!(": {}.", left(&found, unit)))
+            Words::default().stressed(title(level)).plain(format!(": {}.", left(&found, unit)))
         })
         .collect();
     if lines.is_empty() {

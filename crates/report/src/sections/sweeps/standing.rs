@@ -91,8 +91,8 @@ fn lost(layout: &Layout<'_>, panel: &SweepPanel, level: &str) -> String {
     };
     let factors = promises::factors(layout.document.run.run.cuts.as_ref());
     let promises = layout.document.promises.iter();
-    let own = promises
-        .filter(|it| it.engine == of(&factors.who) && it.durability == of(&factors.what));
+    let own =
+        promises.filter(|it| it.engine == of(&factors.who) && it.durability == of(&factors.what));
     let most = own.flat_map(|it| &it.rules).map(|rule| rule.lost.most).max();
     match most {
         None => "not cut".into(),
