@@ -195,14 +195,17 @@ impl Experiment {
     }
 
     /// The cell of what promises something, an engine unless the cuts say otherwise, at that level of
-    /// its promise, on the disk whose power is cut: of each other factor the first level, or the one that
-    /// cuts have in its place.
+    /// its promise, on the disk whose power is cut, with as many clients as are at work then
+    /// ([`Experiment::cut_clients`]): of each other factor the first level, or the one that cuts have in its
+    /// place.
     pub fn cut_cell(&self, subject: &str, promised: &str) -> Cell {
         let by = self.cuts.as_ref().map(|cuts| &cuts.by);
         let [who, what] = by.map_or(CutBy::OF_ENGINES, |by| by.promise);
         let level = |(factor, levels): (&Factor, &Vec<String>)| {
             let disk = self.cut_disk().map(|disk| (Factor::DISK, disk));
-            let given = [(who, subject), (what, promised)].into_iter().chain(disk);
+            let clients = (*factor == Factor::CLIENTS).then(|| self.cut_clients().to_string());
+            let clients = clients.as_deref().map(|most| (Factor::CLIENTS, most));
+            let given = [(who, subject), (what, promised)].into_iter().chain(disk).chain(clients);
             let first = || {
                 let first = level::base(&levels[0]);
                 by.map_or(first, |by| by.level(*factor, first))

@@ -188,6 +188,8 @@ pub fn can_be_cut(
     let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
     let target = registry.target_of(workload).map_err(refused)?;
     let setup = Wanted { experiment, cell: &cell, workload }.resolve(target)?;
+    let disk = spec::disk(registry, experiment, &cell)?;
+    spec::enough_disk(target.size(&setup.subject), setup.home, &disk, &cell)?;
     if every && setup.home == targets::Home::Files {
         let why =
             "every moment is cut of an engine's clients alone; give a number of cuts (`--cuts 50`)";

@@ -123,7 +123,10 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
 }
 
 /// Refuses data that a modelled disk of a known size would not hold.
-fn enough_disk(
+///
+/// # Errors
+/// How much there is, and how much the disk holds.
+pub(crate) fn enough_disk(
     size: Option<Size>,
     home: Home,
     disk: &DiskSpec,

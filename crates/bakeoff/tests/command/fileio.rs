@@ -48,6 +48,10 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&host, &["the power of the disk `host` can't be cut"]);
     let every = ["--disk", "null", "--repetitions", "0", "--cuts", "every"];
     refused(&every, &["give a number of cuts"]);
+    // What trials are refused for, power cuts are, too.
+    let large =
+        ["--disk", "ebs-gp2:7G", "--factor", "size=8G", "--repetitions", "0", "--cuts", "3"];
+    refused(&large, &["the files take 8589 MB, and the disk holds 7516 MB", "power cuts"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
     let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing in this experiment"];

@@ -2,7 +2,8 @@
 //! them alone, and either may be read afterwards: an image has the one that lost the write.
 //!
 //! Each disk of an array goes on by itself: by the rule *prefix* each has all up to some moment of its own.
-//! What has no place on the array yet is in no copy, and what a sync covered is in both.
+//! What has no place on the array yet is on no disk of it: it is kept or lost as on a single disk. What a sync
+//! covered is in both copies.
 
 use std::collections::HashMap;
 use std::ops::Range;

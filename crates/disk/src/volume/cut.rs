@@ -152,7 +152,8 @@ impl Volume {
     }
 
     /// Where what is pending lies on the disks of an array, as far as it has a place by now; `None` where
-    /// there is one copy of all.
+    /// there is one copy of all. The extents are those at the time of the call. An image of an earlier
+    /// moment is made when the power is off, and so takes files to lie where they lie then.
     pub(super) fn copies(&self, model: &Model, pending: &State) -> Option<Copies> {
         let extents = pending.edited().map(|ino| (ino, model.ext4.extents(ino)));
         Some(Copies::new(self.mirrors?, extents.collect()))

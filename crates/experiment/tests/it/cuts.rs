@@ -64,6 +64,8 @@ fn each_engine_at_each_level_is_cut_once_on_the_virtual_disk() {
     let cells = [("sqlite", "strict"), ("sqlite", "none"), ("lmdb", "strict"), ("lmdb", "none")];
     assert_eq!(experiment.cut_cells(), cells);
     assert_eq!((experiment.cut_disk(), experiment.cut_clients()), (Some("hdd-7200"), 8));
+    // What is staged is made for as many clients as there are.
+    assert_eq!(experiment.cut_cell("lmdb", "none").clients(), experiment.cut_clients());
     assert_eq!(experiment.cuts.as_ref().map(|cuts| &*cuts.by.workload), Some("ledger"));
     let uncut = load(
         toml,

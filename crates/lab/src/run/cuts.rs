@@ -193,9 +193,11 @@ impl Runner<'_> {
             clients: self.experiment.cut_clients(),
             keep: common.keep.clone(),
             steady: self.experiment.cut_cell(engine, level).state() == State::Steady,
+            // A disk may have an engine's name.
             signatures: self
                 .registry
                 .engine(engine)
+                .filter(|_| of_engine)
                 .map(|engine| engine.signatures())
                 .unwrap_or_default(),
             // Files that are opened recover nothing.

@@ -126,7 +126,7 @@ impl<'a> Heads<'a> {
                 rules.push(&rule.keep);
             }
         }
-        let measured = all.iter().any(|told| cells(document, told.promise).next().is_some());
+        let measured = all.iter().any(|told| cells(document, told).next().is_some());
         let operation = document.run.run.operations.first().filter(|_| measured);
         Self { rules, operation: operation.map(String::as_str) }
     }
@@ -158,7 +158,7 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
             ..rule.map_or(NONE.into(), |it| found::left(told, it)).into()
         };
         let rules = heads.found(told).into_iter().map(rule);
-        let cost = heads.operation.map(|it| cost(document, told.promise, it).into());
+        let cost = heads.operation.map(|it| cost(document, told, it).into());
         let cells =
             [name, told.level().into(), state(told.promise).into()].into_iter().chain(rules);
         let on_disk = disk.map(|_| timed(told).map_or(NONE.into(), on_disk).into());
@@ -176,8 +176,7 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
 
 /// The factors by which the promises differ; those of engines where runs differ in that.
 fn factors(all: &[Told<'_>]) -> PromiseFactors {
-    let mut known =
-        all.iter().map(|told| told.plan.map(|plan| plan.promise.clone()).unwrap_or_default());
+    let mut known = all.iter().map(Told::factors);
     let first = known.next().unwrap_or_default();
     if known.all(|other| other == first) { first } else { PromiseFactors::default() }
 }
@@ -203,7 +202,7 @@ fn compact(document: &Document, all: &[Told<'_>], heads: &Heads<'_>) -> Table {
             format!("{number} of {all}")
         };
         let rules = heads.found(told).into_iter().map(|it| it.map_or(NONE.into(), survived));
-        let cost = heads.operation.map(|operation| cost(document, promise, operation));
+        let cost = heads.operation.map(|operation| cost(document, told, operation));
         let folder = told.folder.map_or(String::new(), |folder| format!(" ({folder})"));
         let names =
             [format!("{}{folder}", promise.engine), told.level(), state(promise).to_owned()];
@@ -268,10 +267,9 @@ fn finding(told: &Told<'_>) -> Finding {
 /// The cells that were timed under a promise.
 fn cells<'a>(
     document: &'a Document,
-    promise: &'a PromiseView,
-) -> impl Iterator<Item = &'a CellView> {
-    let plan = document.run.run.cuts.as_ref();
-    let factors = plan.map(|plan| plan.promise.clone()).unwrap_or_default();
+    told: &Told<'a>,
+) -> impl Iterator<Item = &'a CellView> + use<'a> {
+    let (promise, factors) = (told.promise, told.factors());
     document.cells.iter().filter(move |cell| {
         let is = |factor: &str, level: &str| layout::get(&cell.levels, factor) == level;
         is(&factors.who, &promise.engine) && is(&factors.what, &promise.durability)
@@ -279,8 +277,8 @@ fn cells<'a>(
 }
 
 /// What the operation takes in the cells of a promise: a time, or from one to another.
-fn cost(document: &Document, promise: &PromiseView, operation: &str) -> String {
-    let mut means: Vec<(f64, bool)> = cells(document, promise)
+fn cost(document: &Document, told: &Told<'_>, operation: &str) -> String {
+    let mut means: Vec<(f64, bool)> = cells(document, told)
         .filter_map(|cell| {
             let found = cell.operations.iter().find(|o| o.name == operation)?;
             Some((found.mean_s?, found.unfinished > 0))

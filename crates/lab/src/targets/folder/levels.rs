@@ -99,7 +99,8 @@ pub static OFFSETS: Declared = Declared {
 pub static DATA: Declared = Declared {
     name: "data",
     summary: "what the files hold and what is written",
-    syntax: "random (nothing can compress it, and it is verified), zeros",
+    syntax: "random (nothing can compress it, and it is verified), zeros; the file system's is part of a disk: \
+             ssd-sata/data=journal",
     default: "random",
     canonical: |text| word(&DATA, text, &["random", ZEROS]),
 };
