@@ -77,8 +77,9 @@ fn each_command_that_help_shows_has_a_manual_page_in_the_folder() {
     for command in commands(&place, &[]) {
         wanted.push(format!("bakeoff-{command}.1"));
     }
-    for command in commands(&place, &["disk"]).into_iter().filter(|it| it != "help") {
-        wanted.push(format!("bakeoff-disk-{command}.1"));
+    for group in ["disk", "cluster"] {
+        let of_group = commands(&place, &[group]).into_iter().filter(|it| it != "help");
+        wanted.extend(of_group.map(|command| format!("bakeoff-{group}-{command}.1")));
     }
     let files = std::fs::read_dir(place.path("man")).unwrap();
     let mut there: Vec<String> =
