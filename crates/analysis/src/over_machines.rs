@@ -70,7 +70,7 @@ pub(crate) fn by_member<'a>(run: &Run, canaries: &'a [Canary]) -> Vec<&'a [Canar
 /// The members of a run with the looks of each, that of the last too, which may be going on.
 fn settled(run: &Run, canaries: &[Canary]) -> Option<Merged> {
     let mut merged = run.merged.clone()?;
-    merged.end_last(canaries.len() as u32);
+    merged.end_last(canaries.len() as u32, None);
     Some(merged)
 }
 
