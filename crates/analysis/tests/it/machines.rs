@@ -3,7 +3,8 @@
 use crate::data::{Trials, run};
 use crate::schema::{closed, complaints, schema};
 use bakeoff_analysis::{Document, MachinesView, WarningKind, document};
-use bakeoff_results::{Canary, Host, Machine, Member, Merged, Run, RunFolder, Trial};
+use bakeoff_results::measure::{FOREIGN_CPU, MACHINE_WATCHED};
+use bakeoff_results::{Canary, Host, Machine, Member, Merged, Run, RunFolder, Scope, Trial};
 
 /// A machine that ran four blocks from `first` on, and looked at itself once before each.
 fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> Member {
@@ -185,6 +186,37 @@ fn ratios_that_get_no_word_are_not_held_against_the_others() {
         assert_eq!(ratio.on.iter().map(|on| on.machine).collect::<Vec<_>>(), [0, 2]);
         assert_eq!(ratio.agreement.as_ref().unwrap().expected_q, 1.0);
     }
+}
+
+/// 12 of 40 processor seconds on two processors, and of 1280 on 64; a load of 3 likewise.
+#[test]
+fn what_others_use_is_a_share_of_the_processors_of_the_machine_that_ran_it() {
+    let warned = |small: usize| {
+        let mut members = three();
+        for (place, member) in members.iter_mut().enumerate() {
+            member.machine.processors = if place == small { 2 } else { 64 };
+            member.load = Some(3.0);
+        }
+        let document = measured(&merged(members), |trial| {
+            if let Some(measured) = trial.measured.as_mut().filter(|_| trial.block < 4) {
+                measured.measures.set(&FOREIGN_CPU, Scope::Machine, 12.0);
+                measured.measures.set(&MACHINE_WATCHED, Scope::Machine, 20.0);
+            }
+        });
+        let texts = |kind: WarningKind| {
+            let of = document.warnings.iter().filter(move |it| it.kind == kind);
+            of.map(|it| it.text.clone()).collect::<Vec<_>>()
+        };
+        (texts(WarningKind::MachineShared), texts(WarningKind::BusyAtStart))
+    };
+    let (shared, busy) = warned(0);
+    assert!(shared.len() == 1 && shared[0].contains("in 16 of 48 trials"), "{shared:?}");
+    assert!(shared[0].contains("at worst 30 %"), "{shared:?}");
+    assert!(busy.len() == 1 && busy[0].contains("in 1 of 3 parts of the run"), "{busy:?}");
+    // Those that others used have 64 processors.
+    let (shared, busy) = warned(2);
+    assert!(shared.is_empty(), "{shared:?}");
+    assert!(busy.len() == 1 && busy[0].contains("a load of 3.0 on 2 processors"), "{busy:?}");
 }
 
 /// A machine that is half way has one block, which has no interval; the others make up for it.
