@@ -7,7 +7,7 @@ use bakeoff_stats::heterogeneity::{self, Group, Heterogeneity};
 use bakeoff_stats::{CONFIDENCE, MARGIN, holm};
 
 use crate::compare;
-use crate::comparison::{Comparison, RatioIs};
+use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::machines::{Agreement, MachineView, MachinesView, OnMachine, RatioOverMachines};
 
 /// What the machines of a run found; `None` where it was not merged. `rows` are all trials, of which
@@ -70,7 +70,7 @@ pub(crate) fn by_member<'a>(run: &Run, canaries: &'a [Canary]) -> Vec<&'a [Canar
 /// The members of a run with the looks of each, that of the last too, which may be going on.
 fn settled(run: &Run, canaries: &[Canary]) -> Option<Merged> {
     let mut merged = run.merged.clone()?;
-    merged.end_last(canaries.len() as u32);
+    merged.end_last(canaries.len() as u32, None);
     Some(merged)
 }
 
@@ -89,7 +89,9 @@ fn spans(members: &[Member]) -> Vec<std::ops::Range<usize>> {
 fn grouped(members: &[Member]) -> Vec<Vec<usize>> {
     let mut machines: Vec<Vec<usize>> = Vec::new();
     for (place, member) in members.iter().enumerate() {
-        let known = machines.iter_mut().find(|own| is_same(&members[own[0]], member));
+        let is_its =
+            |own: &&mut Vec<usize>| is_same(own.iter().map(|place| &members[*place]), member);
+        let known = machines.iter_mut().find(is_its);
         match known {
             Some(own) => own.push(place),
             None => machines.push(vec![place]),
@@ -98,11 +100,22 @@ fn grouped(members: &[Member]) -> Vec<Vec<usize>> {
     machines
 }
 
-/// Whether two ran on one machine: since one start of its kernel, or under one name with one processor.
-fn is_same(one: &Member, other: &Member) -> bool {
-    let boot = !one.host.boot.is_empty() && one.host.boot == other.host.boot;
-    let name = !one.host.name.is_empty() && one.host.name == other.host.name;
-    boot || (name && one.machine.processor == other.machine.processor)
+/// Whether a member ran on the machine of these: since one start of its kernel; or under one name with one
+/// processor, and after or before each of them. Machines of one kind may have one default name, and what ran
+/// at one time since two starts was on two.
+fn is_same<'a>(mut known: impl Iterator<Item = &'a Member> + Clone, member: &Member) -> bool {
+    let boot = |one: &Member| !one.host.boot.is_empty() && one.host.boot == member.host.boot;
+    let before = |one: &Member, other: &Member| {
+        one.ended_s.is_some_and(|ended_s| ended_s <= other.started_s)
+    };
+    let alike = |one: &Member| {
+        let is_known = !one.host.boot.is_empty() && !member.host.boot.is_empty();
+        !one.host.name.is_empty()
+            && one.host.name == member.host.name
+            && one.machine.processor == member.machine.processor
+            && (!is_known || before(one, member) || before(member, one))
+    };
+    known.clone().any(boot) || known.all(alike)
 }
 
 /// One machine, of which so many trials count.
@@ -150,7 +163,11 @@ fn compared(run: &Run, rows: &[TrialSummary], counted: &[&TrialSummary]) -> Vec<
     let mut all = compare::all(run, rows, counted, |view| view.mean_s).with_baseline;
     let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
     let contend = |it: &Comparison| !is_harness(&it.level) && !is_harness(&it.baseline);
-    all.retain(|it| contend(it) && it.ratio_is == Some(RatioIs::Exact));
+    // What gets no word of its own is no evidence of a machine either.
+    let has_word = |it: &Comparison| {
+        !matches!(it.verdict, Verdict::TooFew | Verdict::NeverSteady | Verdict::Void)
+    };
+    all.retain(|it| contend(it) && has_word(it) && it.ratio_is == Some(RatioIs::Exact));
     all
 }
 

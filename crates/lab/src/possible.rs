@@ -80,7 +80,16 @@ impl Possible {
     pub fn shard(&self, experiment: &Experiment, shard: Shard) -> Result<Self, TrialError> {
         let whole = experiment.plan();
         let cells = experiment.cut_cells();
-        let blocks = match whole.blocks.is_empty() && cells.len() >= shard.count() as usize {
+        let blocks = match whole.blocks.is_empty() {
+            true if shard.count() as usize > cells.len() => {
+                return Err(TrialError::User(format!(
+                    "{} shards are more than the plan has parts: it has power cuts alone, of {} engines and \
+                     levels of durability, and those of one level are never divided; take {} shards at most",
+                    shard.count(),
+                    cells.len(),
+                    cells.len()
+                )));
+            }
             true => BTreeSet::new(),
             false => shard.blocks(&whole).map_err(|error| TrialError::User(error.to_string()))?,
         };

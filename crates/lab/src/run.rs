@@ -140,12 +140,12 @@ impl Runner<'_> {
         let number = left::ended(&self.possible.plan, &self.folder.done()?);
         let mut way = Way {
             cage: wanting("the canary", Cage::new(work.path()))?,
-            canaries: self.folder.canaries()?,
+            canaries: self.folder.own_canaries()?,
             number,
             of: number + trials(&left),
             left: self.left(&left),
             waited_s: 0.0,
-            processors: self.folder.run()?.machine.processors,
+            processors: self.folder.run()?.machine_now().processors,
             checked: self.checked()?,
             images: BTreeSet::new(),
         };

@@ -10,6 +10,7 @@ use rusqlite::{Transaction, params_from_iter};
 
 use crate::column::Left;
 use crate::files::DATABASE;
+use crate::record::Canary;
 use crate::run::{Run, Status};
 use crate::shard::Merged;
 use crate::store::{RunFolder, SQLITES, build, discard, lock, name, no_room, unwritten};
@@ -71,13 +72,35 @@ impl RunFolder {
         Ok(Held { dir: dir.to_owned(), folder })
     }
 
-    /// Notes which machines a merged run has.
+    /// Notes which machines a merged run has, and how many power cuts they are to make. The neighbours' rate
+    /// of the run is from then on that of the machine that goes on with it.
     ///
     /// # Errors
     /// [`Error::Full`], [`Error::CannotWrite`].
-    pub fn note_machines(&mut self, merged: &Merged) -> Result<()> {
-        let run = Run { merged: Some(merged.clone()), ..self.run()? };
+    pub fn note_machines(&mut self, merged: &Merged, cuts: u32) -> Result<()> {
+        let last = merged.went_on_last();
+        let mut run = Run {
+            neighbour_alone_per_second: last.and_then(|it| it.neighbour_alone_per_second),
+            merged: Some(merged.clone()),
+            ..self.run()?
+        };
+        if let Some(plan) = &mut run.cuts {
+            plan.planned = cuts;
+        }
         self.describe(&run)
+    }
+
+    /// The looks at the machine that runs it: of a merged run those of the machine that went on last, of any
+    /// other all.
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`].
+    pub fn own_canaries(&self) -> Result<Vec<Canary>> {
+        let mut canaries = self.canaries()?;
+        Ok(match self.run()?.merged {
+            Some(merged) => canaries.drain(merged.looks_of_last(canaries.len())).collect(),
+            None => canaries,
+        })
     }
 
     /// The experiment, as it was when the run began.
@@ -140,16 +163,23 @@ struct Rows {
 }
 
 impl Rows {
-    /// The rows of a table, in their order; of one trial alone where it is named.
-    fn read(from: &RunFolder, table: &str, trial: Option<i64>) -> Result<Self> {
-        let which = if trial.is_some() { "WHERE trial = ?1" } else { "ORDER BY rowid" };
-        let sql = format!("SELECT * FROM {table} {which}");
+    /// The rows of a table, in their order.
+    fn read(from: &RunFolder, table: &str) -> Result<Self> {
+        Self::found(from, &format!("SELECT * FROM {table} ORDER BY rowid"), None)
+    }
+
+    /// The rows of a table that have a number in a column.
+    fn of(from: &RunFolder, table: &str, column: &str, number: i64) -> Result<Self> {
+        Self::found(from, &format!("SELECT * FROM {table} WHERE {column} = ?1"), Some(number))
+    }
+
+    fn found(from: &RunFolder, sql: &str, number: Option<i64>) -> Result<Self> {
         let read = || -> rusqlite::Result<Self> {
-            let mut statement = from.connection.prepare_cached(&sql)?;
+            let mut statement = from.connection.prepare_cached(sql)?;
             let columns: Vec<String> =
                 statement.column_names().into_iter().map(str::to_owned).collect();
             let mut left = Left::of_a_table();
-            let mut found = statement.query(params_from_iter(trial))?;
+            let mut found = statement.query(params_from_iter(number))?;
             let mut rows = Vec::new();
             while let Some(row) = found.next()? {
                 left.take(row)?;
@@ -202,32 +232,27 @@ impl Output<'_> {
 impl Part<'_> {
     fn copy(&self, into: &Output<'_>) -> Result<()> {
         self.copy_trials(into)?;
-        let mut canaries = Rows::read(self.folder, "canary", None)?;
+        let mut canaries = Rows::read(self.folder, "canary")?;
         canaries.rows =
             canaries.rows.into_iter().take(self.canaries.end).skip(self.canaries.start).collect();
         canaries.set("id", &Value::Null);
         into.insert("canary", &canaries, false)?;
-        let mut disturbed = Rows::read(self.folder, "disturbed", None)?;
+        let mut disturbed = Rows::read(self.folder, "disturbed")?;
         disturbed.keep("block", &self.blocks);
         into.insert("disturbed", &disturbed, false)?;
         self.copy_cuts(into)?;
         // Where two machines calibrated the same, the first's is what a run that goes on begins with.
-        into.insert("calibration", &Rows::read(self.folder, "calibration", None)?, true)
+        into.insert("calibration", &Rows::read(self.folder, "calibration")?, true)
     }
 
     fn copy_trials(&self, into: &Output<'_>) -> Result<()> {
-        let mut trials = Rows::read(self.folder, "trial", None)?;
-        trials.keep("block", &self.blocks);
-        let id = trials.column("id");
-        for row in std::mem::take(&mut trials.rows) {
-            let own = row[id].clone();
-            trials.rows = vec![row];
-            trials.set("id", &Value::Null);
-            into.insert("trial", &trials, false)?;
-            let Value::Integer(own) = own else { continue };
+        for own in self.trials()? {
+            let mut trial = Rows::of(self.folder, "trial", "id", own)?;
+            trial.set("id", &Value::Null);
+            into.insert("trial", &trial, false)?;
             let new = Value::Integer(into.to.last_insert_rowid());
             for table in OF_TRIALS {
-                let mut rows = Rows::read(self.folder, table, Some(own))?;
+                let mut rows = Rows::of(self.folder, table, "trial", own)?;
                 rows.set("trial", &new);
                 into.insert(table, &rows, false)?;
             }
@@ -235,8 +260,18 @@ impl Part<'_> {
         Ok(())
     }
 
+    /// The identifiers of its trials, in the order in which they ran. Of one folder there may be many parts, so
+    /// that no more is read of the trials of the others.
+    fn trials(&self) -> Result<Vec<i64>> {
+        let trials = self.folder.rows("SELECT id, block FROM trial ORDER BY id", |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?))
+        })?;
+        let own = trials.into_iter().filter(|(_, block)| self.blocks.contains(block));
+        Ok(own.map(|(id, _)| id).collect())
+    }
+
     fn copy_cuts(&self, into: &Output<'_>) -> Result<()> {
-        let mut cuts = Rows::read(self.folder, "cut", None)?;
+        let mut cuts = Rows::read(self.folder, "cut")?;
         let (engine, durability) = (cuts.column("engine"), cuts.column("durability"));
         cuts.rows.retain(|row| match (&row[engine], &row[durability]) {
             (Value::Text(engine), Value::Text(durability)) => {

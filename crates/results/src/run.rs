@@ -141,6 +141,12 @@ impl Run {
         let name = self.alias("engine", engine).unwrap_or(engine);
         self.engines.iter().find(|fact| fact.name == name).is_none_or(|fact| fact.stores)
     }
+
+    /// The machine that runs it: of a merged run the one that went on last.
+    pub fn machine_now(&self) -> &Machine {
+        let last = self.merged.as_ref().and_then(Merged::went_on_last);
+        last.map_or(&self.machine, |last| &last.machine)
+    }
 }
 
 /// Cells that can't be had, for one reason: they are not run.

@@ -2,6 +2,7 @@
 //! machine ran which part.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,13 +73,41 @@ impl Merged {
         (1..=self.count).filter(|index| !there.contains(index)).collect()
     }
 
-    /// Gives the machine that went on last what the others don't have of all looks at a machine alone.
-    pub fn end_last(&mut self, canaries: u32) {
-        let Some((last, others)) = self.members.split_last_mut() else { return };
-        if last.shard.is_none() {
-            let known = others.iter().map(|it| it.canaries).fold(0, u32::saturating_add);
-            last.canaries = canaries.saturating_sub(known);
+    /// The machine that went on last; `None` where none did.
+    pub fn went_on_last(&self) -> Option<&Member> {
+        self.members.last().filter(|last| last.shard.is_none())
+    }
+
+    /// The same, to note something of it.
+    pub(crate) fn went_on_last_mut(&mut self) -> Option<&mut Member> {
+        self.members.last_mut().filter(|last| last.shard.is_none())
+    }
+
+    /// Gives the machine that went on last what the others don't have of all looks at a machine alone, and the
+    /// run's end, in seconds since 1970, where it has none.
+    pub fn end_last(&mut self, canaries: u32, ended_s: Option<f64>) {
+        let own = self.looks_of_last(canaries as usize).len() as u32;
+        if let Some(last) = self.went_on_last_mut() {
+            last.canaries = own;
+            last.ended_s = last.ended_s.or(ended_s);
         }
+    }
+
+    /// Which of so many looks at a machine alone are those of the machine that went on last; none where none
+    /// did.
+    pub fn looks_of_last(&self, canaries: usize) -> Range<usize> {
+        let Some((last, others)) = self.members.split_last() else { return canaries..canaries };
+        if last.shard.is_some() {
+            return canaries..canaries;
+        }
+        let known = others.iter().map(|it| it.canaries as usize).fold(0, usize::saturating_add);
+        known.min(canaries)..canaries
+    }
+
+    /// How many trials the blocks of all its members have.
+    pub fn trials(&self) -> u32 {
+        let blocks = self.members.iter().flat_map(|member| &member.blocks);
+        blocks.map(|(_, trials)| *trials).fold(0, u32::saturating_add)
     }
 
     /// Who ran each block, by the blocks' numbers.

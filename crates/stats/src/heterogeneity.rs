@@ -3,9 +3,8 @@
 //!
 //! Sources: W. G. Cochran, Biometrics 10 (1954), 101–129, for Q; Higgins and Thompson, "Quantifying
 //! heterogeneity in a meta-analysis" (2002), for I²; DerSimonian and Laird, "Meta-analysis in clinical
-//! studies" (1986), for the variance between groups; Higgins, Thompson and Spiegelhalter, "A re-evaluation of
-//! the effects models in meta-analysis" (2009), section 4.1, for the interval of the true effect in one more
-//! group.
+//! trials" (1986), for the variance between groups; Higgins, Thompson and Spiegelhalter, "A re-evaluation of
+//! random-effects meta-analysis" (2009), section 4.1, for the interval of the true effect in one more group.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, StudentsT};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, FOREIGN_CPU, MODELLED_LATENCY, RATE, STEAL};
-use bakeoff_results::{Canary, Disturbed, Measure, Run, Scope, TrialSummary};
+use bakeoff_results::{Canary, Disturbed, Measure, Member, Merged, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
 use super::{Tally, part, part_of, percent};
@@ -95,11 +95,31 @@ pub(super) fn disagree(run: &Run, machines: Option<&MachinesView>) -> Option<War
     })
 }
 
+/// How many processors the machine has that ran each block.
+struct Processors<'a> {
+    /// Of a run that was not merged.
+    own: u32,
+    owners: BTreeMap<u32, &'a Member>,
+}
+
+impl<'a> Processors<'a> {
+    fn of(run: &'a Run) -> Self {
+        let owners = run.merged.as_ref().map(Merged::owners).unwrap_or_default();
+        Self { own: run.machine.processors, owners }
+    }
+
+    /// Of the machine that ran a trial.
+    fn under(&self, trial: &TrialSummary) -> u32 {
+        self.owners.get(&trial.block).map_or(self.own, |member| member.machine.processors)
+    }
+}
+
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let processors = Processors::of(run);
     let share = |trial: &TrialSummary| {
         let ran_s = trial.ran_s?;
-        let of = |what| trial.measures.share_of_others(what, ran_s, run.machine.processors);
+        let of = |what| trial.measures.share_of_others(what, ran_s, processors.under(trial));
         Some((of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default()).min(1.0))
     };
     let above = |trial| share(trial).filter(|share| *share > FOREIGN).unwrap_or_default();
@@ -125,13 +145,30 @@ pub(super) fn debug_build(run: &Run) -> Option<Warning> {
         .then(|| warning.remedy("build it with `cargo build --release`, and run it again"))
 }
 
-/// A run that began on a busy machine.
+/// A run that began on a busy machine, or parts of one that did.
 pub(super) fn began_busy(run: &Run) -> Option<Warning> {
-    let processors = f64::from(run.machine.processors.max(1));
-    let load = run.load.filter(|load| *load > processors)?;
+    let parts: Vec<(Option<f64>, u32)> = match &run.merged {
+        None => vec![(run.load, run.machine.processors)],
+        Some(merged) => merged.members.iter().map(|it| (it.load, it.machine.processors)).collect(),
+    };
+    let busy = parts.iter().filter_map(|(load, processors)| {
+        let processors = f64::from((*processors).max(1));
+        load.filter(|load| *load > processors).map(|load| (load, processors))
+    });
+    let busy: Vec<(f64, f64)> = busy.collect();
+    let share = |(load, processors): &(f64, f64)| load / processors;
+    let (load, processors) =
+        busy.iter().copied().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let what = match &run.merged {
+        None => "the machine was busy when the run began".to_owned(),
+        Some(_) => format!(
+            "in {} of {} parts of the run the machine was busy when it began, at worst",
+            busy.len(),
+            parts.len()
+        ),
+    };
     let text = format!(
-        "the machine was busy when the run began: a load of {load:.1} on {processors} processors, \
-         before it had started anything"
+        "{what}: a load of {load:.1} on {processors} processors, before it had started anything"
     );
     let remedy = "end what else runs on the machine, wait until its load has gone down (uptime), and \
                   run it again";
@@ -222,11 +259,12 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
 
 /// In either loop: a client that has no processor left starts and takes its operations late.
 pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let processors = Processors::of(run);
     let share = |trial: &TrialSummary| {
         let clients: f64 = trial.levels.get("clients")?.parse().ok()?;
         let used = trial.measures.get(&CPU, &Scope::Clients)?;
         // More clients than processors can't use more than these.
-        let most = clients.min(f64::from(run.machine.processors.max(1)));
+        let most = clients.min(f64::from(processors.under(trial).max(1)));
         Some(used / (trial.ran_s? * most))
     };
     let above = |trial| share(trial).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();

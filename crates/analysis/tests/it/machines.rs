@@ -3,7 +3,8 @@
 use crate::data::{Trials, run};
 use crate::schema::{closed, complaints, schema};
 use bakeoff_analysis::{Document, MachinesView, WarningKind, document};
-use bakeoff_results::{Canary, Host, Machine, Member, Merged, Run, RunFolder, Trial};
+use bakeoff_results::measure::{FOREIGN_CPU, MACHINE_WATCHED};
+use bakeoff_results::{Canary, Host, Machine, Member, Merged, Run, RunFolder, Scope, Trial};
 
 /// A machine that ran four blocks from `first` on, and looked at itself once before each.
 fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> Member {
@@ -121,9 +122,9 @@ fn a_machine_that_finds_the_opposite_is_told() {
 #[test]
 fn shards_of_one_machine_are_one_machine_and_told_where_they_ran_at_once() {
     let mut members = three();
-    // After a restart, and at the same time as the first.
-    members[1].host.name = "a".to_owned();
-    members[1].machine.processor = "processor of a".to_owned();
+    // At the same time as the first.
+    members[1].host = members[0].host.clone();
+    members[1].machine = members[0].machine.clone();
     members[1].started_s = members[0].started_s + 1.0;
     // The same name on another processor is another machine.
     members[2].host.name = "a".to_owned();
@@ -136,6 +137,86 @@ fn shards_of_one_machine_are_one_machine_and_told_where_they_ran_at_once() {
     assert_eq!(names, ["a (1)", "a (2)"]);
     assert_eq!(view.ratios[0].on.iter().map(|on| on.blocks).collect::<Vec<_>>(), [8, 4]);
     assert_eq!(view.ratios[0].agreement.as_ref().unwrap().low, None, "of two machines");
+}
+
+/// Nodes of a cluster may all have one name.
+#[test]
+fn what_ran_at_one_time_since_two_starts_was_on_two_machines() {
+    let of_one_kind = || {
+        let mut members = three();
+        for member in &mut members {
+            member.host.name = "localhost".to_owned();
+            member.machine.processor = "processor".to_owned();
+        }
+        members
+    };
+    let names = |members| {
+        let document = measured(&merged(members), |_| {});
+        let machines = &machines(&document).machines;
+        machines.iter().map(|it| (it.name.clone(), it.shards.clone())).collect::<Vec<_>>()
+    };
+    // One after the other, with a restart between two: one machine.
+    assert_eq!(names(of_one_kind()), [("localhost".to_owned(), vec![1, 2, 3])]);
+    // The third began before the second had ended.
+    let mut members = of_one_kind();
+    members[2].started_s -= 1.0;
+    let two = [("localhost (1)".to_owned(), vec![1, 2]), ("localhost (2)".to_owned(), vec![3])];
+    assert_eq!(names(members), two);
+    // Nobody knows when the first ended: it may have run beside the others.
+    let mut members = of_one_kind();
+    members[0].ended_s = None;
+    let two = [("localhost (1)".to_owned(), vec![1]), ("localhost (2)".to_owned(), vec![2, 3])];
+    assert_eq!(names(members), two);
+}
+
+/// Of too few operations for a word the ratio is no evidence of a machine either.
+#[test]
+fn ratios_that_get_no_word_are_not_held_against_the_others() {
+    let document = measured(&merged(three()), |trial| {
+        let measured = trial.measured.as_mut().filter(|_| (4..8).contains(&trial.block));
+        for operation in measured.into_iter().flat_map(|it| &mut it.operations) {
+            let mean = operation.kept.mean() as u64;
+            operation.kept.clear();
+            operation.kept.record_n(mean, 19).unwrap();
+        }
+    });
+    let ratios = &machines(&document).ratios;
+    assert_eq!(ratios.len(), 4);
+    for ratio in ratios {
+        assert_eq!(ratio.on.iter().map(|on| on.machine).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(ratio.agreement.as_ref().unwrap().expected_q, 1.0);
+    }
+}
+
+/// 12 of 40 processor seconds on two processors, and of 1280 on 64; a load of 3 likewise.
+#[test]
+fn what_others_use_is_a_share_of_the_processors_of_the_machine_that_ran_it() {
+    let warned = |small: usize| {
+        let mut members = three();
+        for (place, member) in members.iter_mut().enumerate() {
+            member.machine.processors = if place == small { 2 } else { 64 };
+            member.load = Some(3.0);
+        }
+        let document = measured(&merged(members), |trial| {
+            if let Some(measured) = trial.measured.as_mut().filter(|_| trial.block < 4) {
+                measured.measures.set(&FOREIGN_CPU, Scope::Machine, 12.0);
+                measured.measures.set(&MACHINE_WATCHED, Scope::Machine, 20.0);
+            }
+        });
+        let texts = |kind: WarningKind| {
+            let of = document.warnings.iter().filter(move |it| it.kind == kind);
+            of.map(|it| it.text.clone()).collect::<Vec<_>>()
+        };
+        (texts(WarningKind::MachineShared), texts(WarningKind::BusyAtStart))
+    };
+    let (shared, busy) = warned(0);
+    assert!(shared.len() == 1 && shared[0].contains("in 16 of 48 trials"), "{shared:?}");
+    assert!(shared[0].contains("at worst 30 %"), "{shared:?}");
+    assert!(busy.len() == 1 && busy[0].contains("in 1 of 3 parts of the run"), "{busy:?}");
+    // Those that others used have 64 processors.
+    let (shared, busy) = warned(2);
+    assert!(shared.is_empty(), "{shared:?}");
+    assert!(busy.len() == 1 && busy[0].contains("a load of 3.0 on 2 processors"), "{busy:?}");
 }
 
 /// A machine that is half way has one block, which has no interval; the others make up for it.

@@ -41,9 +41,10 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
             it.left
         }
         Err(Error::Exists(_)) => {
-            let held = RunFolder::hold(out).map_err(Failure::folder)?;
-            let earlier = Earlier::read(out)?;
+            let held = RunFolder::hold(out).map_err(unwritten)?;
+            let mut earlier = Earlier::read(out)?;
             check_alike(&earlier.terms(), &sources[0].terms())?;
+            earlier.leave_to(&sources);
             earlier.check(&sources)?;
             let it = Merging::of(&sources, Some(&earlier));
             held.rewrite(&it.run, &earlier.experiment, it.ended(), &it.parts).map_err(unwritten)?;
@@ -67,6 +68,8 @@ struct Merging<'a> {
 struct Left {
     shards: Vec<u32>,
     count: u32,
+    /// Trials that no machine has, where it can't be told of which shards.
+    trials: u32,
     /// Of each shard the blocks that were not run to their end.
     blocks: Vec<(Option<u32>, Vec<u32>)>,
     /// Power cuts of the shards that are there.
@@ -77,7 +80,7 @@ struct Left {
 
 impl Left {
     fn is_nothing(&self) -> bool {
-        self.shards.is_empty() && self.blocks.is_empty() && self.cuts == 0
+        self.shards.is_empty() && self.trials == 0 && self.blocks.is_empty() && self.cuts == 0
     }
 }
 
@@ -92,18 +95,19 @@ impl<'a> Merging<'a> {
         let runs = sources.iter().map(|it| &it.run).chain(earlier.map(|it| &it.run));
         let runs: Vec<&Run> = runs.collect();
         let each_cut = sources.iter().filter_map(|it| cuts_each(&it.run, it.shard.cuts.len()));
-        let of_earlier = earlier.and_then(|it| cuts_each(&it.run, it.cut_cells()));
+        let of_earlier = earlier.and_then(|it| cuts_each(&it.run, it.cut_cells));
         let each_cut = each_cut.chain(of_earlier).max().unwrap_or(0);
         let members: Vec<Member> = pieces.iter().map(|piece| piece.member.clone()).collect();
         let shard = &sources[0].shard;
         let merged = Merged { plan: shard.plan.clone(), count: shard.count, members };
+        let lacks = shard.trials.saturating_sub(merged.trials());
+        let went_on = merged.went_on_last().is_some();
+        // Where all trials are somebody's, who went on has run, or runs, what was missing by then.
+        let missing = if went_on && lacks == 0 { Vec::new() } else { merged.missing() };
         let unfinished = pieces.iter().map(|piece| (piece.member.shard, piece.unfinished()));
         let left = Left {
-            shards: match merged.members.iter().any(|member| member.shard.is_none()) {
-                // Who went on has run, or runs, what was missing by then.
-                true => Vec::new(),
-                false => merged.missing(),
-            },
+            trials: if missing.is_empty() { lacks } else { 0 },
+            shards: missing,
             count: merged.count,
             blocks: unfinished.filter(|(_, blocks)| !blocks.is_empty()).collect(),
             cuts: pieces.iter().map(|it| it.cuts_left(each_cut)).fold(0, u32::saturating_add),
@@ -209,6 +213,9 @@ fn tell(out: &Path, left: &Left, sources: &[Source<'_>]) {
             (None, _) => say(format_args!("who went on with the merged run lacks {what}")),
         }
     }
+    if left.trials > 0 {
+        say(format_args!("{} trials are missing that no machine has begun", left.trials));
+    }
     if left.cuts > 0 {
         say(format_args!("{} power cuts are missing", left.cuts));
     }
@@ -237,6 +244,13 @@ fn unwritten(error: Error) -> Failure {
         Error::CannotWrite { path, cause } => {
             let what = path.display();
             let why = format!("cannot write {what}: {cause}; the shards are as they were");
+            Failure::new(Exit::Folder, why)
+        }
+        Error::Busy(dir) => {
+            let what = dir.display();
+            let why = format!(
+                "another bakeoff is writing to {what}; wait until it ends, or merge into another folder"
+            );
             Failure::new(Exit::Folder, why)
         }
         error => Failure::folder(error),

@@ -1,6 +1,8 @@
 //! Shards of a plan that become one run.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 use bakeoff_testkit::Tmpfs;
 use serde_json::Value;
@@ -118,6 +120,80 @@ fn a_shard_that_comes_later_is_merged_into_the_same_folder() {
     refused(&place, &["new", "one", "again"], &["shard 1 is given twice", "one", "again"]);
     assert!(!place.path("new").exists());
     assert_eq!(began(&place.json("all")), began(&document));
+}
+
+/// A machine claims what is missing before its first trial: what it never began is still a shard's.
+#[test]
+fn a_shard_is_merged_although_a_machine_went_on_and_came_to_nothing() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    place.run(&["merge", "all", "one"]).code(0);
+    // Where it notes its work folders nobody else may be.
+    let notes = |mode| {
+        std::fs::set_permissions(place.path("bakeoff"), Permissions::from_mode(mode)).unwrap();
+    };
+    notes(0o755);
+    place.run(&["run", "--resume", "all", "--quiet"]).says(&["chmod 700"]);
+    notes(0o700);
+    let claimed = place.json("all");
+    let members = &claimed["run"]["merged"]["members"];
+    assert!(members[1]["shard"].is_null(), "{members}");
+    assert_eq!(members[1]["blocks"].as_array().unwrap().len(), 2, "{members}");
+
+    place.run(&["merge", "all", "one"]).code(0).says(&["shard 2 of 2 is missing"]);
+    shard(&place, "2/2", "two", &[]);
+    place.run(&["merge", "all", "two"]).code(0);
+    let document = place.json("all");
+    let mut both = began(&place.json("one"));
+    both.extend(began(&place.json("two")));
+    assert_eq!(began(&document), both);
+    assert_eq!(both.len(), 4);
+    assert_eq!(document["run"]["status"], "finished");
+    let members = document["run"]["merged"]["members"].as_array().unwrap();
+    assert_eq!((members.len(), &members[1]["shard"]), (2, &2.into()));
+}
+
+#[test]
+fn of_two_merges_at_once_one_writes() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "two", &[]);
+    let merges = [(); 2].map(|()| place.start(&["merge", "all", "one", "two"]));
+    let done = merges.map(|merge| merge.wait_with_output().unwrap());
+    // Whoever came second was refused, or has merged the same once more.
+    let codes = done.each_ref().map(|done| done.status.code());
+    assert!(codes.contains(&Some(0)), "{done:?}");
+    assert!(codes.iter().all(|code| matches!(code, Some(0 | 3))), "{done:?}");
+    let mut both = began(&place.json("one"));
+    both.extend(began(&place.json("two")));
+    assert_eq!(began(&place.json("all")), both);
+    assert!(!place.path("all/run.sqlite.new").exists());
+    place.run(&["merge", "all", "one", "two"]).code(0);
+    assert_eq!(began(&place.json("all")), both);
+}
+
+/// Half of a shard, kept aside while the shard went on.
+#[test]
+fn an_older_copy_of_a_shard_is_told_from_another_one() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    std::fs::create_dir(place.path("old")).unwrap();
+    for file in ["run.sqlite", "experiment.toml"] {
+        std::fs::copy(place.path("one").join(file), place.path("old").join(file)).unwrap();
+    }
+    let old = rusqlite::Connection::open(place.path("old/run.sqlite")).unwrap();
+    let last = "id = (SELECT max(id) FROM trial)";
+    old.execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE {last}"))
+        .unwrap();
+    for of_trials in ["operation", "slot", "owed", "payment"] {
+        let orphans = "trial NOT IN (SELECT id FROM trial)";
+        old.execute(&format!("DELETE FROM {of_trials} WHERE {orphans}"), []).unwrap();
+    }
+    drop(old);
+    place.run(&["merge", "all", "one"]).code(0);
+    let before = bytes(&place, "all");
+    refused(&place, &["all", "old"], &["old is an older copy of shard 1", "all has all of it"]);
+    assert_eq!(bytes(&place, "all"), before);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use rustix::fs::FlockOperation;
 use serde_json::Value;
 
+use super::on_disks::can_mount;
 use super::{Done, Place, SMALL};
 
 /// Four blocks: two numbers of clients, two repetitions.
@@ -91,6 +92,22 @@ fn a_part_that_there_is_not_is_refused_before_anything_is_made() {
     refused(&["--shard", "1/1000"], "it has 4");
     refused(&["--shard", "1/2", "--until-decided"], "the planner until-decided decides");
     refused(&["--same-machine"], "add --shard");
+}
+
+/// Two levels of durability.
+#[test]
+fn of_power_cuts_alone_there_are_as_many_shards_as_engines_and_levels() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let shard = |shard: &str| {
+        let cuts = ["run", "power-cut", "--engine", "sqlite", "--repetitions", "0", "--cuts", "2"];
+        let flags = ["--durability", "strict,none", "--shard", shard, "--dry-run"];
+        place.run(&[&cuts[..], &flags].concat())
+    };
+    shard("2/2").code(0).says(&["shard 2 of 2", "2 power cuts"]);
+    shard("3/3").code(2).says(&["power cuts alone, of 2 engines and levels", "2 shards at most"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use bakeoff_analysis::{
     Agreement, MachineView, MachinesView, OnMachine, RatioIs, RatioOverMachines,
 };
+use bakeoff_results::{PlanShard, Run};
 
 use crate::block::{
     Block, Cell, Column, Kind, Row, Strip, StripGroup, StripHead, StripRow, Strips, Table, Tone,
@@ -39,11 +40,26 @@ impl Section for Machines {
     }
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
-        let Some(view) = &layout.document.machines else { return Vec::new() };
+        let document = layout.document;
+        let Some(view) = &document.machines else {
+            return part(&document.run.run)
+                .map(|part| Block::Note(part.into()))
+                .into_iter()
+                .collect();
+        };
         let mut blocks = vec![Block::Note(mixed(view).into()), Block::Table(table(view))];
         blocks.extend(forest(layout, view).map(Block::Strips));
         blocks
     }
+}
+
+/// What a shard is by itself; `None` for any other run.
+fn part(run: &Run) -> Option<String> {
+    let PlanShard { index, count, .. } = run.shard.as_ref()?;
+    Some(format!(
+        "This is shard {index} of {count}: a part of the plan, by one machine. `bakeoff merge` makes one run \
+         of all."
+    ))
 }
 
 /// What is of one machine, and what is of all.

@@ -4,7 +4,7 @@ mod chart;
 mod questions;
 
 use bakeoff_analysis::Document;
-use bakeoff_results::{Cut, CutPlan, Machine, Run, Status};
+use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Run, Status};
 
 use crate::block::{Block, Headline};
 use crate::changes::Changes;
@@ -64,7 +64,9 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         if run.sequential.is_some() { "at most " } else { "" },
         words::many(run.repetitions as usize, "repetition")
     );
-    let mut facts = vec![("machine", machine(&run.machine)), ("date", words::date(run.started_s))];
+    let mut facts = vec![("machine", machines(document)), ("date", words::date(run.started_s))];
+    let part = |shard: &PlanShard| format!("shard {} of {}", shard.index, shard.count);
+    facts.extend(run.shard.as_ref().map(|shard| ("part of the plan", part(shard))));
     let fixed = fixed(run);
     if run.figure_of_merit.is_rate() {
         facts.push(("compared by", run.figure_of_merit.words().into()));
@@ -104,6 +106,15 @@ fn cuts(document: &Document, plan: &CutPlan) -> String {
         told += &format!(" ({} of the disk judged)", words::many(images as usize, "image"));
     }
     told
+}
+
+/// The machine, or how many there are and the first of them.
+fn machines(document: &Document) -> String {
+    let first = machine(&document.run.run.machine);
+    match document.machines.as_ref().map_or(1, |view| view.machines.len()) {
+        0 | 1 => first,
+        several => format!("{several} machines, the first: {first}"),
+    }
 }
 
 /// The machine in a line; what isn't known of it is left out.

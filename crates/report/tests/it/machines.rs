@@ -3,7 +3,7 @@
 use bakeoff_analysis::{
     Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
 };
-use bakeoff_results::{Host, Machine, Member, Merged};
+use bakeoff_results::{Host, Machine, Member, Merged, PlanShard};
 
 use crate::formats::{parse_csv, text};
 use crate::sample::Sample;
@@ -90,6 +90,7 @@ fn each_machine_stands_beside_the_others_in_every_format() {
             "1.28 to 1.55",
             "0.21 to 1.83",
             "lmdb against sqlite",
+            "3 machines, the first: ",
         ] {
             assert!(flat.contains(said), "{format}: {said}\n{shown}");
         }
@@ -133,6 +134,27 @@ fn other_runs_say_nothing_of_machines() {
         assert!(!text(&document, format).contains(TITLE), "{format}");
     }
     assert!(!text(&document, "csv").contains("machine.name"));
+}
+
+#[test]
+fn a_shard_says_that_it_is_a_part() {
+    let mut document = Sample::default().document();
+    document.run.run.shard = Some(PlanShard {
+        plan: "17".into(),
+        index: 2,
+        count: 8,
+        trials: 80,
+        host: Host { name: "node-a".into(), boot: String::new() },
+        blocks: vec![(3, 2)],
+        cuts: Vec::new(),
+    });
+    for format in ["html", "term", "md"] {
+        let shown = text(&document, format);
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("This is shard 2 of 8: a part of the plan"), "{format}: {shown}");
+        assert!(flat.contains("bakeoff merge"), "{format}: {shown}");
+        assert!(!flat.contains("machines, the first"), "{format}: {shown}");
+    }
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::data::{Trials, run};
-use bakeoff_results::{Calibration, Canary, DATABASE, Error, Part, RunFolder, Status, Trial};
+use bakeoff_results::{
+    Calibration, Canary, DATABASE, Error, Host, Machine, Member, Merged, Part, RunFolder, Status,
+    Trial,
+};
 
 const TOML: &str = "name = \"synthetic\"\n";
 
@@ -131,4 +134,88 @@ fn a_run_that_was_killed_is_not_written_anew() {
     fs::write(paths[0].join(format!("{DATABASE}-wal")), "half").unwrap();
     let error = RunFolder::hold(&paths[0]).err().expect("it is refused").to_string();
     assert!(error.contains("run.sqlite-wal is beside it") && error.contains("--resume"), "{error}");
+}
+
+fn member(shard: Option<u32>, canaries: u32, blocks: &[u32]) -> Member {
+    Member {
+        shard,
+        host: Host { name: String::new(), boot: String::new() },
+        machine: Machine { processors: if shard.is_some() { 2 } else { 64 }, ..Machine::default() },
+        harness_s: 4e-8,
+        load: None,
+        neighbour_alone_per_second: shard.map(|_| 7.0),
+        started_s: 0.0,
+        ended_s: None,
+        canaries,
+        blocks: blocks.iter().map(|block| (*block, 4)).collect(),
+        cuts: Vec::new(),
+    }
+}
+
+#[test]
+fn who_goes_on_with_a_merged_run_has_its_own_looks_rate_machine_and_end() {
+    let (_dir, paths, _) = two();
+    let mut folder = RunFolder::resume(&paths[0]).unwrap();
+    folder.set_neighbour_alone(7.0).unwrap();
+    assert_eq!(folder.own_canaries().unwrap().len(), 2, "all, where nothing was merged");
+
+    let members = vec![member(Some(1), 2, &[0, 3]), member(None, 0, &[1])];
+    let mut merged = Merged { plan: "17".to_owned(), count: 2, members };
+    folder.note_machines(&merged, 0).unwrap();
+    assert_eq!(folder.run().unwrap().neighbour_alone_per_second, None, "it has measured none");
+    folder.set_neighbour_alone(812.5).unwrap();
+    folder.commit_canary(&canary(9.0)).unwrap();
+    let own: Vec<f64> = folder.own_canaries().unwrap().iter().map(|it| it.at_s).collect();
+    assert_eq!(own, [9.0]);
+    let run = folder.run().unwrap();
+    assert_eq!((run.neighbour_alone_per_second, run.machine_now().processors), (Some(812.5), 64));
+    let noted = run.merged.unwrap().members;
+    let rates: Vec<Option<f64>> = noted.iter().map(|it| it.neighbour_alone_per_second).collect();
+    assert_eq!(rates, [Some(7.0), Some(812.5)]);
+
+    merged.end_last(3, Some(5.0));
+    let ends: Vec<_> = merged.members.iter().map(|it| (it.canaries, it.ended_s)).collect();
+    assert_eq!(ends, [(2, None), (1, Some(5.0))]);
+    // A later end is that of the folder, and not of this machine any more.
+    merged.end_last(3, Some(6.0));
+    assert_eq!((merged.members[1].ended_s, merged.trials()), (Some(5.0), 12));
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_hundred_shards_of_a_hundred_trials_are_merged_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let each = 100 / trials(0).len() as u32;
+    let blocks = |shard: u32| (shard * each..(shard + 1) * each).collect::<Vec<u32>>();
+    let folder = |shard: u32| {
+        let path = dir.path().join(shard.to_string());
+        written(&path, &blocks(shard));
+        RunFolder::open(&path).unwrap()
+    };
+    let folders: Vec<RunFolder> = (0..100).map(folder).collect();
+    let (about, out) = (run(&["1"], &["0"], 10_000), dir.path().join("all"));
+    let first = folders[..99].iter().zip(0..).map(|(it, shard)| part(it, &blocks(shard)));
+    let first: Vec<Part<'_>> = first.collect();
+    drop(RunFolder::merge(&out, &about, TOML, (Status::Unfinished, None), &first).unwrap());
+
+    // Once more, of itself and the last one.
+    let held = RunFolder::hold(&out).unwrap();
+    let known = RunFolder::open(&out).unwrap();
+    let earlier = (0..99).map(|shard| {
+        let looks = (shard * each) as usize;
+        Part { canaries: looks..looks + each as usize, ..part(&known, &blocks(shard)) }
+    });
+    let mut parts: Vec<Part<'_>> = earlier.collect();
+    parts.push(part(&folders[99], &blocks(99)));
+    held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
+    drop(parts);
+    drop(known);
+    let merged = RunFolder::open(&out).unwrap();
+    let done = merged.done().unwrap();
+    assert_eq!(done.len(), 100 * each as usize * trials(0).len());
+    let distinct: BTreeSet<(u32, u32)> = done.iter().map(|it| (it.block, it.order)).collect();
+    assert_eq!(distinct.len(), done.len());
+    let looks: Vec<f64> = merged.canaries().unwrap().iter().map(|it| it.at_s).collect();
+    assert_eq!(looks, (0..100 * each).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(merged.disturbed().unwrap().len(), looks.len());
 }

@@ -24,7 +24,7 @@ pub fn go_on(
         return Ok(());
     }
     let canaries = folder.canaries().map_err(Failure::folder)?.len() as u32;
-    merged.end_last(canaries);
+    merged.end_last(canaries, folder.state().map_err(Failure::folder)?.ended_s);
     for member in &mut merged.members {
         member.blocks.retain(|(number, _)| !left.blocks.contains_key(number));
         member.cuts.retain(|cell| !left.cuts.contains(cell));
@@ -35,6 +35,7 @@ pub fn go_on(
         Some(own) => {
             own.blocks.extend(left.blocks);
             own.cuts.extend(left.cuts);
+            own.ended_s = None;
         }
         None => merged.members.push(Member {
             shard: None,
@@ -50,7 +51,7 @@ pub fn go_on(
             cuts: left.cuts.into_iter().collect(),
         }),
     }
-    folder.note_machines(&merged).map_err(Failure::folder)
+    folder.note_machines(&merged, possible.planned_cuts(experiment) as u32).map_err(Failure::folder)
 }
 
 /// What a run lacks of its plan.
