@@ -141,6 +141,24 @@ impl Job {
     }
 }
 
+/// Lines of a shell that run a command and hand on to it that it is to stop, so that what it has by then can
+/// be collected. Its exit code is in `status` afterwards.
+fn stoppable(command: &str) -> String {
+    format!(
+        "stopped= child=\n\
+         trap 'stopped=yes; [ -z \"$child\" ] || kill -TERM \"$child\" 2>/dev/null || :' TERM INT\n\
+         {command} &\n\
+         child=$!\n\
+         [ -z \"$stopped\" ] || kill -TERM \"$child\" 2>/dev/null || :\n\
+         # A signal ends the wait, not the run.\n\
+         while :; do\n    \
+         stopped= status=0\n    \
+         wait \"$child\" || status=$?\n    \
+         [ -n \"$stopped\" ] || break\n\
+         done\n"
+    )
+}
+
 /// A name that every scheduler takes: at most 40 lower-case letters, digits and hyphens.
 fn scheduler_name(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
