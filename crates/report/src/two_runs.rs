@@ -171,7 +171,9 @@ fn varying<'a>(document: &'a Document, all: &[Shared]) -> Vec<&'a str> {
 fn cells(it: &Shared) -> [Cell; 7] {
     let comparison = &it.comparison;
     let contrast = Contrast::shown(comparison);
-    let figure = |value| Amount { merit: merit(it), value, is_bound: false }.text();
+    let figure = |value, is_bound| Amount { merit: merit(it), value, is_bound }.text();
+    // Of a ratio that says nothing either figure may be cut off.
+    let is = comparison.ratio_is;
     let ratio = contrast.map(|it| words::ratio_or_bound(it.ratio, it.is));
     let interval = contrast.and_then(|it| words::ends(it.ends, it.is, it.blocks));
     let verdict = match comparison.is_held_back() {
@@ -180,8 +182,8 @@ fn cells(it: &Shared) -> [Cell; 7] {
     };
     [
         comparison.operation.clone().into(),
-        figure(it.before).into(),
-        figure(it.after).into(),
+        figure(it.before, matches!(is, Some(RatioIs::AtMost) | None)).into(),
+        figure(it.after, matches!(is, Some(RatioIs::AtLeast) | None)).into(),
         ratio.unwrap_or_else(|| NONE.into()).into(),
         interval.unwrap_or_else(|| NONE.into()).into(),
         format!("{}, {}", it.trials[0], it.trials[1]).into(),
@@ -215,7 +217,7 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
         None => (String::new(), tally),
         Some((limit, Gate::Worse)) => (worse(found, limit), tally),
         Some((limit, Gate::Passed)) => {
-            let limit = words::percent(limit);
+            let limit = percent(limit);
             (String::new(), format!("Nothing is shown to be slower by more than {limit}. {tally}"))
         }
         Some((_, Gate::Undecided)) => {
@@ -232,6 +234,11 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
         rest: String::new(),
         confidence: None,
     }
+}
+
+/// A limit as it was given: `10 %`, `7.5 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e4).round() / 100.0)
 }
 
 /// What is worse than a limit, by name.
@@ -251,7 +258,7 @@ fn worse(found: &TwoRuns, limit: f64) -> String {
     if !found.fell_behind.is_empty() {
         texts.push(format!("no longer keeps up with its rate: {}", named(&found.fell_behind)));
     }
-    format!("Worse by more than {}: {}.", words::percent(limit), texts.join("; "))
+    format!("Worse by more than {}: {}.", percent(limit), texts.join("; "))
 }
 
 #[derive(Serialize)]
