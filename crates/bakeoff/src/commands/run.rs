@@ -21,6 +21,8 @@ use bakeoff_report::Options;
 use bakeoff_results::{RunFolder, Status, visible};
 
 use self::asked::Asked;
+pub use self::fio::is_job_file;
+pub use self::shard::plan_is_known;
 use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
 use crate::cli;
