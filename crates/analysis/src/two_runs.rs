@@ -34,11 +34,16 @@ pub struct TwoRuns {
     /// How each cell that both have stands at each operation, in the order of the first run's operations,
     /// then of its factors.
     pub shared: Vec<Shared>,
-    /// The cells that kept up with their rate in the first run and not in the second: they are worse,
-    /// and no ratio says by how much.
+    /// The cells that kept up with their rate in the first run and, in more than half of their trials, not
+    /// in the second: they are worse, and no ratio says by how much.
     pub fell_behind: Vec<Levels>,
-    /// The other cells of both that have no ratio: they did not keep up in the first run.
+    /// The other cells of both that have no ratio: some of their trials did not keep up.
     pub not_compared: Vec<Levels>,
+    /// The cells whose trials were cut off in the second run while operations were running, with no figure
+    /// of an operation that has one in the first: they are worse.
+    pub hung: Vec<Levels>,
+    /// The other cells of which an operation has figures in one run alone, so that it is not compared.
+    pub without_figures: Vec<Levels>,
     /// The cells of which trials count in the first run alone.
     pub only_before: Vec<Levels>,
     /// Those of which trials count in the second alone.
@@ -64,7 +69,7 @@ pub struct Shared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
-    /// Something is slower by more than the limit, or no longer keeps up with its rate.
+    /// Something is slower by more than the limit, no longer keeps up with its rate, or does not end.
     Worse,
     /// Something is decided, and nothing of that is worse than the limit.
     Passed,
@@ -89,8 +94,9 @@ impl TwoRuns {
     /// What a limit makes of them: a share, by which the second run may be slower.
     pub fn gate(&self, limit: f64) -> Gate {
         let is_worse = self.shared.iter().any(|it| it.is_worse(limit));
+        let is_stuck = !(self.fell_behind.is_empty() && self.hung.is_empty());
         match self.shared.iter().any(Shared::is_decided) {
-            _ if is_worse || !self.fell_behind.is_empty() => Gate::Worse,
+            _ if is_worse || is_stuck => Gate::Worse,
             true => Gate::Passed,
             false => Gate::Undecided,
         }
@@ -98,7 +104,20 @@ impl TwoRuns {
 
     /// Whether they have a cell in common.
     pub fn have_cells_in_common(&self) -> bool {
-        !(self.shared.is_empty() && self.fell_behind.is_empty() && self.not_compared.is_empty())
+        let lists = [&self.fell_behind, &self.not_compared, &self.hung, &self.without_figures];
+        !self.shared.is_empty() || lists.iter().any(|cells| !cells.is_empty())
+    }
+
+    /// Sets a cell of both aside that has no ratio, by how it kept up with its rate, and says whether it did.
+    fn set_aside(&mut self, levels: &Levels, [one, other]: [&Cell<'_>; 2]) -> bool {
+        let is_like = one.behind == 0 && one.is_open == other.is_open;
+        let list = match other.behind {
+            0 if is_like => return false,
+            behind if is_like && 2 * behind > other.trials.len() => &mut self.fell_behind,
+            _ => &mut self.not_compared,
+        };
+        list.push(levels.clone());
+        true
     }
 }
 
@@ -107,7 +126,16 @@ impl TwoRuns {
 struct Cell<'a> {
     trials: Vec<&'a TrialSummary>,
     is_open: bool,
-    is_behind: bool,
+    /// How many of them did not keep up with their rate.
+    behind: usize,
+}
+
+impl Cell<'_> {
+    /// Whether a trial was cut off while operations were running.
+    fn is_cut_off(&self) -> bool {
+        let mut operations = self.trials.iter().flat_map(|trial| &trial.operations);
+        operations.any(|view| view.unfinished > 0)
+    }
 }
 
 /// Holds two runs of one workload against each other. All comparisons are one family.
@@ -126,15 +154,16 @@ pub fn two_runs(before: &Document, after: &Document) -> TwoRuns {
     let (mut cases, mut figures) = (Vec::new(), Vec::new());
     for (levels, one) in in_order(runs[0], &old) {
         let Some(other) = new.get(levels) else { continue };
-        if one.is_behind || one.is_open != other.is_open {
-            found.not_compared.push(levels.clone());
+        if found.set_aside(levels, [one, other]) {
             continue;
         }
-        if other.is_behind {
-            found.fell_behind.push(levels.clone());
-            continue;
+        let of_cell = of_cell(runs, levels, [one, other]);
+        match of_cell.alone {
+            [true, _] if other.is_cut_off() => found.hung.push(levels.clone()),
+            [false, false] => {}
+            _ => found.without_figures.push(levels.clone()),
         }
-        for (case, shown) in of_cell(runs, levels, [one, other]) {
+        for (case, shown) in of_cell.cases {
             cases.push(case);
             figures.push(shown);
         }
@@ -162,11 +191,19 @@ struct Shown {
     trials: [u32; 2],
 }
 
-/// A case for each operation that both runs have figures of.
-fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&Cell<'_>; 2]) -> Vec<(Case, Shown)> {
+/// What there is to compare of a cell of both runs.
+#[derive(Default)]
+struct OfCell {
+    /// A case for each operation that both have figures of.
+    cases: Vec<(Case, Shown)>,
+    /// Whether an operation has figures in the first run alone, or in the second.
+    alone: [bool; 2],
+}
+
+fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&Cell<'_>; 2]) -> OfCell {
     let unlike = answers::differ_between(runs, levels);
-    let subjects = subjects_of(runs[0], cells[0].is_open).into_iter();
-    let case = subjects.filter_map(|subject| {
+    let mut of_cell = OfCell::default();
+    for subject in subjects_of(runs[0], cells[0].is_open) {
         let figures = cells.map(|cell| -> Vec<Figure> {
             let figure = |trial: &&TrialSummary| subject.figure(trial, |view| view.mean_s);
             cell.trials.iter().filter_map(figure).collect()
@@ -182,13 +219,20 @@ fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&Cell<'_>; 2]) -> Vec<(Case
             let mean = geometric_mean(&costs)?;
             Some(if is_rate { 1.0 / mean } else { mean })
         };
-        let means = [mean(&figures[0])?, mean(&figures[1])?];
+        let means = match [mean(&figures[0]), mean(&figures[1])] {
+            [Some(before), Some(after)] => [before, after],
+            found => {
+                of_cell.alone[0] |= found[0].is_some();
+                of_cell.alone[1] |= found[1].is_some();
+                continue;
+            }
+        };
         let trials = [figures[0].len() as u32, figures[1].len() as u32];
         let [baseline, level] = figures;
         let case = Case { comparison, unlike, sample: Sample::Apart(baseline, level) };
-        Some((case, Shown { means, trials }))
-    });
-    case.collect()
+        of_cell.cases.push((case, Shown { means, trials }));
+    }
+    of_cell
 }
 
 /// The cells of a run with trials that count.
@@ -205,7 +249,7 @@ fn cells(document: &Document) -> BTreeMap<&Levels, Cell<'_>> {
         }
         let cell = cells.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
-        cell.is_behind |= OpenLoop::of(trial).is_some_and(|open| !open.kept_up);
+        cell.behind += usize::from(OpenLoop::of(trial).is_some_and(|open| !open.kept_up));
         cell.trials.push(trial);
     }
     cells

@@ -44,6 +44,14 @@ impl Cli {
         Self::from_arg_matches(&Self::command_for(lab).try_get_matches()?)
     }
 
+    /// Reads a command line that is not this process's, its program first.
+    ///
+    /// # Errors
+    /// What is wrong with it, or a text that was asked for.
+    pub fn read_for(lab: &Lab, words: &[String]) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::command_for(lab).try_get_matches_from(words)?)
+    }
+
     /// All commands and flags, where these things are registered.
     pub fn command_for(lab: &Lab) -> clap::Command {
         let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());

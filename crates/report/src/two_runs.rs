@@ -60,7 +60,12 @@ fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<Block
     }
     let lists = [
         ("No longer keeps up with its rate", &found.fell_behind),
-        ("Did not keep up with its rate before, so that it has no ratio", &found.not_compared),
+        (
+            "Did not keep up with its rate in each trial, so that it has no ratio",
+            &found.not_compared,
+        ),
+        ("Does not end an operation that it ended before", &found.hung),
+        ("Has figures of an operation in one run alone", &found.without_figures),
         ("Has trials that count before alone", &found.only_before),
         ("Has trials that count after alone", &found.only_after),
     ];
@@ -68,7 +73,7 @@ fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<Block
     let told: Vec<(String, String)> =
         told.map(|(what, cells)| (what.to_owned(), named(cells))).collect();
     if !told.is_empty() {
-        blocks.push(Block::Heading("Cells without a ratio".into()));
+        blocks.push(Block::Heading("What has no ratio".into()));
         blocks.push(Block::Facts(told));
     }
     blocks.push(Block::Headline(headline(found, limit)));
@@ -133,7 +138,7 @@ fn shared(runs: [Side<'_>; 2], all: &[Shared]) -> Table {
     let held_back = all.iter().filter(|it| it.comparison.is_held_back());
     let over = held_back.map(|it| it.comparison.adjusted_over).max();
     Table {
-        caption: caption(all).into(),
+        caption: caption(runs, all).into(),
         columns: named.chain(columns).collect(),
         rows: all.iter().map(row).collect(),
         note: over.map(|over| verdict::explained(Some(over))),
@@ -141,16 +146,28 @@ fn shared(runs: [Side<'_>; 2], all: &[Shared]) -> Table {
     }
 }
 
-fn caption(all: &[Shared]) -> String {
+/// Whether trials of a run are of several machines.
+fn is_on_several(side: &Side<'_>) -> bool {
+    side.document.machines.as_ref().is_some_and(|found| found.machines.len() > 1)
+}
+
+fn caption(runs: [Side<'_>; 2], all: &[Shared]) -> String {
     let rates = all.iter().filter(|it| merit(it).is_rate()).count();
     let reads = match rates {
         0 => "of a time; above 1, it takes longer after",
         _ if rates == all.len() => "of a rate; above 1, it is faster after",
         _ => "of a time, where above 1 is slower, or of a rate, where above 1 is faster",
     };
+    let hosts = match runs.iter().any(is_on_several) {
+        true => {
+            ". Trials of a run on several machines are taken as independent, which those of one machine \
+             are not: intervals may be too narrow"
+        }
+        false => "",
+    };
     format!(
         "Ratio, after over before, {reads}. No trial of one run is paired with one of the other: what \
-         the machine did in the meantime is in each ratio"
+         the machine did in the meantime is in each ratio{hosts}"
     )
 }
 
@@ -171,7 +188,9 @@ fn varying<'a>(document: &'a Document, all: &[Shared]) -> Vec<&'a str> {
 fn cells(it: &Shared) -> [Cell; 7] {
     let comparison = &it.comparison;
     let contrast = Contrast::shown(comparison);
-    let figure = |value| Amount { merit: merit(it), value, is_bound: false }.text();
+    let figure = |value, is_bound| Amount { merit: merit(it), value, is_bound }.text();
+    // Of a ratio that says nothing either figure may be cut off.
+    let is = comparison.ratio_is;
     let ratio = contrast.map(|it| words::ratio_or_bound(it.ratio, it.is));
     let interval = contrast.and_then(|it| words::ends(it.ends, it.is, it.blocks));
     let verdict = match comparison.is_held_back() {
@@ -180,8 +199,8 @@ fn cells(it: &Shared) -> [Cell; 7] {
     };
     [
         comparison.operation.clone().into(),
-        figure(it.before).into(),
-        figure(it.after).into(),
+        figure(it.before, matches!(is, Some(RatioIs::AtMost) | None)).into(),
+        figure(it.after, matches!(is, Some(RatioIs::AtLeast) | None)).into(),
         ratio.unwrap_or_else(|| NONE.into()).into(),
         interval.unwrap_or_else(|| NONE.into()).into(),
         format!("{}, {}", it.trials[0], it.trials[1]).into(),
@@ -204,24 +223,26 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
     let count =
         |word: Verdict| found.shared.iter().filter(|it| it.comparison.verdict == word).count();
     let decided = found.shared.iter().filter(|it| it.is_decided()).count();
+    let voided = count(Verdict::Void);
+    let void = void(found);
     let tally = format!(
-        "Of {all}: {} slower, {} faster, {} the same, {} not decided.",
+        "Of {all}: {} slower, {} faster, {} the same, {} not decided.{void}",
         count(Verdict::Slower),
         count(Verdict::Faster),
         count(Verdict::Same),
-        found.shared.len() - decided
+        found.shared.len() - decided - voided
     );
     let (broken, sentence) = match limit.map(|limit| (limit, found.gate(limit))) {
         None => (String::new(), tally),
         Some((limit, Gate::Worse)) => (worse(found, limit), tally),
         Some((limit, Gate::Passed)) => {
-            let limit = words::percent(limit);
+            let limit = percent(limit);
             (String::new(), format!("Nothing is shown to be slower by more than {limit}. {tally}"))
         }
         Some((_, Gate::Undecided)) => {
             let text = format!(
                 "Nothing could be decided of {all}: repeat both runs more often, such as with \
-                 --repetitions 10."
+                 --repetitions 10.{void}"
             );
             (String::new(), text)
         }
@@ -232,6 +253,32 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
         rest: String::new(),
         confidence: None,
     }
+}
+
+/// What is void, by name: it is neither slower nor faster, however far apart it is.
+fn void(found: &TwoRuns) -> String {
+    let is_void = |it: &&Shared| it.comparison.verdict == Verdict::Void;
+    let void: Vec<&Shared> = found.shared.iter().filter(is_void).collect();
+    let of = |it: &&Shared| {
+        format!("{} in {}", it.comparison.operation, in_words(&it.comparison.levels))
+    };
+    let mut texts: Vec<String> = void.iter().take(NAMED).map(of).collect();
+    if void.len() > NAMED {
+        texts.push(format!("{} more", void.len() - NAMED));
+    }
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!(
+            " {} void, since the two did not do the same work or left something broken: {}.",
+            void.len(),
+            texts.join("; ")
+        ),
+    }
+}
+
+/// A limit as it was given: `10 %`, `7.5 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e4).round() / 100.0)
 }
 
 /// What is worse than a limit, by name.
@@ -251,11 +298,19 @@ fn worse(found: &TwoRuns, limit: f64) -> String {
     if !found.fell_behind.is_empty() {
         texts.push(format!("no longer keeps up with its rate: {}", named(&found.fell_behind)));
     }
-    format!("Worse by more than {}: {}.", words::percent(limit), texts.join("; "))
+    if !found.hung.is_empty() {
+        texts.push(format!("does not end an operation: {}", named(&found.hung)));
+    }
+    format!("Worse by more than {}: {}.", percent(limit), texts.join("; "))
 }
 
+/// The version of the JSON's form.
+const SCHEMA: u32 = 1;
+
+/// What JSON says of two runs.
 #[derive(Serialize)]
 struct Written<'a> {
+    schema: u32,
     before: Head<'a>,
     after: Head<'a>,
     limit: Option<f64>,
@@ -279,6 +334,6 @@ fn json(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Result<Stri
         Head { folder, name: &run.name, version: &run.version, started_s: run.started_s }
     });
     let gate = limit.map(|limit| found.gate(limit));
-    let written = Written { before, after, limit, gate, found };
+    let written = Written { schema: SCHEMA, before, after, limit, gate, found };
     Ok(serde_json::to_string_pretty(&written)? + "\n")
 }

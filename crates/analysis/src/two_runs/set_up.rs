@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Applied, Canary, EngineFact, Levels, Run};
+use bakeoff_results::{Applied, Canary, EngineFact, Levels, Machine, Run};
 use bakeoff_stats::MARGIN;
 use bakeoff_stats::quantile::median;
 use serde::Serialize;
@@ -26,11 +26,11 @@ type Fact = (String, String);
 /// All that differs: the program, the machine, what was asked for, the engines and their settings.
 pub fn differences(before: &Document, after: &Document) -> Vec<SetUp> {
     let [old, new] = [before, after].map(|document| &document.run.run);
-    let [mut one, mut other] = [facts(old), facts(new)];
+    let [mut one, mut other] = [before, after].map(facts);
     one.extend(settings(old, new));
     other.extend(settings(new, old));
     let mut found = unequal(&one, &other);
-    found.extend(alone(&before.canaries, &after.canaries));
+    found.extend(alone(before, after));
     found
 }
 
@@ -49,20 +49,38 @@ fn unequal(before: &[Fact], after: &[Fact]) -> Vec<SetUp> {
     both.filter(|it| it.before != it.after).collect()
 }
 
-fn facts(run: &Run) -> Vec<Fact> {
-    let machine = &run.machine;
+/// How many machines a run was made on.
+fn machines(document: &Document) -> usize {
+    document.machines.as_ref().map_or(1, |found| found.machines.len())
+}
+
+/// What a run's machine is or, of a run that was merged, each thing that its machines are.
+fn of_machines(run: &Run, fact: impl Fn(&Machine) -> String) -> String {
+    let members = run.merged.iter().flat_map(|merged| &merged.members);
+    let mut values: BTreeSet<String> = members.map(|member| fact(&member.machine)).collect();
+    if values.is_empty() {
+        values.insert(fact(&run.machine));
+    }
+    values.into_iter().collect::<Vec<_>>().join("; ")
+}
+
+fn facts(document: &Document) -> Vec<Fact> {
+    let run = &document.run.run;
+    let shard = run.shard.as_ref().map(|shard| format!("{}/{}", shard.index, shard.count));
     let build = if run.debug_build { "not optimised" } else { "optimised" };
     let each = run.operations_each.map_or("no limit".to_owned(), |each| each.to_string());
     let named = [
         ("bakeoff", run.version.clone()),
         ("bakeoff’s build", build.to_owned()),
-        ("system", machine.system.clone()),
-        ("kernel", machine.kernel.clone()),
-        ("processor", machine.processor.clone()),
-        ("processors", machine.processors.to_string()),
-        ("memory", format!("{} bytes", machine.memory_bytes)),
-        ("file system", machine.file_system.clone()),
-        ("device", machine.device.clone()),
+        ("machines", machines(document).to_string()),
+        ("shard", shard.unwrap_or_default()),
+        ("system", of_machines(run, |it| it.system.clone())),
+        ("kernel", of_machines(run, |it| it.kernel.clone())),
+        ("processor", of_machines(run, |it| it.processor.clone())),
+        ("processors", of_machines(run, |it| it.processors.to_string())),
+        ("memory", of_machines(run, |it| format!("{} bytes", it.memory_bytes))),
+        ("file system", of_machines(run, |it| it.file_system.clone())),
+        ("device", of_machines(run, |it| it.device.clone())),
         ("experiment", run.name.clone()),
         ("seconds of a trial", run.seconds.to_string()),
         ("operations of each kind that end a trial", each),
@@ -105,23 +123,26 @@ fn settings(run: &Run, other: &Run) -> Vec<Fact> {
     run.applied.iter().filter(shared).flat_map(of).collect()
 }
 
-/// What the machines did alone, where their medians are further apart than differences that matter.
-fn alone(before: &[Canary], after: &[Canary]) -> Vec<SetUp> {
+/// What the machines did alone, where their medians are further apart than differences that matter. Of a run
+/// on several machines it is the median of all, and is called so.
+fn alone(before: &Document, after: &Document) -> Vec<SetUp> {
     type Reading = fn(&Canary) -> Option<f64>;
     let readings: [(&str, Reading); 4] = [
-        ("the machine alone, arithmetic", |it| Some(it.cpu_s)),
-        ("the machine alone, copying", |it| Some(it.memory_s)),
-        ("the machine alone, a sync", |it| Some(it.sync_s)),
-        ("the machine alone, a read", |it| it.read_s),
+        ("arithmetic", |it| Some(it.cpu_s)),
+        ("copying", |it| Some(it.memory_s)),
+        ("a sync", |it| Some(it.sync_s)),
+        ("a read", |it| it.read_s),
     ];
+    let are_several = [before, after].into_iter().any(|document| machines(document) > 1);
+    let whose = if are_several { "median of each run’s machines" } else { "the machine" };
     let apart = |(what, of): (&str, Reading)| {
         let middle =
             |canaries: &[Canary]| median(&canaries.iter().filter_map(of).collect::<Vec<f64>>());
-        let (one, other) = (middle(before)?, middle(after)?);
+        let (one, other) = (middle(&before.canaries)?, middle(&after.canaries)?);
         let milliseconds = |seconds: f64| Some(format!("{:.3} ms", seconds * 1e3));
         let differs = (other / one).ln().abs() > MARGIN.ln_1p();
         differs.then(|| SetUp {
-            what: what.to_owned(),
+            what: format!("{whose} alone, {what}"),
             before: milliseconds(one),
             after: milliseconds(other),
         })

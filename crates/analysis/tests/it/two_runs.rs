@@ -3,7 +3,9 @@
 use crate::data::{Trials, run};
 use bakeoff_analysis::{Document, Gate, Shared, TwoRuns, Verdict, document, two_runs};
 use bakeoff_results::measure::{DUE, NOT_STARTED, OFFERED};
-use bakeoff_results::{Answers, Canary, Run, RunFolder, Scope, Trial};
+use bakeoff_results::{
+    Answers, Canary, Host, Machine, Member, Merged, Run, RunFolder, Scope, Trial,
+};
 
 /// How often each block is repeated.
 const BLOCKS: u32 = 5;
@@ -123,10 +125,11 @@ fn cells_of_one_run_alone_are_told() {
     assert!(two_runs(&before, &before).have_cells_in_common());
 }
 
-/// An open loop in which so many of 2,000 operations had not started at the end.
-fn offered(late: f64) -> Vec<Trial> {
+/// An open loop in which so many of 2,000 operations had not started at the end, by the repetition.
+fn offered(late: impl Fn(u32) -> f64) -> Vec<Trial> {
     let mut trials = trials(BLOCKS, "1", even);
     for trial in &mut trials {
+        let late = late(trial.repetition);
         let measures = &mut trial.measured.as_mut().expect("it is measured").measures;
         for (measure, value) in [(&OFFERED, 100.0), (&DUE, 2000.0), (&NOT_STARTED, late)] {
             measures.set(measure, Scope::Clients, value);
@@ -137,13 +140,110 @@ fn offered(late: f64) -> Vec<Trial> {
 
 #[test]
 fn a_cell_that_no_longer_keeps_up_is_worse_without_a_ratio() {
-    let [kept, behind] = [0.0, 1000.0].map(|late| document_of(&plain(), &offered(late)));
+    let [kept, behind] = [0.0, 1000.0].map(|late| document_of(&plain(), &offered(|_| late)));
     let found = two_runs(&kept, &behind);
     assert_eq!((found.shared.len(), found.fell_behind.len()), (0, 3));
     assert_eq!(found.gate(10.0), Gate::Worse);
     let back = two_runs(&behind, &kept);
     assert_eq!((back.fell_behind.len(), back.not_compared.len()), (0, 3));
     assert_eq!(back.gate(0.1), Gate::Undecided);
+}
+
+/// What happens once is no regression.
+#[test]
+fn a_cell_falls_behind_where_most_of_its_trials_do() {
+    let late = |trials: u32| {
+        let late = move |repetition: u32| if repetition < trials { 1000.0 } else { 0.0 };
+        document_of(&plain(), &offered(late))
+    };
+    let kept = late(0);
+    for (trials, gate) in [(1, Gate::Undecided), (2, Gate::Undecided), (3, Gate::Worse)] {
+        let found = two_runs(&kept, &late(trials));
+        let fell_behind = if gate == Gate::Worse { 3 } else { 0 };
+        assert_eq!(found.fell_behind.len(), fell_behind, "{trials} of {BLOCKS}");
+        assert_eq!(found.not_compared.len(), 3 - fell_behind, "{trials} of {BLOCKS}");
+        assert_eq!((found.shared.len(), found.gate(0.1)), (0, gate));
+    }
+}
+
+/// Trials in which an engine has no figure of `create_issue`; so many of the others were still running when
+/// they were cut off.
+fn without_figures(engine: &str, unfinished: u64) -> Vec<Trial> {
+    let mut trials = trials(BLOCKS, "1", even);
+    for trial in trials.iter_mut().filter(|trial| trial.levels["engine"] == engine) {
+        let measured = trial.measured.as_mut().expect("synthetic trials are measured");
+        for operation in &mut measured.operations {
+            match operation.name.as_str() {
+                "create_issue" => operation.kept.reset(),
+                _ => operation.unfinished = unfinished,
+            }
+        }
+    }
+    trials
+}
+
+#[test]
+fn a_run_that_hangs_does_not_pass() {
+    let before = document_of(&plain(), &trials(BLOCKS, "1", even));
+    let [gone, hung] =
+        [0, 1].map(|unfinished| document_of(&plain(), &without_figures("beta", unfinished)));
+    let engines = |cells: &[bakeoff_results::Levels]| -> Vec<String> {
+        cells.iter().map(|cell| cell["engine"].clone()).collect()
+    };
+    let found = two_runs(&before, &hung);
+    assert_eq!(engines(&found.hung), ["beta"]);
+    assert!(found.without_figures.is_empty(), "{found:?}");
+    assert_eq!(of(&found, "alpha", "create_issue").comparison.verdict, Verdict::Same);
+    assert_eq!(found.gate(0.1), Gate::Worse);
+    // Without a word on a hang it is told, and so it is the other way round.
+    for found in [two_runs(&before, &gone), two_runs(&gone, &before), two_runs(&hung, &before)] {
+        assert_eq!(engines(&found.without_figures), ["beta"]);
+        assert!(found.hung.is_empty() && found.have_cells_in_common(), "{found:?}");
+        assert_eq!(found.gate(0.1), Gate::Passed);
+    }
+}
+
+#[test]
+fn set_up_of_a_merged_run_is_that_of_all_its_machines() {
+    let member = |shard: u32, kernel: &str| Member {
+        shard: Some(shard),
+        host: Host { name: format!("host {shard}"), boot: format!("boot {shard}") },
+        machine: Machine { kernel: kernel.into(), ..plain().machine },
+        harness_s: 4e-8,
+        load: None,
+        neighbour_alone_per_second: None,
+        started_s: 1.7e9,
+        ended_s: Some(1.7e9 + 5.0),
+        canaries: 1,
+        blocks: vec![(shard - 1, 4)],
+        cuts: Vec::new(),
+    };
+    let run = |kernels: [&str; 2]| {
+        let members = vec![member(1, kernels[0]), member(2, kernels[1])];
+        Run { merged: Some(Merged { plan: "17".into(), count: 2, members }), ..plain() }
+    };
+    let looks = |cpu_s| {
+        let canary =
+            Canary { at_s: 0.0, cpu_s, memory_s: 0.01, sync_s: 0.001, read_s: None, off: None };
+        move |folder: &mut RunFolder| {
+            folder.commit_canary(&canary).unwrap();
+            folder.commit_canary(&canary).unwrap();
+        }
+    };
+    let trials = trials(2, "1", even);
+    let [same, newer] = [(["6.12", "6.1"], 0.1), (["6.1", "7.0"], 0.2)]
+        .map(|(kernels, cpu_s)| document_with(&run(kernels), &trials, looks(cpu_s)));
+    let told = |one: &Document, other: &Document| -> Vec<String> {
+        let text = |it: &Option<String>| it.clone().unwrap_or_default();
+        let all = two_runs(one, other).set_up.into_iter();
+        all.map(|it| format!("{}: {} {}", it.what, text(&it.before), text(&it.after))).collect()
+    };
+    let wanted = [
+        "kernel: 6.1; 6.12 6.1; 7.0",
+        "median of each run’s machines alone, arithmetic: 100.000 ms 200.000 ms",
+    ];
+    assert_eq!(told(&same, &newer), wanted);
+    assert!(told(&document_of(&plain(), &trials), &same).contains(&"machines: 1 2".to_owned()));
 }
 
 #[test]

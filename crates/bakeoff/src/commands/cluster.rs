@@ -10,12 +10,12 @@ mod ssh;
 
 use std::path::Path;
 
-use bakeoff_experiment::{Changes, Experiment, Vocabulary};
+use bakeoff_experiment::{Experiment, Vocabulary, deal};
 use sha2::{Digest, Sha256};
 
-use super::run::SHARDS;
+use super::run::{SHARDS, is_job_file, plan_is_known};
 use crate::Lab;
-use crate::cli::Cluster;
+use crate::cli::{Cli, Cluster, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, quote};
 
@@ -88,10 +88,15 @@ impl Job {
                 return Err(usage(format!("the job file has its own {flag}; leave it out")));
             }
         }
-        let vocabulary = Vocabulary { trusts: true, ..lab.registry.vocabulary() };
-        let loaded = Experiment::load(name, &Changes::default(), &vocabulary);
-        let loaded = loaded.map_err(|error| usage(error.to_string()))?;
-        let experiment = match vocabulary.presets.iter().any(|preset| preset.name == name) {
+        if is_job_file(name) {
+            return Err(usage(format!(
+                "a job file of fio can't be run in parts: run {name} here, and name the experiment.toml in \
+                 its run folder"
+            )));
+        }
+        let loaded = loaded(lab, name, flags)?;
+        check_parts(&loaded, shards)?;
+        let experiment = match lab.registry.presets().iter().any(|preset| preset.name == name) {
             true => Asked::Preset(name.to_owned()),
             false => Asked::File(whole(Path::new(name))?),
         };
@@ -137,6 +142,54 @@ impl Job {
              fi\n"
         )
     }
+}
+
+/// The experiment as the flags of its run change it.
+fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<Experiment, Failure> {
+    let own = ["bakeoff", "run", name, "--shard", "1/1"].map(str::to_owned);
+    let cli = Cli::read_for(lab, &[&own[..], flags].concat());
+    let Command::Run(arguments) = cli.map_err(|error| usage(error.to_string()))?.command else {
+        return Err(usage(format!("what follows -- are no flags of a run of {name}")));
+    };
+    let changes = arguments.changes();
+    let load = |trusts| {
+        let vocabulary = Vocabulary { trusts, ..lab.registry.vocabulary() };
+        Experiment::load(name, &changes, &vocabulary)
+    };
+    load(arguments.trust_experiment).map_err(|error| {
+        let needs_trust = !arguments.trust_experiment && load(true).is_ok();
+        let where_to = if needs_trust { "\nhere it follows --: -- --trust-experiment" } else { "" };
+        usage(format!("{error}{where_to}"))
+    })
+}
+
+/// Refuses what no shard would run: a plan that is not known before, or that has fewer parts.
+fn check_parts(experiment: &Experiment, shards: u32) -> Result<(), Failure> {
+    plan_is_known(experiment)?;
+    let plan = experiment.plan();
+    // Power cuts alone are dealt by what is cut.
+    if plan.blocks.is_empty() && experiment.cut_cells().len() >= shards as usize {
+        return Ok(());
+    }
+    deal(&plan, shards).map(drop).map_err(|error| usage(error.to_string()))
+}
+
+/// Lines of a shell that run a command and hand on to it that it is to stop, so that what it has by then can
+/// be collected. Its exit code is in `status` afterwards.
+fn stoppable(command: &str) -> String {
+    format!(
+        "stopped= child=\n\
+         trap 'stopped=yes; [ -z \"$child\" ] || kill -TERM \"$child\" 2>/dev/null || :' TERM INT\n\
+         {command} &\n\
+         child=$!\n\
+         [ -z \"$stopped\" ] || kill -TERM \"$child\" 2>/dev/null || :\n\
+         # A signal ends the wait, not the run.\n\
+         while :; do\n    \
+         stopped= status=0\n    \
+         wait \"$child\" || status=$?\n    \
+         [ -n \"$stopped\" ] || break\n\
+         done\n"
+    )
 }
 
 /// A name that every scheduler takes: at most 40 lower-case letters, digits and hyphens.

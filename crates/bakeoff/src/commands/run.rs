@@ -23,8 +23,10 @@ use bakeoff_results::{RunFolder, Status, visible};
 use bakeoff_trust::Folder;
 
 use self::asked::Asked;
+pub use self::fio::is_job_file;
 use self::path::Data;
 pub use self::scheduler::SHARDS;
+pub use self::shard::plan_is_known;
 use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
 use crate::cli;

@@ -12,8 +12,8 @@ fn a_job_file_names_this_program_by_its_sum_and_nothing_is_made() {
     let sum = sum.split_whitespace().next().expect("a sum");
     for (arguments, texts) in [
         (
-            &["slurm", "redmine-sweep", "--shards", "8", "--", "--quick"][..],
-            &["#SBATCH --array=1-8", "redmine-sweep-shards", "--shard auto", " --quick"][..],
+            &["slurm", "redmine-sweep", "--shards", "8", "--", "--seed", "2"][..],
+            &["#SBATCH --array=1-8", "redmine-sweep-shards", "--shard auto", " --seed 2"][..],
         ),
         (
             &["kubernetes", "redmine", "--shards", "4", "--image", "us/lab", "--claim", "runs"],
@@ -47,14 +47,23 @@ fn a_file_is_named_by_its_whole_path_or_sent_along() {
 #[test]
 fn what_can_t_stand_in_a_job_file_is_refused() {
     let place = Place::new();
+    place.write("mine.fio", "[job]\nrw=read\n");
     for (arguments, texts) in [
-        (&["slurm", "redmin", "--shards", "2"][..], &["did you mean `redmine`"][..]),
+        (&["slurm", "mine.fio", "--shards", "2"][..], &["fio", "experiment.toml"][..]),
+        (&["slurm", "redmin", "--shards", "2"], &["did you mean `redmine`"]),
         (&["slurm", "nowhere.toml", "--shards", "2"], &["nowhere.toml"]),
         (&["slurm", "redmine"], &["--shards"]),
         (&["slurm", "redmine", "--shards", "0"], &["--shards"]),
         (&["slurm", "redmine", "--shards", "2", "--", "--shard", "1/2"], &["--shard", "its own"]),
         (&["slurm", "redmine", "--shards", "2", "--", "--out=x"], &["--out=x", "its own"]),
         (&["slurm", "redmine", "--shards", "2", "--out", "a\nb"], &["control character"]),
+        (&["slurm", "redmine", "--shards", "2", "--", "--no-such"], &["--no-such"]),
+        (
+            &["slurm", "redmine", "--shards", "2", "--", "--until-decided"],
+            &["planner until-decided"],
+        ),
+        // By the flags, too: `--quick` has five blocks.
+        (&["slurm", "redmine-sweep", "--shards", "8", "--", "--quick"], &["8 shards", "it has 5"]),
         (&["kubernetes", "redmine", "--shards", "2"], &["--image", "--claim"]),
         (&["ssh", "redmine"], &["HOST"]),
         (&["ssh", "redmine", "one", "one"], &["one is named twice"]),

@@ -3,7 +3,7 @@
 //! Sources: slurm.conf(5), slurmd(8) (`-N`, of a slurmd that is built for several on one machine),
 //! munged(8).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions};
 use std::io::Read;
 use std::net::TcpListener;
@@ -223,6 +223,15 @@ fn placed(document: &Value) -> BTreeSet<(u64, String)> {
     trials.map(|it| (it["block"].as_u64().unwrap(), it["levels"].to_string())).collect()
 }
 
+/// The intervals of all ratios that have one, by what is compared.
+fn intervals(document: &Value) -> BTreeMap<String, [f64; 2]> {
+    let of = |it: &Value| {
+        let what = ["operation", "levels", "baseline", "level"].map(|key| it[key].to_string());
+        Some((what.join(" "), [it["low"].as_f64()?, it["high"].as_f64()?]))
+    };
+    document["comparisons"].as_array().unwrap().iter().filter_map(of).collect()
+}
+
 #[test]
 #[ignore = "slow: make test-slow"]
 fn four_shards_by_slurm_are_one_plan_with_no_block_twice_and_none_missing() {
@@ -251,11 +260,19 @@ fn four_shards_by_slurm_are_one_plan_with_no_block_twice_and_none_missing() {
     sbatch.arg("job.sh").current_dir(&path).env("XDG_RUNTIME_DIR", &path).env("TMPDIR", &path);
     let sent = sbatch.output().unwrap();
     assert!(sent.status.success(), "{sent:?}");
+    // Each task of the array is waited for by itself, however many run beside it.
+    let tasks = || slurm.tell("squeue", &["-h", "-r"]).lines().count();
+    loop {
+        let left = tasks();
+        if left == 0 {
+            break;
+        }
+        wait_until("the end of a task", || tasks() < left);
+    }
     let shards = [1, 2, 3, 4].map(|number| format!("all/shard-{number}"));
     for shard in &shards {
         wait_until(shard, || place.path(shard).exists());
     }
-    wait_until("the end of all jobs", || slurm.tell("squeue", &["-h"]).is_empty());
     drop(slurm);
 
     let shards: Vec<&str> = shards.iter().map(String::as_str).collect();
@@ -269,7 +286,12 @@ fn four_shards_by_slurm_are_one_plan_with_no_block_twice_and_none_missing() {
     assert_eq!(attempts.len(), each.len(), "a trial is there twice: {attempts:?}");
     // The same plan as one run, which has every block.
     place.run(&["run", "sweep.toml", "--quiet", "--out", "whole"]).code(0);
-    let merged = placed(&merged);
-    assert_eq!(merged, placed(&place.json("whole")));
-    assert_eq!(merged.len(), 24);
+    let whole = place.json("whole");
+    assert_eq!(placed(&merged), placed(&whole));
+    assert_eq!(placed(&merged).len(), 24);
+    let of_whole = intervals(&whole);
+    for (what, [low, high]) in intervals(&merged) {
+        let Some([from, to]) = of_whole.get(&what) else { continue };
+        assert!(low <= *to && *from <= high, "{what}: {low} to {high}, and {from} to {to}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Two runs held against each other, as a reader sees them.
 
 use crate::sample::Sample;
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{Document, RatioIs, Verdict};
 use bakeoff_report::{Error, Options, Side, TWO_RUNS_FORMATS, two_runs};
 use serde_json::Value;
 
@@ -53,11 +53,50 @@ fn without_a_limit_nothing_is_called_worse() {
     assert!(text.contains("Nothing is shown to be slower by more than 150 %."), "{text}");
 }
 
+/// A row that says nothing is none that is not decided yet.
+#[test]
+fn what_is_void_or_hangs_is_named_at_the_end() {
+    let [before, after] = documents();
+    let mut found = bakeoff_analysis::two_runs(&before, &after);
+    found.shared[0].comparison.verdict = Verdict::Void;
+    found.hung = vec![found.shared[1].comparison.levels.clone()];
+    let runs = ["a", "b"].map(|folder| Side { folder, document: &before });
+    let text = two_runs(runs, &found, Some(0.075), "md", &Options::default()).unwrap();
+    assert!(text.contains("Worse by more than 7.5 %"), "{text}");
+    assert!(text.contains("does not end an operation: "), "{text}");
+    assert!(text.contains("1 void, since"), "{text}");
+    assert!(text.contains("Does not end an operation that it ended before"), "{text}");
+}
+
+#[test]
+fn a_figure_that_was_cut_off_is_shown_as_a_bound() {
+    let [before, after] = documents();
+    let mut found = bakeoff_analysis::two_runs(&before, &after);
+    found.shared.truncate(1);
+    let runs = ["a", "b"].map(|folder| Side { folder, document: &before });
+    for (is, bounds) in [
+        (Some(RatioIs::Exact), [false, false]),
+        (Some(RatioIs::AtLeast), [false, true]),
+        (Some(RatioIs::AtMost), [true, false]),
+        (None, [true, true]),
+    ] {
+        found.shared[0].comparison.ratio_is = is;
+        let text = two_runs(runs, &found, None, "md", &Options::default()).unwrap();
+        let row = text.lines().find(|line| line.contains("create")).expect("a row");
+        let cells: Vec<&str> = row.split('|').collect();
+        // After the level and the operation.
+        assert_eq!([cells[3], cells[4]].map(|cell| cell.contains('>')), bounds, "{row}");
+    }
+}
+
 #[test]
 fn a_program_reads_the_limit_and_what_came_of_it() {
     let json: Value = serde_json::from_str(&shown(Some(0.1), "json")).unwrap();
     assert_eq!((&json["limit"], &json["gate"]), (&Value::from(0.1), &Value::from("worse")));
-    assert_eq!(json["before"]["folder"], "runs/old");
+    assert_eq!(
+        (&json["schema"], &json["before"]["folder"]),
+        (&Value::from(1), &Value::from("runs/old"))
+    );
     assert_eq!(json["set_up"][0]["what"], "kernel");
     let shared = json["shared"].as_array().unwrap();
     assert_eq!(shared.len(), 16);

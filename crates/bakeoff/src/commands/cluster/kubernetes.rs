@@ -1,4 +1,4 @@
-//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of them on one node. It is JSON, which
+//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of bakeoff on one node. It is JSON, which
 //! kubectl takes as it takes YAML.
 //!
 //! Sources: *Jobs*, *Indexed Job for Parallel Processing with Static Work Assignment*, *Assigning Pods to
@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Job, SHARDS, system, usage};
+use super::{Asked, Job, SHARDS, stoppable, system, usage};
 use crate::exit::Failure;
 
 /// What a pod is made of.
@@ -26,6 +26,8 @@ const FOLDER: &str = "/experiment";
 const FILE: &str = "mine.toml";
 /// The taint of nodes that are kept for bakeoff alone.
 const TAINT: &str = "bakeoff";
+/// Seconds that a run that is told to stop has to end and to be collected.
+const GRACE: u32 = 300;
 
 /// The manifest.
 ///
@@ -83,7 +85,7 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
     }
     let affinity = json!({ "podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [{
-            "labelSelector": { "matchLabels": { "app": name } },
+            "labelSelector": { "matchLabels": { "bakeoff": "shard" } },
             "topologyKey": "kubernetes.io/hostname",
         }],
     } });
@@ -95,9 +97,10 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
         "volumeMounts": mounts,
     });
     let template = json!({
-        "metadata": { "labels": { "app": name } },
+        "metadata": { "labels": { "app": name, "bakeoff": "shard" } },
         "spec": {
             "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": GRACE,
             "affinity": affinity,
             "tolerations": [{ "key": TAINT, "operator": "Exists", "effect": "NoSchedule" }],
             "containers": [container],
@@ -112,7 +115,7 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
             "completionMode": "Indexed",
             "completions": shards,
             "parallelism": shards,
-            "backoffLimit": 0,
+            "backoffLimitPerIndex": 0,
             "template": template,
         },
     })
@@ -123,6 +126,7 @@ fn script(job: &Job, has_file: bool) -> String {
     let (name, check) = (&job.name, job.check("\"$1\""));
     let file = format!("{FOLDER}/{FILE}");
     let run = job.command(has_file.then_some(file.as_str()), "auto", "/local/shard");
+    let run = stoppable(&format!("\"$1\" {run}"));
     format!(
         r#"set -eu
 {check}target=/collected/{name}-shard-$((JOB_COMPLETION_INDEX + 1))
@@ -130,9 +134,8 @@ if [ -e "$target" ]; then
     echo "$target is there already; move it away" >&2
     exit 3
 fi
-status=0
-"$1" {run} || status=$?
-if [ -d /local/shard ]; then
+{run}if [ -d /local/shard ]; then
+    rm -rf -- "$target.part"
     cp -R /local/shard "$target.part"
     mv "$target.part" "$target"
 fi

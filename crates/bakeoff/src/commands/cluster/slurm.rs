@@ -2,7 +2,7 @@
 //!
 //! Sources: sbatch(1), *Job Array Support*.
 
-use super::{Job, SHARDS};
+use super::{Job, SHARDS, stoppable};
 use crate::output::quote;
 
 /// The script; the shards' run folders are collected in `out`.
@@ -10,6 +10,7 @@ pub fn script(job: &Job, out: &str) -> String {
     let Job { name, shards, program, .. } = job;
     let (program, out, check) = (quote(program), quote(out), job.check("\"$bakeoff\""));
     let run = job.command(None, "auto", "\"$folder/shard\"");
+    let run = stoppable(&format!("\"$bakeoff\" {run}"));
     format!(
         r##"#!/bin/bash
 # {shards} shards of a plan, each on a whole node and on its own disk:
@@ -20,7 +21,9 @@ pub fn script(job: &Job, out: &str) -> String {
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --exclusive
+#SBATCH --mem=0
 #SBATCH --no-requeue
+#SBATCH --signal=B:TERM@300
 #SBATCH --output={name}-%A_%a.log
 set -euo pipefail
 
@@ -36,15 +39,16 @@ if [ -e "$target" ]; then
 fi
 
 # Not in a folder that nodes share: its file system would be what is measured.
-folder=$(mktemp -d -- "${{SLURM_TMPDIR:-${{TMPDIR:-/var/tmp}}}}/bakeoff.XXXXXX")
+# Slurm itself sets TMPDIR=/tmp where nothing else is set, which may be memory.
+base=${{SLURM_TMPDIR:-${{TMPDIR:-/tmp}}}}
+[ "$base" != /tmp ] || base=/var/tmp
+folder=$(mktemp -d -- "$base/bakeoff.XXXXXX")
 
 # When its time is over the run ends with what it has, and that is collected, too.
-trap : TERM
-status=0
-"$bakeoff" {run} || status=$?
-
+{run}
 if [ -d "$folder/shard" ]; then
     mkdir -p -- "$out"
+    rm -rf -- "$target.part-$SLURM_JOB_ID"
     cp -R -- "$folder/shard" "$target.part-$SLURM_JOB_ID"
     mv -T -- "$target.part-$SLURM_JOB_ID" "$target"
 fi

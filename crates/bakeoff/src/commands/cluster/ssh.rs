@@ -72,6 +72,7 @@ set -euo pipefail
 {check}exec ./bakeoff {run} < /dev/null
 END
     if ssh -n -- "$host" "[ -d $folder/shard ]"; then
+        rm -rf -- "$target.part"
         scp -q -r -- "$host:$folder/shard" "$target.part"
         mv -T -- "$target.part" "$target"
     fi

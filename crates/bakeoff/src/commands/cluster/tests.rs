@@ -79,7 +79,14 @@ fn slurm_is_asked_for_whole_nodes() {
     let script = slurm::script(&job("/opt/bakeoff"), "/data/all");
     let directives: Vec<&str> =
         script.lines().filter_map(|line| line.strip_prefix("#SBATCH ")).collect();
-    for wanted in ["--array=1-2", "--nodes=1", "--exclusive", "--job-name=bakeoff-redmine-sweep"] {
+    for wanted in [
+        "--array=1-2",
+        "--nodes=1",
+        "--exclusive",
+        "--mem=0",
+        "--signal=B:TERM@300",
+        "--job-name=bakeoff-redmine-sweep",
+    ] {
         assert!(directives.contains(&wanted), "{directives:?}");
     }
     // Slurm reads no directive after the first command.
@@ -138,6 +145,83 @@ fn a_task_of_slurm_runs_its_shard_on_its_own_disk_and_brings_it_back() {
         assert_eq!(again.status.code(), Some(3), "{}", said(&again));
         assert!(said(&again).contains("shard-2 is there already"), "{}", said(&again));
         assert_eq!(calls(place).len(), 1);
+    }
+}
+
+/// A program in the place of bakeoff that has its job stopped, and ends a moment after it was told to.
+fn stopped_stand_in(place: &Path) -> String {
+    let program = place.join("stand-in");
+    let text = "trap 'sleep 0.2; echo whole >>\"$folder/run.sqlite\"; exit 6' TERM\n\
+                folder=$6\n\
+                mkdir \"$folder\"\n\
+                kill -TERM \"$PPID\"\n\
+                while :; do sleep 0.05; done\n";
+    write_script(&program, text);
+    program.to_str().unwrap().to_owned()
+}
+
+/// What a pod would run, in folders of a place of its own.
+fn pod(job: &Job, place: &Path) -> Output {
+    let pod = kubernetes::Pod { image: "lab", claim: "runs", program: &job.program };
+    let manifest: Value = serde_json::from_str(&kubernetes::manifest(job, &pod).unwrap()).unwrap();
+    let command = &manifest["spec"]["template"]["spec"]["containers"][0]["command"];
+    let script = command[2].as_str().unwrap();
+    let script = ["/collected", "/local"].iter().fold(script.to_owned(), |script, folder| {
+        std::fs::create_dir_all(place.join(&folder[1..])).unwrap();
+        script.replace(&format!("{folder}/"), &format!("{}{folder}/", place.display()))
+    });
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "bakeoff", &job.program]).current_dir(place);
+    command.env("JOB_COMPLETION_INDEX", "1").env("BAKEOFF_SHARDS", "2");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn a_job_that_is_stopped_waits_for_its_run_and_collects_it() {
+    let place = tempfile::tempdir().unwrap();
+    let (place, out) = (place.path(), place.path().join("all"));
+    let job = job(&stopped_stand_in(place));
+    let slurm = bash(&[], &slurm::script(&job, out.to_str().unwrap()), place);
+    let collected = place.join("collected/bakeoff-redmine-sweep-shard-2");
+    for (done, shard) in [(slurm, out.join("shard-2")), (pod(&job, place), collected)] {
+        assert_eq!(done.status.code(), Some(6), "{}", said(&done));
+        let records = std::fs::read_to_string(shard.join("run.sqlite")).unwrap();
+        assert_eq!(records, "whole\n");
+    }
+}
+
+#[test]
+fn a_copy_that_was_cut_short_is_in_no_later_one() {
+    let place = tempfile::tempdir().unwrap();
+    let (place, out) = (place.path(), place.path().join("all"));
+    stand_in_for_ssh(place);
+    let job = job(&stand_in(place, 0));
+    let collected = place.join("collected/bakeoff-redmine-sweep-shard-2");
+    let [slurm_out, ssh_out] = ["slurm", "ssh"].map(|name| out.join(name));
+    let cut_short = [
+        slurm_out.join("shard-2.part-7"),
+        ssh_out.join("shard-2.part"),
+        collected.with_extension("part"),
+    ];
+    for folder in &cut_short {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(folder.join("half"), "").unwrap();
+    }
+    let at = |out: &Path| out.to_str().unwrap().to_owned();
+    let jobs = [
+        bash(&[], &slurm::script(&job, &at(&slurm_out)), place),
+        bash(&[], &ssh::script(&job, &hosts(), &at(&ssh_out)), place),
+        pod(&job, place),
+    ];
+    let shards = [slurm_out.join("shard-2"), ssh_out.join("shard-2"), collected];
+    for (done, (shard, part)) in jobs.iter().zip(shards.iter().zip(&cut_short)) {
+        assert!(done.status.success(), "{}", said(done));
+        let names: Vec<String> = std::fs::read_dir(shard)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        assert_eq!(names, ["run.sqlite"], "{}", said(done));
+        assert!(!part.exists(), "{}", part.display());
     }
 }
 
@@ -224,6 +308,16 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
     let spec = &preset["spec"];
     assert_eq!((&spec["completions"], &spec["parallelism"]), (&Value::from(2), &Value::from(2)));
     assert_eq!(spec["completionMode"], "Indexed");
+    // A pod that fails leaves the others alone.
+    assert_eq!(spec["backoffLimitPerIndex"], 0);
+    assert!(spec["backoffLimit"].is_null(), "{spec:#}");
+    assert_eq!(spec["template"]["spec"]["terminationGracePeriodSeconds"], 300);
+    // Nor do pods of two jobs share a node.
+    let label = serde_json::json!("shard");
+    assert_eq!(spec["template"]["metadata"]["labels"]["bakeoff"], label);
+    let apart = &spec["template"]["spec"]["affinity"]["podAntiAffinity"];
+    let apart = &apart["requiredDuringSchedulingIgnoredDuringExecution"][0];
+    assert_eq!(apart["labelSelector"]["matchLabels"]["bakeoff"], label);
     let container = &spec["template"]["spec"]["containers"][0];
     assert_eq!(container["env"][0], serde_json::json!({ "name": SHARDS, "value": "2" }));
     assert_eq!(container["command"][4], NASTY);

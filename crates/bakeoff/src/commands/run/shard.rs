@@ -70,15 +70,21 @@ pub fn part(
     shard: Option<Shard>,
 ) -> Result<Possible, Failure> {
     let Some(shard) = shard else { return Ok(possible) };
+    plan_is_known(experiment)?;
+    possible.shard(experiment, shard).map_err(usage)
+}
+
+/// Refuses to deal a plan that is not known before its first block.
+pub fn plan_is_known(experiment: &Experiment) -> Result<(), Failure> {
     let planner = &experiment.planner;
-    if *planner != PLANNERS[0].name {
-        return Err(usage(format!(
+    match *planner == PLANNERS[0].name {
+        true => Ok(()),
+        false => Err(usage(format!(
             "--shard deals a plan that is known before its first block, and the planner {planner} decides on \
              the way, by what all blocks found: a machine would see its own part alone. Leave out --shard, or \
              what chooses that planner (--until-decided, --find-limit, --planner)"
-        )));
+        ))),
     }
-    possible.shard(experiment, shard).map_err(usage)
 }
 
 /// What is recorded of a shard, where the run is one; `possible` is its own part, `text` what its text or
