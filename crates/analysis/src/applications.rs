@@ -58,15 +58,20 @@ fn levels<'a>(run: &'a Run, factor: &str) -> &'a [String] {
     found.map(|(_, levels)| &levels[..]).unwrap_or_default()
 }
 
+/// What is told of a machine where another one differs from it.
+fn told(machine: &Machine) -> [(&'static str, String); 4] {
+    [
+        ("the processors", format!("{} × {}", machine.processors, machine.processor)),
+        ("the memory", format!("{} MB", machine.memory_bytes / 1_000_000)),
+        ("the machine's disk", format!("{} on {}", machine.file_system, machine.device)),
+        ("the kernel", machine.kernel.clone()),
+    ]
+}
+
 /// What differs between two runs and may matter: sentences.
 fn differences(here: &Run, there: &Run) -> Vec<String> {
-    let told: [(&str, fn(&Machine) -> String); 4] = [
-        ("the processors", |it| format!("{} × {}", it.processors, it.processor)),
-        ("the memory", |it| format!("{} MB", it.memory_bytes / 1_000_000)),
-        ("the machine's disk", |it| format!("{} on {}", it.file_system, it.device)),
-        ("the kernel", |it| it.kernel.clone()),
-    ];
-    let machines = told.into_iter().map(|(what, of)| (what, of(&here.machine), of(&there.machine)));
+    let machines = told(&here.machine).into_iter().zip(told(&there.machine));
+    let machines = machines.map(|((what, here), (_, there))| (what, here, there));
     let versions = [("bakeoff", here.version.clone(), there.version.clone())];
     let all = machines.chain(versions).filter(|(_, here, there)| here != there);
     all.map(|(what, here, there)| format!("{what}: {there} there, {here} here")).collect()

@@ -177,7 +177,7 @@ impl Rows {
         let read = || -> rusqlite::Result<Self> {
             let mut statement = from.connection.prepare_cached(sql)?;
             let columns: Vec<String> =
-                statement.column_names().into_iter().map(str::to_owned).collect();
+                statement.column_names().map(str::to_owned).collect();
             let mut left = Left::of_a_table();
             let mut found = statement.query(params_from_iter(number))?;
             let mut rows = Vec::new();

@@ -17,8 +17,9 @@ fn build(place: &Path, name: &str) {
     let folder = place.join(name);
     std::fs::create_dir(&folder).unwrap();
     let program = std::env::current_exe().unwrap();
-    let linked = std::fs::hard_link(&program, folder.join("lab"));
-    linked.unwrap_or_else(|_| drop(std::fs::copy(&program, folder.join("lab")).unwrap()));
+    if std::fs::hard_link(&program, folder.join("lab")).is_err() {
+        std::fs::copy(&program, folder.join("lab")).unwrap();
+    }
 }
 
 fn run(place: &Path, program: &str, arguments: &[&str]) -> Output {

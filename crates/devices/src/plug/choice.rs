@@ -199,7 +199,10 @@ impl Drawn {
         }
         match self.random.random_range(first + 1..=end) {
             last if last == end => Fate::Kept,
-            last => Fate::Torn(vec![whole.start..last * PAGE]),
+            last => {
+                let kept = whole.start..last * PAGE;
+                Fate::Torn(Vec::from([kept]))
+            }
         }
     }
 

@@ -272,6 +272,7 @@ mod tests {
         assert!(second.contains("/bakeoff-work-2-9 was"), "{second}");
     }
 
+    #[test]
     fn links_are_followed_to_what_they_lead_to() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().canonicalize().unwrap();
