@@ -176,8 +176,7 @@ impl Rows {
     fn found(from: &RunFolder, sql: &str, number: Option<i64>) -> Result<Self> {
         let read = || -> rusqlite::Result<Self> {
             let mut statement = from.connection.prepare_cached(sql)?;
-            let columns: Vec<String> =
-                statement.column_names().map(str::to_owned).collect();
+            let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let mut left = Left::of_a_table();
             let mut found = statement.query(params_from_iter(number))?;
             let mut rows = Vec::new();
