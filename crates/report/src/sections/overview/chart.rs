@@ -332,7 +332,8 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
     contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
 }
 
-/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)"; where it is a range, "2.0 to 3.0× as long",
+/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)", "perhaps 1.4× as long (1.1–1.7)" where it would be
+/// told by itself and is not among so many comparisons; where it is a range, "2.0 to 3.0× as long",
 /// and apart from it "95 % intervals: 1.8–3.3".
 fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
     if let Some(reason) = wordless(contrasts) {
@@ -355,6 +356,14 @@ fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> (String
     }
     if faster || is_slower(contrasts, group) {
         return told(if by_rate { "much" } else { "long" }, &shown);
+    }
+    // Each would be told by itself, and not among so many.
+    let apart = |it: &Contrast| {
+        it.blocks > 1 && matches!(it.ends, (Some(low), Some(high)) if low > 1.0 || high < 1.0)
+    };
+    if contrasts.len() == group.cases.len() && contrasts.iter().all(apart) {
+        let (text, intervals) = told(if by_rate { "much" } else { "long" }, &shown);
+        return (format!("perhaps {text}"), intervals);
     }
     let interval = bracket(&shown);
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
