@@ -1,6 +1,7 @@
 //! From records to findings: documents of known trials.
 
 mod applications;
+mod break_tarantool;
 mod costs;
 mod cuts;
 #[path = "../../../results/examples/synthetic/data.rs"]
