@@ -210,9 +210,9 @@ fn what_others_use_is_a_share_of_the_processors_of_the_machine_that_ran_it() {
         (texts(WarningKind::MachineShared), texts(WarningKind::BusyAtStart))
     };
     let (shared, busy) = warned(0);
-    assert!(shared.len() == 1 && shared[0].contains("in 16 of 48 trials"), "{shared:?}");
+    assert!(shared.len() == 1 && shared[0].contains("In 16 of 48 trials"), "{shared:?}");
     assert!(shared[0].contains("at worst 30 %"), "{shared:?}");
-    assert!(busy.len() == 1 && busy[0].contains("in 1 of 3 parts of the run"), "{busy:?}");
+    assert!(busy.len() == 1 && busy[0].contains("1 of 3 parts of the run"), "{busy:?}");
     // Those that others used have 64 processors.
     let (shared, busy) = warned(2);
     assert!(shared.is_empty(), "{shared:?}");
