@@ -196,6 +196,11 @@ impl Running for Served<'_> {
         clients.min(processors)
     }
 
+    /// nginx has two for each: one of them to PHP. It may have as many as this process.
+    fn files_per_client(&self) -> Result<usize, TrialError> {
+        Ok(if self.ready.resolved.server == Server::Php { 2 } else { 1 })
+    }
+
     fn driver<'b>(
         &'b self,
         share: &Share,

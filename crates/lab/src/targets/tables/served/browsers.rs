@@ -69,7 +69,11 @@ impl<'a> Browsers<'a> {
     /// Counts what is wrong with an answer, and says it.
     fn wrong(&self, fault: Fault, why: &str) -> String {
         self.reached.faults.count(fault);
-        format!("{fault}: {why}")
+        match fault {
+            // There is no page that this one was to be the same as.
+            Fault::Body => why.to_owned(),
+            fault => format!("{fault}: {why}"),
+        }
     }
 }
 
