@@ -636,4 +636,38 @@ mod tests {
         let of_file = sized("text-oltp", "small", Levels::default(), Some(rows));
         assert_eq!(of_file.rows, 16 * 10_000);
     }
+
+    #[test]
+    fn with_php_in_the_databases_group_the_least_memory_is_not_known() {
+        let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find(name).unwrap());
+        let point = bakeoff_workloads::find("point").expect("a workload");
+        let tables = Tables::new(engines.to_vec(), vec![point]);
+        let subject = |engine: &str, server: Server| {
+            let resolved = Resolved {
+                engine: engine.into(),
+                url: None,
+                workload: "point".into(),
+                scale: "small".into(),
+                seed: 1,
+                text: None,
+                rows: None,
+                durability: Durability::Strict,
+                settings: Vec::new(),
+                levels: Levels::default(),
+                server,
+                gzip: false,
+            };
+            serde_json::to_value(&resolved).expect("plain data")
+        };
+        let least = |engine: &str, server: Server| {
+            tables.least_memory(&subject(engine, server), DATABASE_GROUP, 1)
+        };
+        assert!(least("sqlite", Server::BuiltIn).is_some());
+        assert_eq!(least("sqlite", Server::Php), None);
+        // PHP is in a group of its own, with as many sessions as the built-in server has.
+        assert_eq!(least("postgres", Server::Php), least("postgres", Server::BuiltIn));
+        assert!(least("postgres", Server::Php) > least("postgres", Server::None));
+        let most = |server| tables.most_clients(&subject("postgres", server)).number;
+        assert_eq!([Server::None, Server::BuiltIn, Server::Php].map(most), [1024, 20_000, 4_000]);
+    }
 }
