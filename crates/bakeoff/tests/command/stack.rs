@@ -1,5 +1,6 @@
 //! The pages of `vote` behind a web server, which is staged with its database.
 
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -50,6 +51,18 @@ fn assert_served(document: &Value, count: usize) {
     }
 }
 
+/// Pages that SQLite's sessions did not have in their caches.
+const MISSES: &str = "pages not in a session's cache";
+/// Transactions that the built-in web server has run again.
+const RUN_AGAIN: &str = "web.transactions_run_again";
+
+/// A counter of a trial's, where it was counted.
+fn counter(trial: &Value, wanted: &str) -> Option<u64> {
+    let measures = measured(trial);
+    let found = measures.counters().find(|(name, _)| *name == wanted);
+    found.map(|(_, count)| count)
+}
+
 /// Processor seconds of a group, where it was counted.
 fn used(trial: &Value, group: &'static str) -> Option<f64> {
     measured(trial).get(&CPU, &Scope::Processes(group.into()))
@@ -64,8 +77,13 @@ fn an_embedded_engine_works_in_the_web_servers_process() {
         let document = run(&place, &[&both[..], &["--factor", &connection]].concat());
         assert_served(&document, 2);
         for trial in document["trials"].as_array().unwrap() {
-            assert!(used(trial, "database").unwrap() > 0.0, "{trial}");
+            assert!(used(trial, "database").is_some(), "{trial}");
             assert_eq!(used(trial, "web"), None, "one process: one account");
+            // What sessions count when they end is told where they have ended.
+            let is_served = trial["levels"]["server"] == "built-in";
+            let is_kept = connection == "connection=kept";
+            assert_eq!(counter(trial, MISSES).is_some(), !is_served || !is_kept, "{trial}");
+            assert_eq!(counter(trial, RUN_AGAIN).is_some(), is_served, "{trial}");
         }
         std::fs::remove_dir_all(place.path("r")).unwrap();
     }
@@ -83,13 +101,13 @@ fn a_web_server_and_its_database_are_accounted_apart() {
         let document = run(&place, &served);
         assert_served(&document, 1);
         let trial = &document["trials"][0];
-        let [web, database] = ["web", "database"].map(|group| used(trial, group).unwrap());
-        assert!(web > 0.0 && database > 0.0, "{engine}: {trial}");
+        let both = ["web", "database"].map(|group| used(trial, group).is_some());
+        assert_eq!(both, [true, true], "{engine}: {trial}");
         let processes = document["cells"][0]["processes"].as_array().unwrap();
         let names: Vec<&str> = processes.iter().map(|it| it["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["clients", "database", "web"]);
-        let each = processes.iter().map(|it| it["cpu_per_operation_s"].as_f64().unwrap());
-        assert!(each.into_iter().all(|seconds| seconds > 0.0), "{processes:?}");
+        let mut each = processes.iter().map(|it| it["cpu_per_operation_s"].as_f64().unwrap());
+        assert!(each.all(|seconds| seconds >= 0.0), "{processes:?}");
     }
 }
 
@@ -106,6 +124,15 @@ fn working_in(place: &Place) -> Vec<(u32, String)> {
         (is_there("cwd") || is_there("fd/1")).then(|| (pid, name.trim().to_owned()))
     });
     ours.collect()
+}
+
+/// Whether the socket of a web server is in a folder, or in one in it.
+fn has_socket(folder: &Path) -> bool {
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        entry.file_name() == "web.sock" || (is_folder && has_socket(&entry.path()))
+    })
 }
 
 /// Workers of PHP's in a place: processes of php-fpm whose parent is one, too.
@@ -145,10 +172,13 @@ fn nothing_is_left_of_a_stack_whose_run_is_killed() {
         }
         let place = Place::new();
         let mut run = started(&place, server, "600");
-        wait_until("the stack", || match server {
-            "php" => php_workers(&place).len() > 1,
-            // The run, the trial, and what serves.
-            _ => working_in(&place).len() > 2,
+        wait_until("the stack", || {
+            let are_there = match server {
+                "php" => php_workers(&place).len() > 1,
+                // The run, the trial, and what serves.
+                _ => working_in(&place).len() > 2,
+            };
+            are_there && has_socket(&place.path(""))
         });
         run.kill().unwrap();
         run.wait().unwrap();
@@ -173,9 +203,10 @@ fn workers_of_php_that_die_are_counted() {
     }
     let document = place.json("r");
     let trial = &document["trials"][0];
-    let measured = measured(trial);
-    let died = measured.counters().find(|(name, _)| *name == "php.workers_died");
-    assert!(died.is_some_and(|(_, count)| count > 0), "{trial}");
+    assert!(counter(trial, "php.workers_died") > Some(0), "{trial}");
+    // Visitors whose pages they were making have noticed.
+    let noticed = ["page.wrong_status", "page.closed"].map(|name| counter(trial, name).unwrap());
+    assert!(noticed.iter().sum::<u64>() > 0, "{trial}");
     assert_eq!(working_in(&place), Vec::new());
 }
 
@@ -199,13 +230,63 @@ fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
             assert_served(&document, 1);
             let trial = &document["trials"][0];
             for &group in groups {
-                assert!(used(trial, group).unwrap() > 0.0, "{engine}, {group}: {trial}");
+                assert!(used(trial, group).is_some(), "{engine}, {group}: {trial}");
             }
-            let measures = measured(trial);
-            let died = measures.counters().find(|(name, _)| *name == "php.workers_died");
-            assert_eq!(died.map(|(_, count)| count), Some(0), "{engine}");
+            assert_eq!(counter(trial, "php.workers_died"), Some(0), "{engine}");
+            // PHP's SQLite is another one than bakeoff's, which has counted nothing.
+            assert_eq!(counter(trial, MISSES), None, "{engine}");
             assert_eq!(working_in(&place), Vec::new(), "{engine}");
         }
+    }
+}
+
+/// The control groups that a process is in, as the kernel writes them.
+fn control_groups(pid: u32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_quota_holds_nginx_php_and_the_database_together_and_no_visitor() {
+    if !with_php("postgres") || needs(bakeoff_lab::try_cpu_limit()).is_none() {
+        return;
+    }
+    let place = Place::new();
+    let held = ["--engine", "postgres", "--factor", "server=php", "--cpus", "1"];
+    let begin = ["run", "vote", "--out", "long", "--compare", "server", "--repetitions", "1"];
+    let goes_on = ["--factor", "step=read+write", "--clients", "20", "--seconds", "600"];
+    let mut long = place.start(&[&begin[..], &held, &goes_on].concat());
+    wait_until("the stack", || has_socket(&place.path("")) && php_workers(&place).len() > 1);
+    let own = control_groups(long.id()).unwrap();
+    let there = working_in(&place).into_iter();
+    let there: Vec<(String, String)> =
+        there.filter_map(|(pid, name)| Some((name, control_groups(pid)?))).collect();
+    long.kill().unwrap();
+    long.wait().unwrap();
+    wait_until("the end of all", || working_in(&place).is_empty());
+    // The run, the trial with its visitors, and what has started nginx and PHP; then these two.
+    let (mut free, mut in_groups) = (0, 0);
+    for (name, groups) in &there {
+        if name == "bakeoff" || name == "exe" {
+            assert_eq!(*groups, own, "{name}: {there:?}");
+            free += 1;
+        }
+        if name == "nginx" || name.starts_with("php-fpm") {
+            assert_ne!(*groups, own, "{name}: {there:?}");
+            in_groups += 1;
+        }
+    }
+    assert!(free > 2 && in_groups > 3, "{there:?}");
+
+    let document = run(&place, &held);
+    assert_served(&document, 1);
+    let groups = document["cells"][0]["groups"].as_array().unwrap();
+    let names: Vec<&str> = groups.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["database", "php", "stack", "web"]);
+    for group in groups {
+        // A group in another one has the quota of that, and no smaller one.
+        assert_eq!(group["cpu_limit"], 1.0, "{group}");
+        assert!(group["memory_limit_bytes"].is_null(), "{group}");
     }
 }
 
@@ -222,6 +303,8 @@ fn what_can_not_be_served_is_refused_before_anything_begins() {
     refused(&["--factor", "server=apache"], &["`apache`", "none, built-in, php"]);
     let packed = ["--factor", "gzip=on", "--factor", "server=built-in"];
     refused(&packed, &["only nginx compresses pages"]);
-    let unread = ["--engine", "lmdb", "--factor", "server=php"];
-    refused(&unread, &["PHP reaches SQLite, MariaDB and PostgreSQL"]);
+    for engine in ["lmdb", "mariadb:aria"] {
+        let unread = ["--engine", engine, "--factor", "server=php"];
+        refused(&unread, &["PHP reaches SQLite, MariaDB (but for Aria"]);
+    }
 }

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -20,6 +20,9 @@ use crate::{LOG, TrialError};
 /// How much of what a process says on its standard error is kept for the record.
 const TAIL: usize = 4096;
 
+/// This program's file, also where another one was put in its place meanwhile, as a build does.
+const OWN: &str = "/proc/self/exe";
+
 /// How long the last words of a process that was ended may take to come.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -34,12 +37,19 @@ pub struct Program {
 
 impl Program {
     /// The one that this process is: with the same arguments it is another process of the same kind.
-    ///
-    /// # Errors
-    /// When its file can't be found.
-    pub fn own() -> io::Result<Self> {
-        let path = std::env::current_exe()?;
-        Ok(Self { path, arguments: std::env::args_os().skip(1).collect() })
+    pub fn own() -> Self {
+        Self { path: OWN.into(), arguments: std::env::args_os().skip(1).collect() }
+    }
+
+    /// What starts it. A process of this program's own file is called as this one is: messages name it so.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments);
+        let called = std::env::args_os().next().filter(|_| self.path == Path::new(OWN));
+        if let Some(called) = called {
+            command.arg0(called);
+        }
+        command
     }
 }
 
@@ -67,8 +77,7 @@ impl Process {
     /// # Errors
     /// When it can't be started.
     pub fn start(program: &Program, job: &Job) -> io::Result<Self> {
-        let mut command = Command::new(&program.path);
-        command.args(&program.arguments);
+        let mut command = program.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that Ctrl-C reaches only the lab, which ends it in order.
         command.process_group(0);

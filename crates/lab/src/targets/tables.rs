@@ -32,7 +32,7 @@ use self::open::Open;
 use self::served::Served;
 use self::server::{GZIP, SERVER, Server, WithPhp, compresses};
 use super::{
-    About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted, page,
+    About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted,
 };
 use crate::TrialError;
 use crate::answers::{Asked, Told, listen};
@@ -313,17 +313,19 @@ impl Target for Tables {
     }
 
     fn most_clients(&self, subject: &Value) -> MostClients {
-        match self.parts(subject) {
-            Ok((resolved, _)) if resolved.server != Server::None => page::CONNECTIONS,
-            Ok((_, engine)) if !engine.about().stores => TURNS,
-            _ => MostClients::THREADS,
+        let Ok((resolved, engine)) = self.parts(subject) else { return MostClients::THREADS };
+        match resolved.server.most_clients() {
+            Some(most) => most,
+            None if !engine.about().stores => TURNS,
+            None => MostClients::THREADS,
         }
     }
 
-    /// With settings of the user's own, what an engine needs isn't known.
+    /// With settings of the user's own, what an engine needs isn't known; nor where PHP is in the group, too.
     fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
         let (resolved, engine) = self.parts(subject).ok()?;
-        let known = group == DATABASE_GROUP && resolved.settings.is_empty();
+        let with_php = resolved.server == Server::Php && engine.home() == Home::Process;
+        let known = group == DATABASE_GROUP && resolved.settings.is_empty() && !with_php;
         let rows = self.size(subject).map_or(0, |size| size.rows);
         let entries = self.workload(&resolved.workload).map_or(0, |it| it.entries(&resolved.scale));
         let least = known.then(|| engine.least_memory(rows, entries)).flatten()?;
@@ -413,15 +415,16 @@ impl Target for Tables {
             value: setting.value,
             reason: setting.reason.map(Into::into),
         };
-        let mut settings: Vec<AppliedSetting> =
-            engine.settings(&terms).into_iter().map(noted).collect();
+        let held = engine.settings(&terms).into_iter();
+        let held = held.filter(|setting| resolved.server.keeps(&setting.name));
+        let mut settings: Vec<AppliedSetting> = held.map(noted).collect();
         // What is asked of somebody else's database is no setting of its server's.
         for (name, value) in terms.settings {
             if !settings.iter().any(|setting| setting.name == name) {
                 settings.push(AppliedSetting { name, value, reason: None });
             }
         }
-        settings.extend(resolved.server.settings());
+        settings.extend(resolved.server.settings(engine));
         settings
     }
 }
@@ -632,5 +635,39 @@ mod tests {
         let rows = RowsFile::survey(&path).expect("it is right");
         let of_file = sized("text-oltp", "small", Levels::default(), Some(rows));
         assert_eq!(of_file.rows, 16 * 10_000);
+    }
+
+    #[test]
+    fn with_php_in_the_databases_group_the_least_memory_is_not_known() {
+        let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find(name).unwrap());
+        let point = bakeoff_workloads::find("point").expect("a workload");
+        let tables = Tables::new(engines.to_vec(), vec![point]);
+        let subject = |engine: &str, server: Server| {
+            let resolved = Resolved {
+                engine: engine.into(),
+                url: None,
+                workload: "point".into(),
+                scale: "small".into(),
+                seed: 1,
+                text: None,
+                rows: None,
+                durability: Durability::Strict,
+                settings: Vec::new(),
+                levels: Levels::default(),
+                server,
+                gzip: false,
+            };
+            serde_json::to_value(&resolved).expect("plain data")
+        };
+        let least = |engine: &str, server: Server| {
+            tables.least_memory(&subject(engine, server), DATABASE_GROUP, 1)
+        };
+        assert!(least("sqlite", Server::BuiltIn).is_some());
+        assert_eq!(least("sqlite", Server::Php), None);
+        // PHP is in a group of its own, with as many sessions as the built-in server has.
+        assert_eq!(least("postgres", Server::Php), least("postgres", Server::BuiltIn));
+        assert!(least("postgres", Server::Php) > least("postgres", Server::None));
+        let most = |server| tables.most_clients(&subject("postgres", server)).number;
+        assert_eq!([Server::None, Server::BuiltIn, Server::Php].map(most), [1024, 20_000, 4_000]);
     }
 }

@@ -9,8 +9,8 @@ mod wire;
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use bakeoff_engines::{Debt, Engine, Home};
 use bakeoff_load::{Driver, Share};
@@ -36,6 +36,8 @@ pub use self::serve::serve;
 
 /// How long it is waited for a message before it is looked again whether the process is there.
 const LOOK: Duration = Duration::from_secs(1);
+/// How long a web server's process may take to close the engine and to end.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether what serves the pages of an engine is there: it is asked.
 ///
@@ -116,8 +118,7 @@ impl<'a> Served<'a> {
             place: place.clone(),
             task: Task::Serve,
         };
-        let program = Program::own().map_err(failed)?;
-        let process = Process::start(&program, &job).map_err(failed)?;
+        let process = Process::start(&Program::own(), &job).map_err(failed)?;
         let web = process.id();
         let mut process = Some(process);
         let opened = match next(&mut process)? {
@@ -193,6 +194,11 @@ impl Running for Served<'_> {
     fn drivers(&self, clients: usize) -> usize {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         clients.min(processors)
+    }
+
+    /// nginx has two for each: one of them to PHP. It may have as many as this process.
+    fn files_per_client(&self) -> Result<usize, TrialError> {
+        Ok(if self.ready.resolved.server == Server::Php { 2 } else { 1 })
     }
 
     fn driver<'b>(
@@ -281,8 +287,16 @@ impl Running for Served<'_> {
         self.opened.cache_misses()
     }
 
+    /// It is asked for clients that hang, too, while somebody waits for what a hung database owes: that is
+    /// not waited for.
     fn tally(&self) -> Option<Tally> {
-        match self.ask(&Question::Tally) {
+        let mut process = match self.process.try_lock() {
+            Ok(process) => process,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        tell(&mut process, &Question::Tally).ok()?;
+        match next(&mut process) {
             Ok(Answer::Tally { commits, bytes, returned }) => {
                 // Nothing of the engine runs on the drivers' threads.
                 Some(Tally { commits, bytes, returned: Some(returned), inside: 0.0 })
@@ -293,14 +307,19 @@ impl Running for Served<'_> {
 }
 
 impl Drop for Served<'_> {
-    /// The engine is closed in order; a process that does not answer is ended with its value.
+    /// The engine is closed in order; a process that does not end in time is ended with its value.
     fn drop(&mut self) {
         let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);
         if tell(process, &Question::Stop).is_err() {
             return;
         }
+        let asked = Instant::now();
         while let Some(Received::Nothing | Received::Message(Message::Served(_))) =
             process.as_ref().map(|it| it.receive(LOOK))
-        {}
+        {
+            if asked.elapsed() > PATIENCE {
+                return;
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
 use serde::{Deserialize, Serialize};
 
-use super::super::{GroupLimit, GroupSetup};
+use super::super::{GroupLimit, GroupSetup, MostClients, page};
 use crate::place::limits::Shared;
 use crate::refusal::Refusal;
 
@@ -18,6 +18,11 @@ pub const PHP_GROUP: &str = "php";
 const STACK: &str = "stack";
 /// How many workers make pages, each one at a time.
 pub const WORKERS: usize = 16;
+/// The most clients of nginx and php-fpm.
+const WAITING: MostClients =
+    MostClients { number: 4_000, why: "php-fpm's socket holds few more in its backlog" };
+/// What bakeoff's own SQLite has set for its sessions, and PHP's does not.
+const NOT_PHPS: &str = "SQLITE_DBCONFIG_ENABLE_QPSG";
 
 /// What serves the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,14 +89,16 @@ pub enum WithPhp {
 impl WithPhp {
     /// How PHP reaches an engine; `None` where it does not.
     pub fn of(engine: &dyn Engine) -> Option<Self> {
-        let name = engine.about().name;
+        let about = engine.about();
         let known = [
             ("sqlite", Self::Sqlite),
             ("mariadb", Self::MySql),
             ("postgres", Self::Postgres),
             ("tarantool:memtx", Self::Tarantool),
         ];
-        known.into_iter().find(|(begins, _)| name.starts_with(begins)).map(|(_, with)| with)
+        // A vote that fails halfway has to leave nothing.
+        let found = known.into_iter().find(|(begins, _)| about.name.starts_with(begins));
+        found.filter(|_| about.rolls_back).map(|(_, with)| with)
     }
 
     /// The module of PHP that does it, and Debian's package, where it takes one.
@@ -137,8 +144,8 @@ impl Server {
         if self == Self::Php && WithPhp::of(engine).is_none() {
             return refused(
                 Factor::ENGINE,
-                "PHP reaches SQLite, MariaDB and PostgreSQL by PDO, and tarantool:memtx by a client that is \
-                 brought along; other engines are not reached",
+                "PHP reaches SQLite, MariaDB (but for Aria, which has no transactions) and PostgreSQL by \
+                 PDO, and tarantool:memtx by a client that is brought along; other engines are not reached",
             );
         }
         if cell.state() == State::Steady {
@@ -208,8 +215,22 @@ impl Server {
         }
     }
 
-    /// How it is set up.
-    pub fn settings(self) -> Vec<AppliedSetting> {
+    /// The most clients that it takes; `None` where clients call the engine themselves.
+    pub fn most_clients(self) -> Option<MostClients> {
+        match self {
+            Self::None => None,
+            Self::BuiltIn => Some(page::CONNECTIONS),
+            Self::Php => Some(WAITING),
+        }
+    }
+
+    /// Whether a setting of the engine's is one of those who make the pages: PHP has a SQLite of its own.
+    pub fn keeps(self, setting: &str) -> bool {
+        self != Self::Php || setting != NOT_PHPS
+    }
+
+    /// How it is set up before an engine.
+    pub fn settings(self, engine: &dyn Engine) -> Vec<AppliedSetting> {
         let setting = |name: &str, value: String, reason: &str| AppliedSetting {
             name: name.into(),
             value,
@@ -223,10 +244,20 @@ impl Server {
                 workers,
                 "each answers one request at a time, as those of php-fpm do",
             )],
-            Self::Php => vec![
-                setting("pm.max_children", workers, "php-fpm with pm = static"),
-                setting("worker_processes", "1".into(), "nginx; it hands every request to PHP"),
-            ],
+            Self::Php => {
+                let brought = setting(
+                    "Tarantool's client",
+                    "PHP, brought along".into(),
+                    "Debian has no module of PHP; one in C would take less",
+                );
+                let is_brought = WithPhp::of(engine) == Some(WithPhp::Tarantool);
+                let mut settings = vec![
+                    setting("pm.max_children", workers, "php-fpm with pm = static"),
+                    setting("worker_processes", "1".into(), "nginx; it hands every request to PHP"),
+                ];
+                settings.extend(is_brought.then_some(brought));
+                settings
+            }
         }
     }
 }
@@ -274,6 +305,24 @@ mod tests {
             let has_folder = groups.iter().find(|group| group.name == socket).unwrap().has_server;
             assert!(has_folder, "{name}: its socket has a folder");
         }
-        assert_eq!(WithPhp::of(bakeoff_engines::find("tarantool:vinyl").unwrap()), None);
+        for name in ["tarantool:vinyl", "mariadb:aria", "lmdb"] {
+            assert_eq!(WithPhp::of(bakeoff_engines::find(name).unwrap()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_so_in_php_is_no_setting_and_what_is_brought_along_is_one() {
+        assert!(!Server::Php.keeps(NOT_PHPS) && Server::Php.keeps("journal_mode"));
+        assert!(Server::BuiltIn.keeps(NOT_PHPS) && Server::None.keeps(NOT_PHPS));
+        // By the name that the engine has for it.
+        let sqlite = bakeoff_engines::find("sqlite").unwrap();
+        let terms = bakeoff_engines::Terms::new(bakeoff_engines::Durability::Strict);
+        assert!(sqlite.settings(&terms).iter().any(|setting| setting.name == NOT_PHPS));
+        let brings = |server: Server, name| {
+            let settings = server.settings(bakeoff_engines::find(name).unwrap());
+            settings.iter().any(|setting| setting.name == "Tarantool's client")
+        };
+        assert!(brings(Server::Php, "tarantool:memtx"));
+        assert!(!brings(Server::Php, "postgres") && !brings(Server::BuiltIn, "tarantool:memtx"));
     }
 }

@@ -69,7 +69,7 @@ impl<'a> Browsers<'a> {
     /// Counts what is wrong with an answer, and says it.
     fn wrong(&self, fault: Fault, why: &str) -> String {
         self.reached.faults.count(fault);
-        format!("{fault}: {why}")
+        told(fault, why)
     }
 }
 
@@ -136,6 +136,15 @@ impl Asked for Browsers<'_> {
     }
 }
 
+/// What is wrong with an answer, in a sentence.
+fn told(fault: Fault, why: &str) -> String {
+    match fault {
+        // There is no page that this one was to be the same as.
+        Fault::Body => why.to_owned(),
+        fault => format!("{fault}: {why}"),
+    }
+}
+
 /// The page that a body holds compressed.
 fn unpacked<'a>(body: &[u8], page: &'a mut Vec<u8>) -> Result<&'a [u8], String> {
     if !body.starts_with(GZIP) {
@@ -155,6 +164,13 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::*;
+
+    #[test]
+    fn a_page_is_held_against_no_earlier_one() {
+        assert_eq!(told(Fault::Body, "it has 8 entries"), "it has 8 entries");
+        let status = told(Fault::Status(502), "Bad Gateway");
+        assert_eq!(status, "the answer has the status 502: Bad Gateway");
+    }
 
     #[test]
     fn a_page_that_comes_compressed_is_read_and_another_one_is_told() {

@@ -4,8 +4,9 @@
 mod files;
 mod found;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,9 @@ impl Stack {
         };
         let is_root = rustix::process::geteuid().is_root();
         let short = room.short.display().to_string();
+        // A password and sockets are in it.
+        let only_owner = fs::set_permissions(room.folder, Permissions::from_mode(0o700));
+        only_owner.map_err(failed("the folder of the web stack"))?;
         for (name, text) in [
             ("page.php", script.text.to_owned()),
             ("store.php", include_str!("php/store.php").to_owned()),
@@ -237,7 +241,7 @@ fn tail(log: &Path) -> String {
 /// How PHP reaches a database; `first` are the statements that come first on each connection.
 ///
 /// # Errors
-/// It has no socket or file.
+/// It has no socket or file, or a path that PDO can't be given.
 pub fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<Source, TrialError> {
     let unknown = || TrialError::process("the database is nowhere where PHP could reach it");
     let (user, password, dsn) = match address {
@@ -248,10 +252,12 @@ pub fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<So
             let Listens::Socket(socket) = &server.listens else { return Err(unknown()) };
             let name = &server.database;
             let dsn = match with {
-                WithPhp::MySql => format!("mysql:unix_socket={};dbname={name}", socket.display()),
+                WithPhp::MySql => format!("mysql:unix_socket={};dbname={name}", whole(socket)?),
                 WithPhp::Postgres => {
-                    let folder = socket.parent().ok_or_else(unknown)?;
-                    format!("pgsql:host={};port=5432;dbname={name}", folder.display())
+                    let folder = whole(socket.parent().ok_or_else(unknown)?)?;
+                    // As libpq has a value with spaces.
+                    let folder = folder.replace('\\', "\\\\").replace('\'', "\\'");
+                    format!("pgsql:host='{folder}';port=5432;dbname={name}")
                 }
                 WithPhp::Tarantool => format!("store:{}", socket.display()),
                 WithPhp::Sqlite => return Err(unknown()),
@@ -261,4 +267,47 @@ pub fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<So
         }
     };
     Ok(Source { dsn, user, password, first })
+}
+
+/// A path as a part of the name of a data source of PDO's, whose parts end at semicolons.
+fn whole(path: &Path) -> Result<String, TrialError> {
+    let text = path.display().to_string();
+    match text.contains(';') {
+        true => Err(TrialError::User(format!(
+            "PHP can't reach a socket whose path has a semicolon: {text}; run bakeoff elsewhere"
+        ))),
+        false => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_engines::ServerAddress;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_whole_in_the_name_of_a_data_source_or_refused() {
+        let dsn = |with, socket: &str| {
+            let address = Address::Server(ServerAddress {
+                listens: Listens::Socket(socket.into()),
+                user: "bakeoff".into(),
+                password: None,
+                database: "d".into(),
+            });
+            source(with, &address, Vec::new()).map(|source| source.dsn)
+        };
+        assert_eq!(
+            dsn(WithPhp::Postgres, r"/my b\c'd/.s.PGSQL.5432").unwrap(),
+            r"pgsql:host='/my b\\c\'d';port=5432;dbname=d"
+        );
+        assert_eq!(
+            dsn(WithPhp::MySql, "/my b/sock").unwrap(),
+            "mysql:unix_socket=/my b/sock;dbname=d"
+        );
+        for with in [WithPhp::Postgres, WithPhp::MySql] {
+            let told = dsn(with, "/a;b/sock").unwrap_err().to_string();
+            assert!(told.contains("a semicolon: /a;b"), "{told}");
+        }
+    }
 }

@@ -22,6 +22,8 @@ use crate::targets::Running;
 
 /// What counts how many of PHP's workers have died.
 const DIED: &str = "php.workers_died";
+/// What counts transactions that bakeoff's own web server has run again after a conflict.
+const RUN_AGAIN: &str = "web.transactions_run_again";
 
 /// Serves a subject's pages in a place until it is told to stop, or until who started it is gone.
 ///
@@ -40,20 +42,27 @@ pub fn serve(
     }
     let folder = Folder::open(ready, place)?;
     let open = Open::new(ready, ready.database(place, ready.resolved.durability)?);
-    let opened = Opened::new(open.database().server(), open.writes_back(), open.cache_misses());
+    let connects = ready.prepared.connects_each_time();
+    // An embedded engine counts a session's misses when that ends: PHP's are not its own, and those that are
+    // kept end after the account.
+    let is_counted = ready.engine.home() != Home::Process || (connects && !is_php);
+    let (misses, uncounted): (&[&str], &[&str]) = match is_counted {
+        true => (open.cache_misses(), &[]),
+        false => (&[], open.cache_misses()),
+    };
+    let opened = Opened::new(open.database().server(), open.writes_back(), misses);
     if is_php {
         let stack = stack(ready, place, &folder, open.database())?;
         let opened = opened.with_php(stack.nginx(), stack.php());
         output.send(&Message::Served(told(&Answer::Opened(opened))));
-        return answer(&open, &Pages::Php(&stack), input, output);
+        return answer((&open, uncounted), &Pages::Php(&stack), input, output);
     }
-    let connects = ready.prepared.connects_each_time();
     let database = (open.database(), connects);
     let web = Web::listen(&folder.socket(), ready.site()?, database, &ready.writing);
     let web = web.map_err(|error| TrialError::place("a web server can't listen", error))?;
     web.work(WORKERS, || {
         output.send(&Message::Served(told(&Answer::Opened(opened))));
-        answer(&open, &Pages::Web(&web), input, output)
+        answer((&open, uncounted), &Pages::Web(&web), input, output)
     })
 }
 
@@ -119,15 +128,15 @@ impl Pages<'_> {
     /// What is counted beside the engine's own counters.
     fn count(&self, measures: &mut Measures) {
         match self {
-            Self::Web(_) => {}
+            Self::Web(web) => measures.count(RUN_AGAIN, web.run_again()),
             Self::Php(stack) => measures.count(DIED, stack.died()),
         }
     }
 }
 
-/// Does what is asked, one thing after the other.
+/// Does what is asked, one thing after the other; the engine's counters that are `uncounted` are not told.
 fn answer(
-    open: &Open<'_>,
+    (open, uncounted): (&Open<'_>, &[&str]),
     pages: &Pages<'_>,
     input: &mut dyn BufRead,
     output: &Output<'_>,
@@ -146,7 +155,11 @@ fn answer(
             Question::Drain => open.drain().map(|()| Answer::Done)?,
             Question::Check => Answer::Checked(open.check()?),
             Question::Counters => {
-                let mut measures = open.counters();
+                let mut measures = Measures::default();
+                let counters = open.database().counters().into_iter();
+                for (name, count) in counters.filter(|(name, _)| !uncounted.contains(name)) {
+                    measures.count(name, count);
+                }
                 pages.count(&mut measures);
                 Answer::Counters(measures)
             }

@@ -34,6 +34,8 @@ const MOST: usize = 64 << 10;
 const MOST_HEADERS: usize = 64;
 /// How long a client may take to take its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it is waited until there may be room for another connection.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What the events of what is no connection carry; connections are numbered after these.
 const LISTENER: u64 = 0;
@@ -52,8 +54,16 @@ pub struct Web<'a> {
     /// The end of it that is held keeps the workers at work.
     stop: (UnixStream, Mutex<Option<UnixStream>>),
     connections: Mutex<Connections>,
-    /// What each worker has written and read.
-    written: Mutex<BTreeMap<usize, Written>>,
+    /// What each worker has done.
+    did: Mutex<BTreeMap<usize, Did>>,
+}
+
+/// What a worker has done so far.
+#[derive(Clone, Copy, Default)]
+struct Did {
+    written: Written,
+    /// Transactions that it has run again after a conflict.
+    run_again: u64,
 }
 
 /// Those that no worker has in hand.
@@ -112,7 +122,7 @@ impl<'a> Web<'a> {
             listener,
             stop: (stopped, Mutex::new(Some(held))),
             connections: Mutex::default(),
-            written: Mutex::default(),
+            did: Mutex::default(),
         })
     }
 
@@ -143,7 +153,12 @@ impl<'a> Web<'a> {
 
     /// What all workers have written and read so far.
     pub fn written(&self) -> Written {
-        locked(&self.written).values().fold(Written::default(), |sum, it| sum.plus(*it))
+        locked(&self.did).values().fold(Written::default(), |sum, it| sum.plus(it.written))
+    }
+
+    /// How many transactions all workers have run again so far, after conflicts.
+    pub fn run_again(&self) -> u64 {
+        locked(&self.did).values().map(|it| it.run_again).sum()
     }
 
     /// Answers requests until the server stops; says first whether it can.
@@ -164,8 +179,11 @@ impl<'a> Web<'a> {
         let mut clerk = Clerk {
             worker: self.site.worker(number),
             session,
+            tally: Tally::default(),
             reply: Reply::default(),
             answer: Vec::new(),
+            number,
+            did: &self.did,
         };
         let (mut events, mut buffer) = (Vec::<Event>::with_capacity(1), vec![0; BUFFER]);
         loop {
@@ -182,7 +200,6 @@ impl<'a> Web<'a> {
                     number => self.ready(number, &mut clerk, &mut buffer),
                 }
             }
-            locked(&self.written).insert(number, clerk.session.written());
         }
     }
 
@@ -192,8 +209,12 @@ impl<'a> Web<'a> {
             match self.listener.accept() {
                 Ok((stream, _)) => self.took(stream),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Nobody else for now, or no room: those who wait are taken at the next look.
-                Err(_) => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // No room for now: those who wait are taken at the next look, which comes at once.
+                Err(_) => {
+                    std::thread::sleep(PAUSE);
+                    break;
+                }
             }
         }
         let data = EventData::new_u64(LISTENER);
@@ -276,9 +297,14 @@ impl Connection {
 struct Clerk<'a> {
     worker: Box<dyn Worker + 'a>,
     session: Metered<'a>,
+    /// What all its operations did.
+    tally: Tally,
     reply: Reply,
     /// The bytes of the last answer.
     answer: Vec<u8>,
+    /// The worker's number, and where what each has done is known to others.
+    number: usize,
+    did: &'a Mutex<BTreeMap<usize, Did>>,
 }
 
 /// What is no request of HTTP/1.
@@ -326,9 +352,11 @@ impl Clerk<'_> {
 
     /// Makes the answer to a request.
     fn answer(&mut self, request: &Request<'_>, keeps: bool) {
-        let Self { worker, session, reply, answer } = self;
-        let answered = session
-            .operation(|session| worker.answer(request, session, &mut Tally::default(), reply));
+        let Self { worker, session, tally, reply, answer, number, did } = self;
+        let answered = session.operation(|session| worker.answer(request, session, tally, reply));
+        // Before the visitor has the answer.
+        let done = Did { written: session.written(), run_again: tally.retries };
+        locked(did).insert(*number, done);
         if let Err(error) = answered {
             *reply = Reply { status: 500, cookie: None, body: error.to_string() };
         }

@@ -71,7 +71,7 @@ pub fn php_fpm(at: &str, is_root: bool) -> String {
     let user = if is_root { "user = root\ngroup = root\n" } else { "" };
     format!(
         "[global]\nerror_log = {at}/php.log\nlog_level = notice\ndaemonize = no\n\n[page]\n{user}\
-         listen = {at}/php.sock\nlisten.backlog = 4096\npm = static\npm.max_children = {WORKERS}\n\
+         listen = {at}/php.sock\nlisten.backlog = 4096\nlisten.mode = 0600\npm = static\npm.max_children = {WORKERS}\n\
          pm.max_requests = 0\ncatch_workers_output = yes\n"
     )
 }
@@ -119,6 +119,7 @@ mod tests {
         assert!(nginx.contains("fastcgi_pass unix:/proc/7/fd/8/php.sock;"), "{nginx}");
         assert!(php.contains("\nlisten = /proc/7/fd/8/php.sock\n"), "{php}");
         assert!(php.contains("\npm = static\n"), "{php}");
+        assert!(php.contains("\nlisten.mode = 0600\n"), "{php}");
         assert!(
             !nginx.contains("user ") && !php.contains("user ="),
             "nobody becomes somebody else"

@@ -149,7 +149,7 @@ final class Store
     {
         $greeting = $this->read(128);
         if (strncmp($greeting, 'Tarantool ', 10) !== 0) {
-            throw new RuntimeException('the database does not greet as Tarantool does');
+            throw $this->broken('the database does not greet as Tarantool does');
         }
         $salt = substr(base64_decode(substr($greeting, 64, 44)), 0, 20);
         $once = sha1($password, true);
@@ -190,7 +190,7 @@ final class Store
         for ($sent = 0; $sent < strlen($packet); $sent += $written) {
             $written = fwrite($this->stream, substr($packet, $sent));
             if ($written === false || $written === 0) {
-                throw new RuntimeException('the connection to the database is lost');
+                throw $this->broken('the connection to the database is lost');
             }
         }
         $answer = $this->read(unpack('N', $this->read(5), 1)[1]);
@@ -198,10 +198,10 @@ final class Store
         $header = self::take($answer, $at);
         $body = $at < strlen($answer) ? self::take($answer, $at) : [];
         if (($header[1] ?? null) !== $this->number) {
-            throw new RuntimeException("the database answers another one's request");
+            throw $this->broken("the database answers another one's request");
         }
         if (($header[0] & self::FAILED) !== 0) {
-            throw new RuntimeException((string) ($body[0x31] ?? 'the database has failed'));
+            throw $this->broken((string) ($body[0x31] ?? 'the database has failed'));
         }
         return $body[0x30] ?? [];
     }
@@ -212,11 +212,21 @@ final class Store
         while (strlen($bytes) < $length) {
             $read = fread($this->stream, $length - strlen($bytes));
             if ($read === false || $read === '') {
-                throw new RuntimeException('the connection to the database is lost');
+                throw $this->broken('the connection to the database is lost');
             }
             $bytes .= $read;
         }
         return $bytes;
+    }
+
+    // Why it can't be gone on with; the connection is closed, also one that was kept: the rest of an answer may
+    // come on it yet.
+    private function broken(string $why): RuntimeException
+    {
+        if (is_resource($this->stream)) {
+            fclose($this->stream);
+        }
+        return new RuntimeException($why);
     }
 
     // MessagePack, as far as requests and answers have it.

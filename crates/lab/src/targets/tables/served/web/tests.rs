@@ -29,10 +29,13 @@ impl Worker for Echoes {
         &mut self,
         request: &Request<'_>,
         _: &mut dyn Session,
-        _: &mut Tally,
+        tally: &mut Tally,
         reply: &mut Reply,
     ) -> Result<()> {
         let Request { posts, target, cookie, agent, address, at_us } = request;
+        if *target == "/conflicts" {
+            tally.retries += 2;
+        }
         if *target == "/fails" {
             return Err(Error::engine("the table is gone"));
         }
@@ -45,7 +48,7 @@ impl Worker for Echoes {
 }
 
 /// Has a server of so many workers work while something is done with its socket.
-fn serving(workers: usize, connects: bool, work: impl FnOnce(&Path)) {
+fn serving(workers: usize, connects: bool, work: impl FnOnce(&Path, &Web<'_>)) {
     let folder = tempfile::tempdir().unwrap();
     let null = bakeoff_engines::find("null").unwrap();
     let schema = Schema { tables: Vec::new() };
@@ -54,7 +57,7 @@ fn serving(workers: usize, connects: bool, work: impl FnOnce(&Path)) {
     let at = folder.path().join("web.sock");
     let web = Web::listen(&at, &Echo, (&*database, connects), &[]).unwrap();
     let worked = web.work(workers, || {
-        work(&at);
+        work(&at, &web);
         Ok(())
     });
     worked.unwrap();
@@ -81,7 +84,7 @@ fn requests_are_answered_in_order_in_pieces_and_together() {
                 Connection: close\r\n\r\nhi";
     let (both, answers) = (format!("{first}{last}"), format!("{KEPT}{CLOSED}"));
     for connects in [false, true] {
-        serving(2, connects, |at| {
+        serving(2, connects, |at, _| {
             for piece in [1, 7, 10_000] {
                 let mut stream = UnixStream::connect(at).unwrap();
                 // One more byte than there is: the server closes.
@@ -94,7 +97,7 @@ fn requests_are_answered_in_order_in_pieces_and_together() {
 
 #[test]
 fn more_connections_are_kept_than_there_are_workers() {
-    serving(2, false, |at| {
+    serving(2, false, |at, _| {
         let mut streams: Vec<_> = (0..50).map(|_| UnixStream::connect(at).unwrap()).collect();
         let request = b"GET /a HTTP/1.1\r\nCookie: s=1\r\nUser-Agent: b\r\n\r\n";
         for _ in 0..3 {
@@ -106,8 +109,21 @@ fn more_connections_are_kept_than_there_are_workers() {
 }
 
 #[test]
+fn what_was_run_again_is_known_before_the_answer_has_come() {
+    serving(2, false, |at, web| {
+        let mut stream = UnixStream::connect(at).unwrap();
+        let request = b"GET /conflicts HTTP/1.1\r\nCookie: s=1\r\nUser-Agent: b\r\n\r\n";
+        let answer = KEPT.replace("/a", "/conflicts").replace(": 15", ": 23");
+        for number in 1..=100 {
+            assert_eq!(sent(&mut stream, request, 1000, answer.len()), answer);
+            assert_eq!(web.run_again(), 2 * number);
+        }
+    });
+}
+
+#[test]
 fn what_fails_or_is_no_request_is_told() {
-    serving(1, false, |at| {
+    serving(1, false, |at, _| {
         let mut stream = UnixStream::connect(at).unwrap();
         let failed = sent(&mut stream, b"GET /fails HTTP/1.0\r\n\r\n", 100, 10_000);
         assert!(failed.starts_with("HTTP/1.1 500 Internal Server Error\r\n"), "{failed}");
