@@ -193,7 +193,7 @@ fn dry_run(
     if let Some(data) = data.filter(|_| device.is_some()) {
         print(&format!("{}\n", data.described()?))?;
     }
-    let results = data.map(|_| folder);
+    let results = data.and_then(Data::folder).map(|_| folder);
     let folder = data.and_then(Data::folder).map_or(folder, Folder::path);
     let (launcher, reuse) = (None, arguments.reuse);
     let preflight =
