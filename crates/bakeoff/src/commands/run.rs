@@ -102,14 +102,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let mut folder = match resumed.zip(began) {
         Some((mut folder, began)) => {
             external::check_passwords(&folder, &began.engines)?;
-            let now = record::check_terms(
-                asked,
-                &folder,
-                &began,
-                &experiment,
-                &possible,
-                data.as_ref(),
-            )?;
+            let now =
+                record::check_terms(asked, &folder, &began, &experiment, &possible, data.as_ref())?;
             machines::go_on(&mut folder, began, &now, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
