@@ -115,8 +115,8 @@ impl HeldDevice {
     /// Takes a device; nothing is written to it. `path` is no link.
     ///
     /// # Errors
-    /// It can't be written to; its disk's node can't be locked; [`io::ErrorKind::ResourceBusy`] where it, a partition of it, or the whole of which
-    /// it is a partition is in use.
+    /// It can't be written to; its disk's node can't be locked; [`io::ErrorKind::ResourceBusy`] where it, a partition
+    /// of it, or the whole of which it is a partition is in use.
     pub fn hold(path: &Path) -> io::Result<Self> {
         let flags = libc::O_EXCL | libc::O_NOFOLLOW;
         let mut file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
