@@ -152,8 +152,8 @@ pub struct Run {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
     /// Put the data into a new folder below DIR while it runs, to measure the disk that DIR is on (implies --disk
-    /// host where no disk is named); or, with --i-know-this-destroys-data, onto the raw device DIR
-    #[arg(long, value_name = "DIR")]
+    /// host where no disk is named); or, with --i-know-this-destroys-data, onto the raw device DEVICE
+    #[arg(long, value_name = "DIR|DEVICE")]
     pub path: Option<PathBuf>,
     /// Let the workload `fileio` write over the raw device that --path names: everything on it is lost
     #[arg(long, requires = "path")]

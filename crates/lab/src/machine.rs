@@ -12,5 +12,5 @@ pub mod syncs;
 pub mod threads;
 pub mod usage;
 
-pub use describe::{available_memory, describe, describe_device, host, load};
+pub use describe::{NO_FILE_SYSTEM, available_memory, describe, describe_device, host, load};
 pub use hold::hold;

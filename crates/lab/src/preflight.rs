@@ -186,8 +186,11 @@ impl Preflight<'_> {
     }
 }
 
-/// What takes the room, the largest images first, and how less would do.
+/// What takes the room, the largest images first, and how less would do; nothing where there are no images.
 fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
+    if images.is_empty() {
+        return String::new();
+    }
     let mut largest: Vec<(&&Recipe, &u64)> = images.iter().collect();
     largest.sort_by_key(|(_, bytes)| std::cmp::Reverse(**bytes));
     let image = |(recipe, bytes): &(&&Recipe, &u64)| {

@@ -169,8 +169,8 @@ impl Runner<'_> {
         let mut next = self.next(&mut *planner, &mut stage, clock)?;
         while let Some(due) = next {
             stage.go_on()?;
-            if self.data_in.is_some() {
-                // Trials ask for room where their data lie.
+            if self.data_in.is_some() || self.device.is_some() {
+                // Trials ask for room where their data lie, and have none to ask for on a device.
                 room(self.folder.dir(), RESERVE)?;
             }
             let dues;

@@ -151,6 +151,13 @@ fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<Experiment, Failure
     let Command::Run(arguments) = cli.map_err(|error| usage(error.to_string()))?.command else {
         return Err(usage(format!("what follows -- are no flags of a run of {name}")));
     };
+    if arguments.i_know_this_destroys_data {
+        return Err(usage(
+            "a job file writes over no device: a path may be another machine's precious disk. Leave out \
+             --i-know-this-destroys-data, and run it by hand on the machine whose device is to be measured"
+                .to_owned(),
+        ));
+    }
     let changes = arguments.changes();
     let load = |trusts| {
         let vocabulary = Vocabulary { trusts, ..lab.registry.vocabulary() };

@@ -1,6 +1,7 @@
 //! `bakeoff layouts`: the commands that make arrays of disks worth comparing. None of them is run.
 
 pub(super) mod devices;
+mod users;
 
 use std::fmt::Write;
 

@@ -2,6 +2,7 @@
 
 mod articles;
 mod asked;
+mod contents;
 mod fio;
 mod machines;
 mod path;
@@ -101,7 +102,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let mut folder = match resumed.zip(began) {
         Some((mut folder, began)) => {
             external::check_passwords(&folder, &began.engines)?;
-            let now = record::check_terms(asked, &folder, &began, &experiment, &possible)?;
+            let now =
+                record::check_terms(asked, &folder, &began, &experiment, &possible, data.as_ref())?;
             machines::go_on(&mut folder, began, &now, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
@@ -109,12 +111,14 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         None => {
             let short = time::check(registry, &experiment, &possible)?;
             short.filter(|_| !arguments.quiet).inspect(|short| say(format_args!("{short}")));
-            record::create_folder(asked, &experiment, &possible, shard)?
+            record::create_folder(asked, &experiment, &possible, shard, data.as_ref())?
         }
     };
     let before = goes_on.then(|| how_much(&folder)).transpose()?;
     let stop = stop::flag()?;
-    if let Some(data) = data.as_ref().filter(|_| !arguments.quiet) {
+    // What is lost is said to everybody.
+    let told = data.as_ref().filter(|data| !arguments.quiet || data.device().is_some());
+    if let Some(data) = told {
         say(format_args!("{}", data.described()?));
         let folder = data.folder().map(Folder::path);
         folder.map(path::left).unwrap_or_default().iter().for_each(|it| say(format_args!("{it}")));
@@ -191,9 +195,9 @@ fn dry_run(
     }
     let device = data.and_then(Data::device).map(HeldDevice::device);
     if let Some(data) = data.filter(|_| device.is_some()) {
-        print(&format!("{}\n", data.described()?))?;
+        print(&format!("{}\n", visible(&data.described()?)))?;
     }
-    let results = data.map(|_| folder);
+    let results = data.and_then(Data::folder).map(|_| folder);
     let folder = data.and_then(Data::folder).map_or(folder, Folder::path);
     let (launcher, reuse) = (None, arguments.reuse);
     let preflight =

@@ -44,6 +44,9 @@ fn a_file_is_named_by_its_whole_path_or_sent_along() {
     done.says(&["ConfigMap", "/experiment/mine.toml", "workload = \\\"point\\\""]);
 }
 
+/// What gives up the contents of a device.
+const DESTROYS: &str = "--i-know-this-destroys-data";
+
 #[test]
 fn what_can_t_stand_in_a_job_file_is_refused() {
     let place = Place::new();
@@ -56,6 +59,10 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
         (&["slurm", "redmine", "--shards", "0"], &["--shards"]),
         (&["slurm", "redmine", "--shards", "2", "--", "--shard", "1/2"], &["--shard", "its own"]),
         (&["slurm", "redmine", "--shards", "2", "--", "--out=x"], &["--out=x", "its own"]),
+        (
+            &["slurm", "fileio", "--shards", "2", "--", "--path=/dev/sdz", DESTROYS],
+            &["writes over no device", DESTROYS],
+        ),
         (&["slurm", "redmine", "--shards", "2", "--out", "a\nb"], &["control character"]),
         (&["slurm", "redmine", "--shards", "2", "--", "--no-such"], &["--no-such"]),
         (

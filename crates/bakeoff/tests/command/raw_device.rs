@@ -7,7 +7,7 @@ use std::process::Command;
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{FAULTS, WRITTEN};
-use bakeoff_testkit::{NOBODY, needs, needs_root};
+use bakeoff_testkit::{NOBODY, needs, needs_root, wait_until};
 
 use super::{Done, Place, SMALL, measured};
 
@@ -33,7 +33,12 @@ impl Loop {
         file.set_len(BYTES).unwrap();
         file.write_all_at(PRECIOUS, 0).unwrap();
         file.write_all_at(PRECIOUS, BYTES - 4096).unwrap();
-        needs(call("losetup", &["--find", "--show", path.to_str().unwrap()]).map(Self))
+        Self::made(&["--find", "--show", path.to_str().unwrap()])
+    }
+
+    /// As losetup makes it by these arguments.
+    fn made(arguments: &[&str]) -> Option<Self> {
+        needs(call("losetup", arguments).map(Self))
     }
 
     /// Runs `fileio` on it for a moment, into the folder `r`.
@@ -140,6 +145,93 @@ fn a_raw_device_in_use_is_not_written_to() {
 }
 
 #[test]
+fn a_mounted_device_is_known_by_a_link_to_it() {
+    let place = Place::new();
+    let Some(device) = Loop::over(&place) else { return };
+    let at = place.path("mount");
+    fs::create_dir(&at).unwrap();
+    if needs(call("mkfs.ext4", &["-q", &device.0])).is_none() {
+        return;
+    }
+    let mounted = call("mount", &[&device.0, at.to_str().unwrap()]).map(|_| Mounted(&at));
+    let Some(_mounted) = needs(mounted) else { return };
+    symlink(&device.0, place.path("link")).unwrap();
+    let run = ["run", "fileio", "--path", "link", DESTROYS, "--factor", "size=4M", "--out", "r"];
+    let said = format!("{} is mounted on ", device.0);
+    place.run(&run).code(2).says(&["is a device in use", &said]);
+}
+
+/// The kernel keeps none of these from a descriptor of one's own: they did not ask for the device alone.
+#[test]
+fn a_device_that_somebody_else_has_without_having_it_alone_is_not_written_to() {
+    let place = Place::new();
+    let Some(device) = Loop::over(&place) else { return };
+    let small = [DESTROYS, "--factor", "size=4M"];
+    let refused = |texts: &[&str]| {
+        for more in [&small[..], &small[1..]] {
+            device.run(&place, more).code(2).says(texts);
+        }
+        assert!(!place.path("r").exists(), "{texts:?}: nothing was begun");
+        assert_eq!(held_at(&place, 0), PRECIOUS, "{texts:?}");
+    };
+    let writer = File::options().write(true).open(&device.0).unwrap();
+    let own = format!("process {} (", std::process::id());
+    refused(&["is a device in use", &own, "open for writing"]);
+    drop(writer);
+    let Some(above) = Loop::made(&["--find", "--show", &device.0]) else { return };
+    let above_is = above.0.trim_start_matches("/dev/");
+    refused(&["is a device in use", &format!("is below the device {above_is}")]);
+}
+
+#[test]
+fn a_device_that_can_only_be_read_is_refused() {
+    let place = Place::new();
+    let Some(device) = Loop::over(&place) else { return };
+    drop(device);
+    let path = place.path(FILE);
+    let arguments = ["--read-only", "--find", "--show", path.to_str().unwrap()];
+    let Some(device) = Loop::made(&arguments) else { return };
+    device.run(&place, &[DESTROYS, "--factor", "size=4M"]).code(2).says(&["can't be written to"]);
+    assert!(!place.path("r").exists(), "nothing was begun");
+}
+
+#[test]
+fn what_is_on_a_device_is_said_to_those_who_want_the_verdict_alone_too() {
+    let place = Place::new();
+    let Some(device) = Loop::over(&place) else { return };
+    let known = needs(call("mkfs.ext4", &["-q", "-L", "thesis", &device.0]));
+    if known.and(needs(call("blkid", &["-p", &device.0]))).is_none() {
+        return;
+    }
+    let quiet = [DESTROYS, "--factor", "size=4M", "--quiet"];
+    let lost = format!("everything on {} is lost", device.0);
+    device.run(&place, &quiet).code(0).says(&[&lost, "on it is ext4 named thesis"]);
+}
+
+/// A loop device has no serial number, and its number may be another file's by now.
+#[test]
+fn a_run_goes_on_on_no_other_device_of_the_same_number() {
+    let place = Place::new();
+    let Some(device) = Loop::over(&place) else { return };
+    let small = [DESTROYS, "--factor", "size=4M"];
+    device.run(&place, &small).code(0);
+    let name = device.0.clone();
+    drop(device);
+    let other = place.path("other");
+    let file = File::create_new(&other).unwrap();
+    file.set_len(BYTES).unwrap();
+    file.write_all_at(PRECIOUS, 0).unwrap();
+    // Another test may have the number for a while.
+    wait_until("the number", || call("losetup", &[&name, other.to_str().unwrap()]).is_ok());
+    let _device = Loop(name.clone());
+    let resume = ["run", "--resume", "r", "--path", &name, DESTROYS];
+    place.run(&resume).code(3).says(&["the machine changed", "attached as"]);
+    let mut bytes = vec![0; PRECIOUS.len()];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    assert_eq!(bytes, PRECIOUS);
+}
+
+#[test]
 fn a_link_to_a_device_that_somebody_else_made_is_not_followed() {
     let place = Place::new();
     let Some(device) = Loop::over(&place) else { return };
@@ -175,7 +267,7 @@ fn a_raw_device_is_measured_and_verified_and_nothing_behind_the_size_is_touched(
     assert_eq!(held_at(&place, BYTES - 4096), PRECIOUS, "no request goes there");
     // It goes on there, and nowhere else.
     let resume = ["run", "--resume", "r"];
-    place.run(&resume).code(3).says(&["the machine changed", "no file system"]);
+    place.run(&resume).code(3).says(&["no file system", "name the same device", DESTROYS]);
     let on = [&resume[..], &["--path", &device.0]].concat();
     place.run(&on).code(2).says(&["is a raw device", DESTROYS]);
     place.run(&[&on[..], &[DESTROYS]].concat()).code(0).says(&["nothing is left to run"]);

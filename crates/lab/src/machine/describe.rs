@@ -7,6 +7,9 @@ use bakeoff_results::{Host, Machine};
 
 use crate::machine::accounts::Device;
 
+/// What a raw device has in the place of a file system's name.
+pub const NO_FILE_SYSTEM: &str = "no file system";
+
 /// Describes this machine and the file system of `folder`.
 ///
 /// # Errors
@@ -21,7 +24,7 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
 /// # Errors
 /// When the system tells nothing of itself.
 pub fn describe_device(number: u64) -> std::io::Result<Machine> {
-    described("no file system".into(), Device::of(number).in_full())
+    described(NO_FILE_SYSTEM.into(), Device::of(number).in_full(&host().boot))
 }
 
 fn described(file_system: String, device: String) -> std::io::Result<Machine> {

@@ -44,7 +44,7 @@ impl Counter {
         Self::of_device(Device::under(folder).ok()?)
     }
 
-    /// The device's own count, for a target that has no files; `None` where it has none.
+    /// The device's own count, for a target that has no files; `None` where it has none, as a partition.
     pub fn of_device(device: Device) -> Option<Self> {
         device.flushes().map(|_| Self::Device(device))
     }

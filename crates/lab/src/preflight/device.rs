@@ -22,6 +22,11 @@ pub fn problems(
     if cuts {
         whys.insert("its power can't be cut: leave --cuts out".to_owned());
     }
+    if device.is_in_memory() {
+        let why =
+            "it keeps its data in memory, or nobody can tell where: no disk would be measured";
+        whys.insert(why.to_owned());
+    }
     if trials.iter().any(|trial| trial.disk != DiskSpec::Host) {
         whys.insert(format!(
             "a virtual disk keeps its data in files: take --{} {HOST}",

@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::slice;
+
+use super::users;
 
 /// So many are taken at most: an array has no more.
 const MOST: usize = bakeoff_devices::device::raid::MOST_DISKS as usize;
@@ -64,13 +67,25 @@ fn check(device: &str) -> Result<(), String> {
     ))
 }
 
-/// Which of them this machine uses, each in a line: mounted, swapped to, part of an array, or below another
-/// device, as one of LVM or LUKS.
+/// Which of them this machine uses, each in a line: mounted, swapped to, part of an array, below another device,
+/// as one of LVM or LUKS or a loop device, or opened for writing; and whether a disk that is one of them by another
+/// way is.
 pub fn in_use(devices: &[String]) -> Vec<String> {
+    let mut lines = used(devices);
+    for twin in users::twins(devices) {
+        let of_twin = used(slice::from_ref(&twin)).into_iter();
+        lines.extend(of_twin.map(|line| format!("{twin} is the same disk, and {line}")));
+    }
+    lines
+}
+
+/// The same of the devices by their own ways.
+fn used(devices: &[String]) -> Vec<String> {
     let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mut lines =
         found(devices, &file("/proc/self/mounts"), &file("/proc/swaps"), &file("/proc/mdstat"));
     lines.extend(devices.iter().flat_map(|device| held(device, Path::new("/sys/class/block"))));
+    lines.extend(users::of(devices));
     lines
 }
 

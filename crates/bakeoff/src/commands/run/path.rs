@@ -11,13 +11,13 @@ use bakeoff_lab::place::device::HeldDevice;
 use bakeoff_results::Machine;
 use bakeoff_trust::Folder;
 
-use super::{above, usage};
+use super::{above, contents, usage};
 use crate::commands::layouts::devices;
 use crate::exit::{Exit, Failure};
 use crate::output::quote;
 
 /// The flag without which no raw device is written to.
-const DESTROYS: &str = "--i-know-this-destroys-data";
+pub const DESTROYS: &str = "--i-know-this-destroys-data";
 /// As many links are followed as the kernel follows.
 const MOST_LINKS: u32 = 40;
 
@@ -27,7 +27,17 @@ pub enum Data {
     /// Below this folder, held open.
     Folder(Folder),
     /// On this raw device, which nobody else can use meanwhile.
-    Device(HeldDevice),
+    Device(Taken),
+}
+
+/// A raw device that is written over.
+#[derive(Debug)]
+pub struct Taken {
+    held: HeldDevice,
+    /// Its path as the user gave it, which may be a link's.
+    given: PathBuf,
+    /// What was on it when it was taken, in some words.
+    contents: String,
 }
 
 impl Data {
@@ -43,7 +53,7 @@ impl Data {
     pub fn device(&self) -> Option<&HeldDevice> {
         match self {
             Self::Folder(_) => None,
-            Self::Device(device) => Some(device),
+            Self::Device(device) => Some(&device.held),
         }
     }
 
@@ -52,16 +62,19 @@ impl Data {
         match self {
             Self::Folder(folder) => {
                 let shown = folder.path().display();
-                let Machine { file_system, device, .. } =
-                    machine(Some(folder.path()), folder.path())?;
+                let Machine { file_system, device, .. } = machine(Some(self), folder.path())?;
                 Ok(format!("the data lie below {shown} ({file_system} on {device}) while it runs"))
             }
-            Self::Device(device) => {
-                let path = &device.device().path;
-                let Machine { device, .. } = machine(Some(path), path)?;
-                let shown = path.display();
+            Self::Device(Taken { held, given, contents }) => {
+                let path = &held.device().path;
+                let Machine { device, .. } = machine(Some(self), path)?;
+                let mut shown = given.display().to_string();
+                if given != path {
+                    shown += &format!(", which is {},", path.display());
+                }
                 Ok(format!(
-                    "everything on {shown} is lost: {device} is written over, and bakeoff's data stay on it"
+                    "everything on {shown} is lost: {device} is written over, and bakeoff's data stay on it \
+                     ({contents})"
                 ))
             }
         }
@@ -104,14 +117,31 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 /// Takes a raw device.
-fn device(path: &Path, destroys: bool) -> Result<HeldDevice, Failure> {
+fn device(path: &Path, destroys: bool) -> Result<Taken, Failure> {
     // A link, as those in /dev/disk, is known by what it leads to.
     let device = followed(path)?;
-    let uses = devices::in_use(&names(path));
-    if let Some(why) = refusal(path, &uses, destroys) {
+    // It is held before anybody asks what it is used for, so that nobody can begin to use it in between.
+    let held = HeldDevice::hold(&device);
+    if let Some(why) = used(path, &devices::in_use(&names(path))) {
         return Err(usage(why));
     }
-    HeldDevice::hold(&device).map_err(|error| usage(not_held(path, &error)))
+    let held = match held {
+        Err(error) if error.kind() == ErrorKind::ResourceBusy || destroys => {
+            return Err(usage(not_held(path, &error)));
+        }
+        Err(_) => return Err(usage(not_given_up(path))),
+        Ok(held) => held,
+    };
+    let number = held.device().number;
+    let listed =
+        format!("/sys/dev/block/{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    if let Some(why) = parted(path, &contents::partitions(Path::new(&listed))) {
+        return Err(usage(why));
+    }
+    if !destroys {
+        return Err(usage(not_given_up(path)));
+    }
+    Ok(Taken { held, given: path.to_owned(), contents: contents::signatures(&device) })
 }
 
 /// What a path leads to by links of this user's or root's alone, in folders where nobody else can put something in
@@ -143,24 +173,37 @@ fn followed(path: &Path) -> Result<PathBuf, Failure> {
     Err(usage(format!("--path {} leads through too many links", path.display())))
 }
 
-/// Why a device is not taken, which is in use by these, if it isn't; `destroys` says whether the user gave up what
-/// is on it.
-fn refusal(path: &Path, uses: &[String], destroys: bool) -> Option<String> {
+/// Why a device is not taken that is in use by these.
+fn used(path: &Path, uses: &[String]) -> Option<String> {
     let shown = path.display();
-    if !uses.is_empty() {
-        return Some(format!(
+    (!uses.is_empty()).then(|| {
+        format!(
             "--path {shown} is a device in use ({}): bakeoff never writes to it; name a folder on the file \
              system that is to be measured",
             uses.join("; ")
-        ));
-    }
-    (!destroys).then(|| {
-        format!(
-            "--path {shown} is a raw device, and everything on it would be lost. To measure it all the same, \
-             without a file system, add {DESTROYS}. Or make a file system on it (`bakeoff layouts {shown}` \
-             prints the commands), mount it, and name its mount point"
         )
     })
+}
+
+/// Why a whole disk is not taken that has these partitions.
+fn parted(path: &Path, partitions: &[String]) -> Option<String> {
+    let shown = path.display();
+    (!partitions.is_empty()).then(|| {
+        format!(
+            "--path {shown} has the partitions {}: name one, or remove them",
+            partitions.join(", ")
+        )
+    })
+}
+
+/// Why a device is not taken whose contents the user did not give up.
+fn not_given_up(path: &Path) -> String {
+    let shown = path.display();
+    format!(
+        "--path {shown} is a raw device, and everything on it would be lost. To measure it all the same, \
+         without a file system, add {DESTROYS}. Or make a file system on it (`bakeoff layouts {shown}` \
+         prints the commands), mount it, and name its mount point"
+    )
 }
 
 /// Why the kernel does not give the device.
@@ -175,13 +218,15 @@ fn not_held(path: &Path, error: &io::Error) -> String {
     format!("--path {shown} can't be written to: {error}")
 }
 
-/// The machine, with the disk that the data of a run in `dir` lie on: what is above them must be there.
-pub fn machine(path: Option<&Path>, dir: &Path) -> Result<Machine, Failure> {
-    let at = above(path.unwrap_or(dir));
-    let described = fs::metadata(at).and_then(|about| match about.file_type().is_block_device() {
-        true => bakeoff_lab::machine::describe_device(about.rdev()),
-        false => bakeoff_lab::describe_machine(at),
-    });
+/// The machine, with the disk that the data of a run in `dir` lie on, where they do not lie elsewhere: what is above
+/// them must be there.
+pub fn machine(data: Option<&Data>, dir: &Path) -> Result<Machine, Failure> {
+    let at = above(data.and_then(Data::folder).map_or(dir, Folder::path));
+    let described = match data.and_then(Data::device) {
+        // That which is held, whatever its path leads to by now.
+        Some(held) => bakeoff_lab::machine::describe_device(held.device().number),
+        None => bakeoff_lab::describe_machine(at),
+    };
     described.map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", at.display())))
 }
 
@@ -234,19 +279,20 @@ mod tests {
     }
 
     #[test]
-    fn a_raw_device_is_refused_without_the_flag_and_one_in_use_with_it_too() {
+    fn why_a_raw_device_is_refused_is_said_with_what_to_do() {
         let path = Path::new("/dev/xvdg");
-        let raw = refusal(path, &[], false).unwrap();
+        let raw = not_given_up(path);
         for words in ["is a raw device", DESTROYS, "bakeoff layouts /dev/xvdg", "its mount point"] {
             assert!(raw.contains(words), "{raw}");
         }
-        assert_eq!(refusal(path, &[], true), None);
+        assert_eq!((used(path, &[]), parted(path, &[])), (None, None));
         let uses = ["/dev/sda1 is mounted on /", "/dev/sda2 is swapped to"].map(str::to_owned);
-        for destroys in [false, true] {
-            let used = refusal(Path::new("/dev/sda"), &uses, destroys).unwrap();
-            let words = "in use (/dev/sda1 is mounted on /; /dev/sda2 is swapped to)";
-            assert!(used.contains(words) && !used.contains(DESTROYS), "{used}");
-        }
+        let used = used(Path::new("/dev/sda"), &uses).unwrap();
+        let words = "in use (/dev/sda1 is mounted on /; /dev/sda2 is swapped to)";
+        assert!(used.contains(words) && !used.contains(DESTROYS), "{used}");
+        let parted = parted(path, &["xvdg1", "xvdg2"].map(str::to_owned)).unwrap();
+        let words = "has the partitions xvdg1, xvdg2: name one, or remove them";
+        assert!(parted.contains(words) && !parted.contains(DESTROYS), "{parted}");
     }
 
     #[test]

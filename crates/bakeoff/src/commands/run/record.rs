@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, Shard, State, base, without_passwords};
+use bakeoff_lab::machine::NO_FILE_SYSTEM;
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Machine, PromiseFactors, Run, RunFolder};
 
 use super::asked::{Asked, text};
-use super::{path, shard, usage};
+use super::path::{self, DESTROYS, Data};
+use super::{shard, usage};
 use crate::cli;
 use crate::commands::external;
 use crate::exit::{Exit, Failure};
@@ -21,9 +23,10 @@ pub fn create_folder(
     experiment: &Experiment,
     possible: &Possible,
     shard: Option<Shard>,
+    data: Option<&Data>,
 ) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
-        let mut run = describe_run(asked, dir, experiment, possible)?;
+        let mut run = describe_run(asked, dir, experiment, possible, data)?;
         run.shard = shard::fact(experiment, possible, &run.text, shard);
         run.command = command_line(shard);
         run.cuts = cut_plan(asked.arguments, experiment, possible);
@@ -51,8 +54,16 @@ pub fn check_terms(
     began: &Run,
     experiment: &Experiment,
     possible: &Possible,
+    data: Option<&Data>,
 ) -> Result<Run, Failure> {
-    let now = describe_run(asked, folder.dir(), experiment, possible)?;
+    if began.merged.is_some() && data.is_some_and(|data| data.device().is_some()) {
+        let dir = folder.dir().display();
+        return Err(usage(format!(
+            "the run in {dir} is merged of several, so that nobody can tell whether a raw device is one of theirs: \
+             go on with each shard by itself"
+        )));
+    }
+    let now = describe_run(asked, folder.dir(), experiment, possible, data)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
             Exit::Folder,
@@ -91,10 +102,13 @@ pub fn check_terms(
     let lay = lay_elsewhere(&began.machine, &now.machine).filter(|_| began.merged.is_none());
     if let (Some(lay), None) = (lay, &asked.arguments.path) {
         let dir = folder.dir().display();
-        let text = format!(
-            "the run in {dir} can't go on so, since {lay}: name the same folder with --path, or bring the run \
-             folder back to that disk"
-        );
+        let how = match began.machine.file_system == NO_FILE_SYSTEM {
+            true => format!("name the same device with --path, and {DESTROYS}"),
+            false => {
+                "name the same folder with --path, or bring the run folder back to that disk".into()
+            }
+        };
+        let text = format!("the run in {dir} can't go on so, since {lay}: {how}");
         return Err(Failure::new(Exit::Folder, text));
     }
     let machine = |run: &Run| {
@@ -144,13 +158,14 @@ fn check_order(folder: &RunFolder, plan: &Plan) -> Result<(), Failure> {
 
 /// What is known of a run in `dir` before its first trial.
 fn describe_run(
-    Asked { registry, arguments, .. }: Asked<'_>,
+    Asked { registry, .. }: Asked<'_>,
     dir: &Path,
     experiment: &Experiment,
     possible: &Possible,
+    data: Option<&Data>,
 ) -> Result<Run, Failure> {
     let text = text(registry, experiment)?;
-    let machine = path::machine(arguments.path.as_deref(), dir)?;
+    let machine = path::machine(data, dir)?;
     let target = registry.target_of(&experiment.workload).map_err(usage)?;
     let about = target.about(&experiment.workload).expect("the target that runs it");
     let mut run = Run {
@@ -314,7 +329,8 @@ fn command_line(shard: Option<Shard>) -> String {
     std::iter::once(program()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Arguments without `--out DIR`.
+/// Arguments without `--out DIR`, and without what gives up the contents of a device: whoever repeats a run on it
+/// says so himself.
 fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut arguments = arguments;
     let mut kept = Vec::new();
@@ -322,6 +338,7 @@ fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
         match argument.as_str() {
             "--out" => drop(arguments.next()),
             it if it.starts_with("--out=") => {}
+            DESTROYS => {}
             _ => kept.push(argument),
         }
     }
@@ -380,5 +397,7 @@ mod tests {
         assert_eq!(of(&["run", "redmine", "--out", "a b", "--quick"]), "run redmine --quick");
         assert_eq!(of(&["run", "--out=x", "redmine"]), "run redmine");
         assert_eq!(of(&["run", "redmine", "--quick"]), "run redmine --quick");
+        let device = ["run", "fileio", "--path", "/dev/sdz", DESTROYS, "--out", "r"];
+        assert_eq!(of(&device), "run fileio --path /dev/sdz", "its contents are given up anew");
     }
 }

@@ -98,8 +98,8 @@ impl Medium {
     pub fn is_in_memory(&self, file: &File) -> io::Result<bool> {
         match self {
             Self::Folder(_) => is_in_memory(file),
-            // The file system of its name is, and has nothing to do with it.
-            Self::Device(_) => Ok(false),
+            // The file system of its name has nothing to do with it.
+            Self::Device(device) => Ok(device.is_in_memory()),
         }
     }
 }
