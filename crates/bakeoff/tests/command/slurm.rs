@@ -246,7 +246,7 @@ fn four_shards_by_slurm_are_one_plan_with_no_block_twice_and_none_missing() {
     let place = Place::new();
     // 24 trials in 12 blocks.
     let toml = SMALL
-        .replace("seconds = 0.5", "seconds = 0.3\nclients = [1, 2, 4]")
+        .replace("seconds = 0.5", "seconds = 0.5\nclients = [1, 2, 4]")
         .replace("repetitions = 2", "repetitions = 4");
     place.write("sweep.toml", &toml);
     let path = place.path("");
