@@ -124,6 +124,11 @@ impl HeldDevice {
         if !about.file_type().is_block_device() {
             return Err(io::Error::other("it is no block device"));
         }
+        // Some kernels open one that is read-only for writing, and refuse each write.
+        let read_only = fs::read_to_string(listed(about.rdev()).join("ro"));
+        if read_only.is_ok_and(|it| it.trim() == "1") {
+            return Err(io::Error::from(Errno::ROFS));
+        }
         let bytes = file.seek(SeekFrom::End(0))?;
         let sector = rustix::fs::ioctl_blksszget(&file)?;
         let device = RawDevice { path: path.into(), number: about.rdev(), bytes, sector };
