@@ -1,6 +1,6 @@
 # What a user types: `make demo`. What a change is tried with: `make test`. What CI runs: `.ci/run`.
 
-.PHONY: build demo packages tests test test-slow lint test-all soak bench bench-client bench-http picture clean
+.PHONY: build demo packages tests test test-slow lint test-all soak bench bench-client bench-http bench-io picture clean
 
 # Tests mostly wait for disks and servers, so that more of them may run at once than there are processors.
 export RUST_TEST_THREADS ?= 4
@@ -56,9 +56,18 @@ bench-client:
 bench-http:
 	cargo bench --locked -p bakeoff --bench http
 
+# Files beside fio's and sysbench's random reads, on the disk of the build. On a quiet machine, 7 minutes.
+bench-io:
+	cargo bench --locked -p bakeoff --bench io
+
 # The picture in README, of a run that is kept in the repository; needs Chromium.
 picture: build
 	ci/picture
+
+# The guide as a site in target/site; needs mdbook and python3.
+.PHONY: site
+site:
+	ci/site
 
 clean:
 	cargo clean

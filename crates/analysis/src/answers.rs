@@ -22,6 +22,15 @@ pub(crate) fn differ(run: &Run, one: &Levels, other: &Levels) -> bool {
     both.is_some_and(|(one, other)| one.is_unlike(other))
 }
 
+/// Whether a cell of two runs did not answer alike. Nothing is known where it was not asked the same: of
+/// other data, or by another bakeoff.
+pub(crate) fn differ_between([one, other]: [&Run; 2], levels: &Levels) -> bool {
+    let asked_alike =
+        (one.seed, &one.text, &one.version) == (other.seed, &other.text, &other.version);
+    let both = image(one, levels).zip(image(other, levels));
+    asked_alike && both.is_some_and(|(one, other)| one.is_unlike(other))
+}
+
 /// What the image of a cell answered.
 fn image<'a>(run: &'a Run, levels: &Levels) -> Option<&'a Answers> {
     let level = |factor: &str| {

@@ -5,8 +5,8 @@ use bakeoff_results::{DATABASE, Error, RunFolder};
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::{
-    Result, beside, bounds, cells, compare, over, over_time, priced, promises, series, statements,
-    warnings,
+    Result, beside, bounds, cells, compare, limits, over, over_machines, over_time, priced,
+    promises, series, statements, warnings,
 };
 
 /// What a run folder has to tell, as it is at this moment.
@@ -33,11 +33,15 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     let conditions = Judged::judge(&run, &compared).conditions;
     beside::put(&mut compared.with_baseline, &cells);
     beside::put(&mut compared.between, &cells);
+    let limits = limits::all(run.run.limit, &trials);
+    let canaries = folder.canaries()?;
+    let machines = over_machines::view(&run.run, &trials, &counted, &canaries);
     let mut document = Document {
         schema: SCHEMA,
         promises: promises::promises(&run.run, &cuts),
         cuts,
         other_cuts: Vec::new(),
+        applications: Vec::new(),
         published: None,
         run,
         trials: Vec::new(),
@@ -47,8 +51,10 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         between: compared.between,
         noise: compared.noise,
         sweep: None,
+        limits,
+        machines,
         conditions,
-        canaries: folder.canaries()?,
+        canaries,
         warnings: Vec::new(),
     };
     let disturbed = folder.disturbed()?;

@@ -12,7 +12,8 @@ type Bound = (&'static str, usize, usize);
 /// What there is more of than in any run, in words; `None` where it is a run's size.
 pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<String> {
     let sizes = Sizes::of(run, trials);
-    let lists: [Bound; 7] = [
+    let machines = run.merged.as_ref().map_or(0, |merged| merged.members.len());
+    let lists: [Bound; 8] = [
         ("operations", run.operations.len(), 256),
         ("factors", run.factors.len(), 64),
         ("levels", run.factors.iter().map(|(_, levels)| levels.len()).sum(), 2_000),
@@ -21,6 +22,7 @@ pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Opti
         ("published figures", run.published.as_ref().map_or(0, figures), 5_000),
         // Each is held against all others.
         ("answers", run.answers.len(), 500),
+        ("machines", machines, 2_000),
     ];
     let mut bounds = lists.to_vec();
     bounds.extend(sizes.bounds(run, trials));

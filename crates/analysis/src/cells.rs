@@ -14,7 +14,7 @@ use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::{DebtView, drained_of};
 use crate::document::{Attempts, CellView};
 use crate::from_disk::from_disk;
-use crate::groups::GroupView;
+use crate::groups::{GroupView, ProcessView};
 use crate::open_loop::OpenLoop;
 use crate::priced::PricedView;
 use crate::space::SpaceView;
@@ -143,6 +143,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
         cost,
         from_disk: from_disk(trials),
         groups: GroupView::of_cell(trials),
+        processes: ProcessView::of_cell(trials),
         counters: counters(trials),
     }
 }

@@ -14,7 +14,7 @@ use crate::cells;
 use crate::compare::{self, Subject};
 use crate::comparison::Comparison;
 use crate::open_loop::{OpenLoop, is_open};
-use crate::verdict::{Case, Rule, judge};
+use crate::verdict::{Case, Rule, Sample, judge};
 
 /// A change from one cell to another at an operation.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub fn changes<'a>(
         }
         for subject in compare::subjects_of(run, old.is_open) {
             let case = case(run, (from, to), subject, (old, new));
-            if !case.pairs.is_empty() {
+            if case.sample.size() > 0 {
                 places.push((from, to));
                 cases.push(case);
             }
@@ -85,7 +85,7 @@ fn case(
         Some((figure(trial)?, figure(new.trials.get(repetition)?)?))
     };
     let pairs = old.trials.iter().filter_map(pair).collect();
-    Case { comparison, unlike: answers::differ(run, from, to), pairs }
+    Case { comparison, unlike: answers::differ(run, from, to), sample: Sample::Paired(pairs) }
 }
 
 /// The 95 % interval of the geometric mean of a cell's trials, by their own spread; `None` of fewer than

@@ -12,7 +12,7 @@ use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::{OpenLoop, is_open};
 use crate::steady::rounds;
 use crate::total::seconds_a_unit;
-use crate::verdict::{Case, Figure, Rule, judge};
+use crate::verdict::{Case, Figure, Rule, Sample, judge};
 
 /// The figures of a trial's operation that are compared.
 pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
@@ -392,13 +392,14 @@ impl Case {
         };
         let pairs = group.blocks.values().filter_map(pair).collect();
         let unlike = answers::are_unlike(run, &comparison);
-        Self { comparison, unlike, pairs }
+        Self { comparison, unlike, sample: Sample::Paired(pairs) }
     }
 
     /// How the ratios of successive blocks hang together.
     fn serial(&self) -> Option<(Levels, Serial)> {
         let log = |(baseline, level): &(Figure, Figure)| (level.cost_s / baseline.cost_s).ln();
-        let serial = serial::lag1(&self.pairs.iter().map(log).collect::<Vec<_>>())?;
+        let Sample::Paired(pairs) = &self.sample else { return None };
+        let serial = serial::lag1(&pairs.iter().map(log).collect::<Vec<_>>())?;
         let Comparison { levels, factor, level, .. } = &self.comparison;
         let mut levels = levels.clone();
         levels.insert(factor.clone(), level.clone());

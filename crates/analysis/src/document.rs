@@ -12,7 +12,9 @@ pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::condition::ConditionView;
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
-use crate::groups::GroupView;
+use crate::groups::{GroupView, ProcessView};
+use crate::limits::LimitView;
+use crate::machines::MachinesView;
 use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
@@ -57,6 +59,12 @@ pub struct Document {
     /// How the compared factor's levels stand over a numeric factor; `None` where no factor is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
+    /// The searches for the highest rate that keeps a limit; empty in a run that makes none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitView>,
+    /// What each machine found, and whether they agree; `None` where the run was not merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<MachinesView>,
     /// How far each condition came, in a run that goes on until it is decided; empty in any other.
     #[serde(default)]
     pub conditions: Vec<ConditionView>,
@@ -72,6 +80,10 @@ pub struct Document {
     /// ([`Document::take_cuts`]).
     #[serde(default)]
     pub other_cuts: Vec<OtherCuts>,
+    /// What other runs found of the levels that this one compares, where a report was asked to take them
+    /// ([`Document::take_application`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<Application>,
     /// What somebody else measured beside what was measured here; `None` where the experiment has
     /// nothing of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,8 +152,27 @@ pub struct CellView {
     /// `database`, among them. Empty where nobody could look into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupView>,
+    /// Whose processes used how much processor time for an operation, where several groups of processes
+    /// worked for the clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessView>,
     /// What the target counted of itself while the clients ran, all trials together.
     pub counters: BTreeMap<String, u64>,
+}
+
+/// What another run found of levels that this one compares, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Application {
+    /// The other run's folder, as it was named.
+    pub folder: String,
+    /// Its workload.
+    pub workload: String,
+    /// The factors that varied there beside the compared one, in their order.
+    pub varying: Vec<String>,
+    /// The compared factor's levels that both runs have against the baseline of both.
+    pub comparisons: Vec<Comparison>,
+    /// What differs between the runs beside their workloads.
+    pub differences: Vec<String>,
 }
 
 /// What another run's power cuts found of an engine at a level that this run has, too.

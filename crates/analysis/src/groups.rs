@@ -78,6 +78,37 @@ impl GroupView {
     }
 }
 
+/// Whose processes used how much processor time for an operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessView {
+    /// Whose: [`ProcessView::CLIENTS`], or the name of a group of processes.
+    pub name: String,
+    /// Processor seconds for each operation, all trials together, while the clients ran.
+    pub cpu_per_operation_s: f64,
+}
+
+impl ProcessView {
+    /// The name of the clients' own.
+    pub const CLIENTS: &'static str = "clients";
+
+    /// The clients and then the groups of a cell's trials, by their names; none where fewer than two groups
+    /// worked for the clients.
+    pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Vec<Self> {
+        let names: BTreeSet<&str> =
+            trials.iter().flat_map(|trial| groups(&trial.measures)).collect();
+        let view = |name: &str, scope: &Scope| {
+            let cpu_per_operation_s = per_operation(trials, scope)?;
+            Some(Self { name: name.to_owned(), cpu_per_operation_s })
+        };
+        let group = |name: &str| view(name, &Scope::Processes(name.to_owned().into()));
+        let of_groups: Vec<Self> = names.into_iter().filter_map(group).collect();
+        if of_groups.len() < 2 {
+            return Vec::new();
+        }
+        view(Self::CLIENTS, &Scope::Clients).into_iter().chain(of_groups).collect()
+    }
+}
+
 /// The groups of processes that a trial measured, the virtual disk's own left out.
 pub(crate) fn groups(measures: &Measures) -> BTreeSet<&str> {
     measures.iter().filter_map(|reading| group(&reading.scope)).collect()

@@ -5,6 +5,7 @@
 //! It must never know how a trial is run, or how a report looks.
 
 mod answers;
+mod applications;
 mod assemble;
 mod beside;
 mod bounds;
@@ -20,10 +21,13 @@ mod from_disk;
 mod groups;
 mod judged;
 mod leader;
+mod limits;
 mod littles_law;
+mod machines;
 mod open_loop;
 mod others;
 mod over;
+mod over_machines;
 mod over_time;
 mod priced;
 mod promises;
@@ -36,6 +40,7 @@ mod statements;
 mod steady;
 mod sweep;
 mod total;
+mod two_runs;
 mod verdict;
 mod warning;
 mod warnings;
@@ -48,11 +53,13 @@ pub use comparison::{Comparison, Contrast, RatioIs, Verdict};
 pub use condition::{ConditionState, ConditionView};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;
-pub use document::{Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
-pub use groups::GroupView;
+pub use document::{Application, Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
+pub use groups::{GroupView, ProcessView};
 pub use judged::{Judged, schedule};
 pub use leader::{Leader, Outcome};
+pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeView, Said};
 pub use littles_law::{concurrency, littles_law};
+pub use machines::{Agreement, MachineView, MachinesView, OnMachine, RatioOverMachines};
 pub use open_loop::OpenLoop;
 pub use over::sweep;
 pub use over_time::{OverTime, OwedOverTime, Piece};
@@ -69,15 +76,12 @@ pub use sweep::{
     SweepSeries, Told, Turn,
 };
 pub use total::{CellTotal, Total};
+pub use two_runs::{Gate, SetUp, Shared, TwoRuns, two_runs};
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::unprotected;
 pub use work::{Each, Figure, Lack, Unknown, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
-/// Searching for the highest rate that keeps a limit.
-pub use bakeoff_stats::limit;
-/// How many operations a quantile takes.
-pub use bakeoff_stats::quantile::needed as operations_needed;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.
 pub use bakeoff_stats::sequential::FIRST as FIRST_LOOK;
 pub use bakeoff_stats::steady::Steadiness;

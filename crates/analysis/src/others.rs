@@ -1,31 +1,37 @@
-//! Power cuts of other runs: what they say of an engine at a level that this run has, too.
+//! Power cuts of other runs: what they say of an engine, or of a disk, at a level that this run has, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Applied, Cut, Run};
+use bakeoff_results::{Applied, Cut, PromiseFactors, Run};
 
 use crate::document::{Document, OtherCuts};
 use crate::promises::PromiseView;
 use crate::warning::{self, Warning, WarningKind};
 
 impl Document {
-    /// Takes what the power cuts of the run in `folder` found of engines at levels that this run
-    /// has, too. What holds for another version there, or under other settings of the user's own,
+    /// Takes what the power cuts of the run in `folder` found of engines, or of disks, at levels that
+    /// this run has, too. What holds for another version there, or under other settings of the user's own,
     /// says nothing of this run: it is left out, and a warning says so.
     ///
-    /// Returns how many engines and levels the runs have in common, those left out among them.
+    /// Returns how many promises the runs have in common, those left out among them.
     pub fn take_cuts(&mut self, folder: &str, other: &Document) -> usize {
         let run = &self.run.run;
-        let has = |factor, level: &str| bases(run, factor).contains(level);
+        let plan = other.run.run.cuts.as_ref();
+        let factors = plan.map(|plan| plan.promise.clone()).unwrap_or_default();
+        let has = |factor: &str, level: &str| bases(run, factor).contains(level);
         let common: Vec<&PromiseView> = other
             .promises
             .iter()
-            .filter(|it| has("engine", &it.engine) && has("durability", &it.durability))
+            .filter(|it| has(&factors.who, &it.engine) && has(&factors.what, &it.durability))
             .filter(|it| it.cuts > 0)
             .collect();
         let (mut taken, mut left_out) = (Vec::new(), Vec::new());
         for promise in &common {
-            match compared(run, &other.run.run, promise) {
+            let compared = match factors.is_of_engines() {
+                true => compared(run, &other.run.run, promise),
+                false => Ok(differing_levels(run, &other.run.run, &factors)),
+            };
+            match compared {
                 Ok(differences) => taken.push(other_cuts(folder, other, promise, differences)),
                 Err(reason) => left_out.push(Warning::new(
                     WarningKind::CutsLeftOut,
@@ -67,7 +73,26 @@ fn bases<'a>(run: &'a Run, factor: &str) -> BTreeSet<&'a str> {
     levels.map(|level| run.alias(factor, level).unwrap_or(level)).collect()
 }
 
-/// What differs and does not matter.
+/// Where disks promise: the other factors whose levels differ, but for the number of clients. A disk is
+/// its name and its parameters, and has no version of its own.
+fn differing_levels(run: &Run, other: &Run, promise: &PromiseFactors) -> Vec<String> {
+    let names = run.factors.iter().chain(&other.factors).map(|(name, _)| name.as_str());
+    let names: BTreeSet<&str> = names
+        .filter(|name| ![promise.who.as_str(), promise.what.as_str(), "clients"].contains(name))
+        .collect();
+    let words = |levels: BTreeSet<&str>| match levels.is_empty() {
+        true => "not a factor".to_owned(),
+        false => levels.into_iter().collect::<Vec<_>>().join(" or "),
+    };
+    let sentence = |name: &str| {
+        let [here, there] = [run, other].map(|run| bases(run, name));
+        let differ = here != there;
+        differ.then(|| format!("{name} is {} there, and {} here", words(there), words(here)))
+    };
+    names.into_iter().filter_map(sentence).collect()
+}
+
+/// What differs of an engine and does not matter.
 ///
 /// # Errors
 /// What differs and does.

@@ -5,7 +5,8 @@ mod level;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, Run, TrialSummary};
+use bakeoff_results::measure::DEVICE_LIMIT;
+use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, Run, Scope, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::cells::{counted, rank};
@@ -295,7 +296,16 @@ fn blank(state: PointState, why: Option<&str>) -> SweepPoint {
         high: None,
         against: None,
         why: why.map(str::to_owned),
+        limit: None,
     }
+}
+
+/// What the trials' device serves at most: the mean, where each knows it.
+fn limit(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<f64> {
+    let of = |trial: &&TrialSummary| trial.measures.get(&DEVICE_LIMIT, &Scope::Disk);
+    let all: Vec<f64> = trials.iter().map(of).collect::<Option<_>>()?;
+    let is_its = subject.merit == FigureOfMerit::Operations && !all.is_empty();
+    is_its.then(|| all.iter().sum::<f64>() / all.len() as f64)
 }
 
 /// The geometric mean of trials' figures, with its interval.
@@ -313,6 +323,7 @@ fn known(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<SweepPoint> {
         value_is: Some(is),
         low: finite(estimate.low, RatioIs::AtMost),
         high: finite(estimate.high, RatioIs::AtLeast),
+        limit: limit(trials, subject),
         ..blank(PointState::Known, None)
     })
 }
@@ -337,4 +348,47 @@ fn with(levels: &Levels, factor: &str, level: &str) -> Levels {
     let mut levels = levels.clone();
     levels.insert(factor.to_owned(), level.to_owned());
     levels
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_results::Measures;
+
+    use super::*;
+
+    fn trial(limit: Option<f64>) -> TrialSummary {
+        let mut measures = Measures::default();
+        measures.set_some(&DEVICE_LIMIT, Scope::Disk, limit);
+        TrialSummary {
+            repetition: 0,
+            block: 0,
+            attempt: 0,
+            order: 0,
+            levels: Levels::new(),
+            started_s: 0.0,
+            ran_s: Some(1.0),
+            window_s: Some((0.0, 1.0)),
+            operations: Vec::new(),
+            measures,
+            warnings: Vec::new(),
+            valid: true,
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn a_limit_is_the_mean_of_trials_that_all_have_one_and_of_operations_alone() {
+        let of = |limits: &[Option<f64>], merit| {
+            let trials: Vec<TrialSummary> = limits.iter().map(|it| trial(*it)).collect();
+            let trials: Vec<&TrialSummary> = trials.iter().collect();
+            limit(&trials, Subject { operation: "read", merit })
+        };
+        let both = [Some(100.0), Some(300.0)];
+        assert_eq!(of(&both, FigureOfMerit::Operations), Some(200.0));
+        for merit in [FigureOfMerit::Time, FigureOfMerit::Megabytes, FigureOfMerit::Rows] {
+            assert_eq!(of(&both, merit), None, "{merit:?}");
+        }
+        assert_eq!(of(&[Some(100.0), None], FigureOfMerit::Operations), None);
+        assert_eq!(of(&[], FigureOfMerit::Operations), None);
+    }
 }

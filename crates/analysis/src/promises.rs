@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// What was found of an engine's promise at a level of durability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromiseView {
-    /// The engine.
+    /// The engine; the disk where files are written without one.
     pub engine: String,
-    /// The level.
+    /// The level of its promise.
     pub durability: String,
     /// What the file system promised of names.
     pub file_system: FileSystem,
@@ -101,9 +101,10 @@ pub(crate) fn promises(run: &Run, cuts: &[Cut]) -> Vec<PromiseView> {
         let levels = run.factors.iter().find(|(name, _)| name == factor);
         levels.and_then(|(_, levels)| levels.iter().position(|name| name == level))
     };
+    let factors = run.cuts.as_ref().map(|plan| plan.promise.clone()).unwrap_or_default();
     groups.sort_by_key(|group| {
         let Cut { engine, durability, file_system, .. } = group[0];
-        (place("engine", engine), place("durability", durability), *file_system)
+        (place(&factors.who, engine), place(&factors.what, durability), *file_system)
     });
     groups.iter().map(|group| promise(group)).collect()
 }

@@ -108,6 +108,10 @@ pub struct SweepPoint {
     pub against: Option<Contrast>,
     /// Why the cell is set aside.
     pub why: Option<String>,
+    /// What the modelled device serves of the same requests by its model alone, in operations a second; `None`
+    /// where nothing is modelled, and of other figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
 }
 
 /// Whether the trials of a cell count.

@@ -2,16 +2,16 @@
 //!
 //! Table, chart, sentence and JSON all take theirs from here.
 
-use bakeoff_results::{Run, Sequential};
-use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, paired};
+use bakeoff_results::{ENOUGH_OPERATIONS, Run, Sequential};
+use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, paired, unpaired};
 
 use crate::comparison::{Comparison, RatioIs, Verdict};
 
 /// The fewest operations of a kind in each trial behind a word: the mean of fewer is too rough, and
 /// too easily made by one of them.
-pub(crate) const ENOUGH: u64 = 20;
+pub(crate) const ENOUGH: u64 = ENOUGH_OPERATIONS;
 
-/// What one block has of an operation at one level.
+/// What one trial has of an operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Figure {
     /// What is compared, in seconds: the trial's mean, or the inverse of its rate. Less is better.
@@ -27,13 +27,66 @@ pub(crate) struct Figure {
     pub broken: bool,
 }
 
-/// A comparison to be judged, and what it goes by: the baseline and the level in every block that has
-/// both.
+/// A comparison to be judged, and what it goes by.
 pub(crate) struct Case {
     pub comparison: Comparison,
     /// Whether the two did not answer alike when they were asked.
     pub unlike: bool,
-    pub pairs: Vec<(Figure, Figure)>,
+    pub sample: Sample,
+}
+
+/// The figures that a comparison goes by.
+pub(crate) enum Sample {
+    /// Those of the baseline and of the level in every block that has both.
+    Paired(Vec<(Figure, Figure)>),
+    /// Those of the baseline, and those of the level, which were not run in the same blocks.
+    Apart(Vec<Figure>, Vec<Figure>),
+}
+
+impl Sample {
+    /// How many pairs there are, or figures of the side that has fewer.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Paired(pairs) => pairs.len(),
+            Self::Apart(baseline, level) => baseline.len().min(level.len()),
+        }
+    }
+
+    /// Whether this is so of a figure of the baseline, and whether it is of one of the level.
+    fn any(&self, is: impl Fn(&Figure) -> bool) -> [bool; 2] {
+        match self {
+            Self::Paired(pairs) => {
+                [pairs.iter().any(|(one, _)| is(one)), pairs.iter().any(|(_, other)| is(other))]
+            }
+            Self::Apart(baseline, level) => [baseline, level].map(|side| side.iter().any(&is)),
+        }
+    }
+
+    /// The fewest operations behind one of its figures.
+    fn fewest(&self) -> Option<u64> {
+        match self {
+            Self::Paired(pairs) => {
+                pairs.iter().map(|(one, other)| one.count.min(other.count)).min()
+            }
+            Self::Apart(baseline, level) => baseline.iter().chain(level).map(|it| it.count).min(),
+        }
+    }
+
+    /// What the figures say of the ratio.
+    fn estimate(&self, confidence: f64) -> Option<Estimate> {
+        match self {
+            Self::Paired(pairs) => {
+                let costs: Vec<_> = pairs.iter().map(|(a, b)| (a.cost_s, b.cost_s)).collect();
+                paired::ratio(&costs, confidence).ok()
+            }
+            Self::Apart(baseline, level) => {
+                let logs = |side: &[Figure]| -> Vec<f64> {
+                    side.iter().map(|figure| figure.cost_s.ln()).collect()
+                };
+                unpaired::ratio_of_logs(&logs(baseline), &logs(level), confidence).ok()
+            }
+        }
+    }
 }
 
 /// When a family is judged.
@@ -61,13 +114,13 @@ impl Rule {
         }
     }
 
-    /// What pairs say, without an interval before the first look.
-    fn estimate(self, means: &[(f64, f64)]) -> Option<Estimate> {
+    /// What figures say, without an interval before the first look.
+    fn estimate(self, sample: &Sample) -> Option<Estimate> {
         match self {
-            Self::Once => paired::ratio(means, CONFIDENCE).ok(),
+            Self::Once => sample.estimate(CONFIDENCE),
             Self::Looks { confidence, first } => {
-                let estimate = paired::ratio(means, confidence).ok()?;
-                let looked = means.len() >= first as usize;
+                let estimate = sample.estimate(confidence)?;
+                let looked = sample.size() >= first as usize;
                 let none = Estimate { low: None, high: None, p: None, ..estimate };
                 Some(if looked { estimate } else { none })
             }
@@ -87,7 +140,7 @@ impl Rule {
     }
 }
 
-/// Fills in what the pairs say. The cases are one family: the more of them there are, the more often
+/// Fills in what the figures say. The cases are one family: the more of them there are, the more often
 /// one looks different by chance, and the more each must show.
 pub(crate) fn judge(mut family: Vec<Case>, rule: Rule) -> Vec<Comparison> {
     let estimates: Vec<Option<Estimate>> =
@@ -99,7 +152,7 @@ pub(crate) fn judge(mut family: Vec<Case>, rule: Rule) -> Vec<Comparison> {
         if estimate.is_none() {
             // Nothing can be worked out: that its operations are too few is known all the same.
             let verdict = Decision::Undecided;
-            if !case.pairs.is_empty() {
+            if case.sample.size() > 0 {
                 case.comparison.verdict = case.verdict(verdict);
             }
             continue;
@@ -115,12 +168,12 @@ pub(crate) fn judge(mut family: Vec<Case>, rule: Rule) -> Vec<Comparison> {
 impl Case {
     /// Whether a trial behind it was to be steady and was not.
     fn is_never_steady(&self) -> bool {
-        self.pairs.iter().any(|(baseline, level)| baseline.never_steady || level.never_steady)
+        self.sample.any(|figure| figure.never_steady).contains(&true)
     }
 
     /// Whether what was timed is not the same work.
     fn is_void(&self) -> bool {
-        self.unlike || self.pairs.iter().any(|(baseline, level)| baseline.broken || level.broken)
+        self.unlike || self.sample.any(|figure| figure.broken).contains(&true)
     }
 
     /// The word, from what its interval and the family say.
@@ -160,20 +213,17 @@ fn verdict_of(it: &Comparison, interval: Decision) -> Verdict {
 /// be worked out.
 fn measure(case: &mut Case, rule: Rule) -> Option<Estimate> {
     let wordless = case.is_void() || case.is_never_steady();
-    let Case { comparison, pairs, .. } = case;
-    let figures = || pairs.iter().flat_map(|(baseline, level)| [baseline, level]);
-    comparison.blocks = pairs.len() as u32;
-    comparison.fewest_operations = figures().map(|figure| figure.count).min();
-    let means: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.cost_s, b.cost_s)).collect();
-    let ratio_is = match (pairs.iter().any(|it| it.0.cut_off), pairs.iter().any(|it| it.1.cut_off))
-    {
-        (false, false) => RatioIs::Exact,
-        (false, true) => RatioIs::AtLeast,
-        (true, false) => RatioIs::AtMost,
+    let Case { comparison, sample, .. } = case;
+    comparison.blocks = sample.size() as u32;
+    comparison.fewest_operations = sample.fewest();
+    let ratio_is = match sample.any(|figure| figure.cut_off) {
+        [false, false] => RatioIs::Exact,
+        [false, true] => RatioIs::AtLeast,
+        [true, false] => RatioIs::AtMost,
         // Either may be the slower one.
-        (true, true) => return None,
+        [true, true] => return None,
     };
-    let mut estimate = rule.estimate(&means)?;
+    let mut estimate = rule.estimate(sample)?;
     comparison.ratio = Some(estimate.ratio);
     comparison.ratio_is = Some(ratio_is);
     // Two pairs far apart can have an interval up to infinity, for which JSON has no word.

@@ -67,8 +67,8 @@ kinds! {
     NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";
     ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processor time that they could have";
     NeverSteady, "never-steady", Voids, "a trial that was to be steady was not";
-    ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor";
-    ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor";
+    ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor, and a verdict could be another without it";
+    ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor, and a verdict could be another without it";
     NotTurnedOver, "not-turned-over", Voids, "deferred work had not been through one cycle when a trial that was to be steady began";
     FromCache, "from-cache", Voids, "the page cache answered most reads of files, so that no disk was measured";
     ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their preconditioning in the same place";
@@ -83,11 +83,12 @@ kinds! {
     Disturbed, "disturbed", Weakens, "blocks that were measured while the machine was disturbed count all the same";
     MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";
     MachineDrifted, "machine-drifted", Weakens, "the machine itself changed during the run";
+    MachinesDisagree, "machines-disagree", Weakens, "the machines of a merged run disagree on a ratio";
     Noise, "noise", Weakens, "a level that was entered twice differs from itself";
     BlocksCorrelated, "blocks-correlated", Weakens, "the ratios of successive blocks hang together";
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
     DrainCutOff, "drain-cut-off", Weakens, "a drain took longer than the clients had run";
-    WindowWentOn, "window-went-on", Weakens, "a window went on until ten operations of each kind had ended";
+    WindowWentOn, "window-went-on", Weakens, "a window went on until 20 operations of each kind had ended";
     Stalled, "stalled", Weakens, "a trial’s mean is far from its cell’s";
     Errors, "errors", Weakens, "operations ended in an error";
     NeighboursStarved, "neighbours-starved", Weakens, "the background I/O got less done than beside another level of the block";
@@ -99,6 +100,8 @@ kinds! {
     WarmUpDecides, "warm-up-decides", Weakens, "verdicts would differ if the warm-up counted";
     TooFewOperations, "too-few-operations", Weakens, "a trial has too few operations of a kind for a verdict";
     FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
+    ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no comparison of two levels of the compared factor could have another verdict; what a change of another factor buys may";
+    ServersWaitedAlike, "servers-waited-alike", Notes, "the engine’s processes or the disk’s daemon had to wait for a processor, and no comparison of two levels of the compared factor could have another verdict; what a change of another factor buys may";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     Retries, "retries", Notes, "transactions were run again after a conflict";
     QuantileLeftOut, "quantile-left-out", Notes, "a trial has too few operations of a kind for their p99";

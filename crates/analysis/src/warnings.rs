@@ -5,13 +5,16 @@ mod cache;
 mod figures;
 mod lost;
 mod machine;
+mod waits;
 mod window;
 mod work;
 
 use bakeoff_results::{Disturbed, Levels, Run, TrialSummary};
 use bakeoff_stats::serial::Serial;
 
+use crate::comparison::Comparison;
 use crate::document::{Attempts, Document};
+use crate::over_machines::by_member;
 use crate::warning::{Warning, sort};
 
 pub use lost::unprotected;
@@ -26,6 +29,7 @@ pub(crate) fn all(
 ) -> Vec<Warning> {
     let run = &document.run.run;
     let cells = &document.cells;
+    let compared: Vec<&Comparison> = document.comparisons.iter().chain(&document.between).collect();
     let attempts = Attempts::of(trials);
     let (aside, standing): (Vec<&TrialSummary>, Vec<&TrialSummary>) =
         trials.iter().partition(|trial| attempts.set_aside(trial));
@@ -40,9 +44,10 @@ pub(crate) fn all(
         machine::began_busy(run),
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),
-        machine::no_processor(run, counted),
-        machine::servers_waited(run, counted),
-        machine::drifted(&document.canaries),
+        waits::CLIENTS.waited(run, counted, &compared),
+        waits::SERVERS.waited(run, counted, &compared),
+        machine::drifted(&by_member(run, &document.canaries)),
+        machine::disagree(run, document.machines.as_ref()),
         figures::noise(run, &document.noise),
         figures::correlated(run, serial),
         work::unsynced(run, cells, counted),

@@ -4,14 +4,18 @@ use std::path::PathBuf;
 
 use bakeoff_devices::neighbour::Level as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_experiment::Changes;
+use bakeoff_experiment::{Changes, Factor, HOST};
 use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+mod cluster;
 mod factors;
+mod shards;
 
+pub use cluster::Cluster;
 use factors::OwnFactors;
+pub use shards::{Merge, Shards, Which};
 
 use crate::Lab;
 use crate::log::Level;
@@ -37,6 +41,19 @@ impl Cli {
     /// # Errors
     /// What is wrong with it, or a text that was asked for.
     pub fn parse_for(lab: &Lab) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::command_for(lab).try_get_matches()?)
+    }
+
+    /// Reads a command line that is not this process's, its program first.
+    ///
+    /// # Errors
+    /// What is wrong with it, or a text that was asked for.
+    pub fn read_for(lab: &Lab, words: &[String]) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::command_for(lab).try_get_matches_from(words)?)
+    }
+
+    /// All commands and flags, where these things are registered.
+    pub fn command_for(lab: &Lab) -> clap::Command {
         let value = |it: &dyn Exporter| PossibleValue::new(it.name()).help(it.about());
         let formats = PossibleValuesParser::new(lab.reports.exporters().map(value));
         let vocabulary = lab.registry.vocabulary();
@@ -45,8 +62,7 @@ impl Cli {
                 report.mut_arg("format", |format| format.value_parser(formats))
             })
             .mut_subcommand("run", |run| factors::described(run, &vocabulary));
-        let command = by_own_name(command.name(program().leak() as &str));
-        Self::from_arg_matches(&command.try_get_matches()?)
+        by_own_name(command.name(program().leak() as &str))
     }
 }
 
@@ -66,12 +82,23 @@ pub enum Command {
     Run(Box<Run>),
     /// Show what a run found
     Report(Report),
+    /// Hold two runs against each other: another version, machine or month
+    Compare(Compare),
+    /// Print a job file that spreads a run over several machines; nothing is run
+    #[command(subcommand)]
+    Cluster(Cluster),
+    /// Make one run of the shards of a plan
+    Merge(Merge),
     /// List what there is to choose from
     List(List),
     /// Say what this machine can run, and how to install or allow the rest
     Doctor(Doctor),
-    /// Print the commands that make arrays of disks worth comparing; nothing is run
+    /// Print the commands that set up arrays of disks to compare; bakeoff runs none of them
     Layouts(Layouts),
+    /// Print what makes a shell complete bakeoff's commands and flags
+    Completions(Completions),
+    /// Print the manual page, or write one for each command
+    Man(Man),
     /// Mount a virtual disk, look at it, change it, pull its plug
     #[command(subcommand)]
     Disk(Disk),
@@ -114,6 +141,9 @@ pub struct Run {
     /// What else they change in the experiment, a flag each.
     #[command(flatten)]
     pub keys: Changes,
+    /// Which part of the plan it is, where several machines share it.
+    #[command(flatten)]
+    pub shards: Shards,
     /// Keep the crash images that show a broken promise, in the run folder
     #[arg(long, help_heading = "Power cuts")]
     pub keep_images: bool,
@@ -121,6 +151,13 @@ pub struct Run {
     /// The run folder to make (bakeoff-NAME-1, or the next number that is free)
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
+    /// Put the data into a new folder below DIR while it runs, to measure the disk that DIR is on (implies --disk
+    /// host where no disk is named); or, with --i-know-this-destroys-data, onto the raw device DEVICE
+    #[arg(long, value_name = "DIR|DEVICE")]
+    pub path: Option<PathBuf>,
+    /// Let the workload `fileio` write over the raw device that --path names: everything on it is lost
+    #[arg(long, requires = "path")]
+    pub i_know_this_destroys_data: bool,
     /// Go on with an interrupted run
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
@@ -132,8 +169,11 @@ pub struct Run {
     /// name databases by their URLs. Trust such a file as you trust a program that you run
     #[arg(long)]
     pub trust_experiment: bool,
-    /// What is in use today, as levels of factors, from which the report says what each change buys (the
-    /// first levels)
+    /// Load a page on another machine, too: you run its server, and it may be loaded
+    #[arg(long)]
+    pub i_run_this_server: bool,
+    /// The levels that are in use today: the report says what each change from them buys (by default the
+    /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Print the plan and stop
@@ -154,7 +194,13 @@ impl Run {
         // A comma is part of the one URL here, and stands between levels there.
         let url = self.url.iter().map(|url| format!("url={}", url.replace(',', "%2C")));
         let named = self.factors.iter().cloned().chain(url).collect();
-        Changes { factors: self.own.0.clone(), named, planner, ..self.keys.clone() }
+        let mut changes =
+            Changes { factors: self.own.0.clone(), named, planner, ..self.keys.clone() };
+        // What goes on has its disk.
+        if self.path.is_some() && self.resume.is_none() && !changes.gives(Factor::DISK) {
+            changes.factors.push((Factor::DISK, HOST.into()));
+        }
+        changes
     }
 }
 
@@ -168,6 +214,13 @@ fn milliseconds(text: &str) -> Result<u64, String> {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "give a whole number from 0 to 9223372036854775807".into())
+}
+
+/// `10%` as a share of one.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|it| it.trim().parse::<f64>().ok());
+    let share = number.map(|number| number / 100.0).filter(|share| (0.0..=100.0).contains(share));
+    share.ok_or_else(|| "give per cent from 0% to 10000%, such as 10%".into())
 }
 
 /// `bakeoff report`.
@@ -185,8 +238,12 @@ pub struct Report {
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
     pub cuts: Vec<PathBuf>,
-    /// What is in use today, as levels of factors, from which the report says what each change buys (by
-    /// default the first levels)
+    /// Add how another run, in this folder, found the levels that this one compares: what a disk is worth to
+    /// an application beside what it does by itself; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub beside: Vec<PathBuf>,
+    /// The levels that are in use today: the report says what each change from them buys (by default the
+    /// first level of each factor)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Where to write it (by default to standard output)
@@ -226,8 +283,26 @@ pub enum Rows {
     Trials,
     /// A row for each power cut and rule
     Cuts,
-    /// A row for each second of each trial and operation, each look at what was owed, each payment
+    /// What happened over time: a row for each second of each trial and operation, and for each reading
+    /// and each payment of deferred work
     Series,
+}
+
+/// `bakeoff compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The folder of the run that the other is held against
+    pub before: PathBuf,
+    /// The folder of the other run
+    pub after: PathBuf,
+    /// End with 1 where an operation in AFTER is shown to be slower by more than so much, with 3 where
+    /// nothing could be decided, and else with 0
+    #[arg(long, value_name = "N%", allow_hyphen_values = true, value_parser = share)]
+    pub fail_above: Option<f64>,
+    /// The format of what is printed
+    #[arg(long, default_value = "term",
+        value_parser = PossibleValuesParser::new(bakeoff_report::TWO_RUNS_FORMATS))]
+    pub format: String,
 }
 
 /// `bakeoff list`.
@@ -245,6 +320,8 @@ pub enum Listed {
     Presets,
     /// Engines, and their settings for each durability level
     Engines,
+    /// What bakeoff sets of each engine, what the values depend on, and why
+    Settings,
     /// Workloads, their scales and operations
     Workloads,
     /// Disks
@@ -276,6 +353,33 @@ pub struct Layouts {
     pub chunk: String,
 }
 
+/// `bakeoff completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// A shell that can be given completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// Bash, with its package bash-completion or without
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+/// `bakeoff man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Write a page for each command into this folder, which has to be there
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
 /// `bakeoff disk`.
 #[derive(Debug, Subcommand)]
 pub enum Disk {
@@ -283,7 +387,7 @@ pub enum Disk {
     Mount(DiskMount),
     /// Show a mounted disk's model and counters
     Stat(DiskStat),
-    /// Change a mounted disk's neighbours, or turn its timing on or off
+    /// Change a mounted disk's background I/O, or turn its timing on or off
     Set(DiskSet),
     /// Cut a disk's power: all calls fail from then on, and what a real disk would hold is written to
     /// a crash image. Cut again for another image of the same moment
@@ -321,7 +425,7 @@ pub struct DiskMount {
     /// (ordered), or only a sync of their folder (posix)
     #[arg(long, value_name = "MODE", default_value_t)]
     pub metadata: Metadata,
-    /// Whether the device takes its time
+    /// Whether calls take as long as on the modelled device
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub timing: Switch,
     /// Keep the backing files out of the page cache, so that only the mounted files take memory
@@ -359,7 +463,7 @@ pub struct DiskSet {
     /// Background I/O on the device: 0, 25%, x1, x2, x4 …
     #[arg(long, value_name = "LEVEL", allow_hyphen_values = true)]
     pub neighbours: Option<Neighbours>,
-    /// Whether the device takes its time
+    /// Whether calls take as long as on the modelled device
     #[arg(long, value_enum)]
     pub timing: Option<Switch>,
 }
@@ -425,9 +529,9 @@ pub struct Moment {
 pub struct DiskFault {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
-    /// read:N:EIO:PATH (or write or fsync; or ENOSPC): the N-th such call from now on that matches
-    /// PATH fails, where PATH is a path in the disk and may have * and ?. full:BYTES or full:off. off:
-    /// no more faults
+    /// What is to fail. read:N:EIO:PATH: the N-th read from now on of a file that matches PATH, a path in
+    /// the disk that may have * and ?; write and fsync stand for read, ENOSPC for EIO. full:BYTES: the disk
+    /// holds no more than so many bytes; full:off: as many as it has room for. off: nothing fails any more
     pub rule: String,
 }
 

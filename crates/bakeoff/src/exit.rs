@@ -3,7 +3,6 @@
 //! docs/exit-codes.md lists them for users; a test holds it against the codes here.
 
 use std::fmt;
-use std::path::Path;
 use std::process::ExitCode;
 
 use bakeoff_disk::mount as disk;
@@ -30,6 +29,10 @@ pub enum Exit {
     Trials,
     /// The run went to its end, and a power cut has taken what an engine had promised to keep.
     Promise,
+    /// Two runs were compared, and the second is worse than the limit allows.
+    Worse,
+    /// Two runs were compared under a limit, and nothing could be decided.
+    Undecided,
     /// The run was asked to stop; `--resume` goes on.
     Interrupted,
 }
@@ -37,7 +40,7 @@ pub enum Exit {
 impl Exit {
     /// Every way to end.
     #[cfg(test)]
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Done,
         Self::Failed,
         Self::Usage,
@@ -45,10 +48,13 @@ impl Exit {
         Self::Full,
         Self::Trials,
         Self::Promise,
+        Self::Worse,
+        Self::Undecided,
         Self::Interrupted,
     ];
 
-    /// The process's exit code.
+    /// The process's exit code. `bakeoff compare` alone ends with [`Exit::Worse`] or [`Exit::Undecided`],
+    /// and never with the two whose codes these are.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -58,6 +64,8 @@ impl Exit {
             Self::Full => 4,
             Self::Trials => 5,
             Self::Promise => 6,
+            Self::Worse => 1,
+            Self::Undecided => 3,
             Self::Interrupted => 130,
         }
     }
@@ -120,15 +128,13 @@ impl Failure {
         Self::lab(error.into(), None)
     }
 
-    /// What stopped a run; `folder` is where there is something to resume.
-    pub fn lab(error: LabError, folder: Option<&Path>) -> Self {
+    /// What stopped a run; `again` is the command that goes on with it, where there is something to resume.
+    pub fn lab(error: LabError, again: Option<&str>) -> Self {
         let exit = Exit::from(&error);
         let mut message = error.to_string();
         let full = matches!(error, LabError::Trial(TrialError::Machine(MachineError::Full { .. })));
-        if let Some(folder) = folder.filter(|_| full) {
-            let folder = folder.display();
-            message +=
-                &format!("\nfinished trials are kept; to go on: bakeoff run --resume {folder}");
+        if let Some(again) = again.filter(|_| full) {
+            message += &format!("\nfinished trials are kept; to go on: {again}");
         }
         Self::new(exit, message)
     }
@@ -159,7 +165,21 @@ impl fmt::Display for Failure {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_lab::{LabError, MachineError, TrialError};
+
     use super::{Exit, Failure};
+
+    #[test]
+    fn a_full_disk_tells_how_to_go_on_and_nothing_else_does() {
+        let again = Some("bakeoff run --resume r --path /mnt/array");
+        let folder = "/mnt/array".into();
+        let full = MachineError::Full { folder, free: 0, needed: 1, what_for: String::new() };
+        let full = Failure::lab(LabError::Trial(TrialError::Machine(full)), again);
+        let told = "to go on: bakeoff run --resume r --path /mnt/array";
+        assert!(full.message.ends_with(told), "{}", full.message);
+        let other = Failure::lab(LabError::Trial(TrialError::User("no".into())), again);
+        assert!(!other.message.contains("to go on"), "{}", other.message);
+    }
 
     #[test]
     fn a_failure_obeys_nobody() {

@@ -2,36 +2,22 @@
 //! what the last trial's response times were.
 //!
 //! In each combination of the factors beside `rate`, a closed loop is run first. Half of what it reached is
-//! the first rate, unless the experiment names one. The search itself is a pure function of the probes so far
-//! ([`bakeoff_analysis::limit`]), which are read from the run folder each time: so a run that was interrupted
-//! goes on where it was.
+//! the first rate, unless the experiment names one. The search itself is a pure function of the trials so far
+//! ([`LimitView::of`]), which are read from the run folder each time: so a run that was interrupted goes on where
+//! it was.
 
 use std::collections::VecDeque;
 
-use bakeoff_analysis::limit::{Found, Probe, Search, Step};
-use bakeoff_experiment::{Block, Experiment, Factor, Limit, Plan, PlannedTrial, Rate, base};
+use bakeoff_analysis::{LimitView, MOST_PROBES};
+use bakeoff_experiment::{Block, Experiment, Factor, Limit, Plan, PlannedTrial, Rate};
 use bakeoff_lab::planner::{Due, Planner, PlannerKind, due, due_after};
 use bakeoff_results::{Error, Levels, RunFolder, TrialSummary};
 
-mod probed;
 #[cfg(test)]
 mod tests;
 
-use probed::{Probed, Said};
-
-/// The part of a closed loop's operations a second that is the first rate.
-const FIRST: f64 = 0.5;
 /// How many rates are tried at most in a search.
-pub const MOST: usize = 40;
-/// How a search goes from there on.
-const SEARCH: Search = Search {
-    start: f64::NAN,
-    growth: 1.5,
-    precision: 0.05,
-    confirm: 3,
-    most: MOST,
-    bounds: (0.001, 1_000_000.0),
-};
+pub const MOST: usize = MOST_PROBES;
 
 pub static FIND_LIMIT: PlannerKind = PlannerKind {
     name: "find-limit",
@@ -65,16 +51,6 @@ struct Condition {
     is_over: bool,
 }
 
-/// What is known of a condition.
-struct Looked<'a> {
-    /// What comes next.
-    step: Step,
-    /// Its trials at rates, in their order.
-    probed: Vec<Probed>,
-    /// Its trial in a closed loop.
-    closed: Option<&'a TrialSummary>,
-}
-
 /// What the searches of a run have found by now, a line each; none of a run that looks for no limit.
 ///
 /// # Errors
@@ -89,7 +65,7 @@ pub fn answers(
     }
     let planner = FindLimit::new(experiment, plan, folder)?;
     let trials = folder.trials()?;
-    let line = |at: &Condition| at.line(&planner.answer(&planner.look(at, &trials)));
+    let line = |at: &Condition| at.line(&planner.look(at, &trials).answer(planner.limit));
     Ok(planner.conditions.iter().map(line).collect())
 }
 
@@ -112,85 +88,28 @@ impl FindLimit {
     }
 
     /// What is known of a condition.
-    fn look<'a>(&self, at: &Condition, trials: &'a [TrialSummary]) -> Looked<'a> {
+    fn look(&self, at: &Condition, trials: &[TrialSummary]) -> LimitView {
         let own: Vec<&TrialSummary> = trials.iter().filter(|it| at.holds(it)).collect();
-        let probed: Vec<Probed> =
-            own.iter().filter_map(|trial| Probed::of(self.limit, trial)).collect();
-        let closed = own.iter().find(|trial| rate_of(trial) == Some(Rate::Closed)).copied();
-        let start = match at.first.cell.rate() {
+        let named = match at.first.cell.rate() {
             Rate::Open { per_second, .. } => Some(per_second),
-            Rate::Closed => closed.map(|it| FIRST * per_second(it)),
+            Rate::Closed => None,
         };
-        let search = Search { start: start.unwrap_or(f64::NAN), ..SEARCH };
-        let kept = |it: &Probed| Probe { rate: it.rate, kept: it.said != Said::Breaks };
-        let step = search.next(&probed.iter().map(kept).collect::<Vec<Probe>>());
-        Looked { step, probed, closed }
+        LimitView::of(self.limit, at.levels.clone(), &own, named)
     }
 
     /// What has come of the last trial of a condition, and what is next.
-    fn news_of(&self, looked: &Looked<'_>) -> String {
-        let Looked { step, probed, closed } = looked;
-        match (step, probed.last()) {
-            (Step::Probe(next), Some(last)) => format!("{}; next {next}/s", last.words),
-            (Step::Probe(next), None) => {
-                let reached = closed.map_or(0.0, per_second);
-                let limit = self.limit;
+    fn news_of(&self, looked: &LimitView) -> String {
+        let limit = self.limit;
+        match (looked.next_per_second, looked.probes.last()) {
+            (Some(next), Some(last)) => format!("{}; next {next}/s", last.words(limit)),
+            (Some(next), None) => {
+                let reached = looked.closed_per_second.unwrap_or_default();
                 format!(
                     "a closed loop reaches {reached:.0}/s; {limit} is looked for from {next}/s on"
                 )
             }
-            (Step::Over(_), Some(last)) => format!("{}; {}", last.words, self.answer(looked)),
-            (Step::Over(_), None) => self.answer(looked),
-        }
-    }
-
-    /// What a search has found, in words.
-    fn answer(&self, looked: &Looked<'_>) -> String {
-        let Looked { step, probed, closed } = looked;
-        match (step, probed.is_empty()) {
-            (Step::Over(_), true) if closed.is_none() => "the search has not begun".to_owned(),
-            (Step::Over(_), true) => {
-                let reason = closed.and_then(|it| it.reason.as_deref());
-                let why = reason.unwrap_or("it did no operation");
-                format!("no limit is looked for, since the closed loop failed: {why}")
-            }
-            (Step::Over(found), false) => self.end(*found, probed),
-            (Step::Probe(_), _) => "the search is not over".to_owned(),
-        }
-    }
-
-    /// What a search that is over has found, in words.
-    fn end(&self, found: Found, probed: &[Probed]) -> String {
-        let limit = self.limit;
-        let Some(keeps) = found.keeps else {
-            let lowest =
-                found.breaks.map_or_else(String::new, |it| format!(": {it}/s breaks it, too"));
-            return format!("no rate keeps {limit}{lowest}");
-        };
-        let unknown = probed.iter().any(|it| it.rate == keeps && it.said == Said::Unknown);
-        if unknown {
-            let (name, share) = (limit.quantile.name(), limit.quantile.share());
-            let needed = bakeoff_analysis::operations_needed(share).unwrap_or_default();
-            let seconds = (needed as f64 / keeps).ceil();
-            return format!(
-                "whether {keeps}/s keeps {limit} is not known: {name} needs {needed} operations of a kind, \
-                 and a trial has fewer: give --seconds {seconds} or more"
-            );
-        }
-        let above = match found.breaks {
-            Some(breaks) => format!("{breaks}/s breaks it"),
-            None => "no higher rate was tried".to_owned(),
-        };
-        match found.confirmed {
-            confirmed if confirmed >= SEARCH.confirm => {
-                format!(
-                    "found: {keeps}/s keeps {limit}, {confirmed} of {confirmed} times when it was tried again; {above}"
-                )
-            }
-            confirmed => format!(
-                "not confirmed: {keeps}/s keeps {limit}, {confirmed} of {} times when it was tried again; {above}",
-                SEARCH.confirm
-            ),
+            (None, Some(last)) => format!("{}; {}", last.words(limit), looked.answer(limit)),
+            (None, None) => looked.answer(limit),
         }
     }
 }
@@ -242,17 +161,12 @@ impl Planner for FindLimit {
         for place in 0..self.conditions.len() {
             let at = &self.conditions[place];
             let looked = self.look(at, &trials);
-            let told = looked.probed.len();
+            let told = looked.probes.len();
             if told > at.told || (at.told == 0 && !at.is_over) {
                 lines.push(at.line(&self.news_of(&looked)));
             }
-            let rate = match looked.step {
-                Step::Probe(rate) => Some(rate),
-                Step::Over(_) => None,
-            };
-            let block = rate.map(|rate| {
-                let earlier = trials.iter().filter(|it| at.holds(it));
-                let times = earlier.filter(|it| open_rate(it) == Some(rate)).count();
+            let block = looked.next_per_second.map(|rate| {
+                let times = looked.probes.iter().filter(|it| it.per_second == rate).count();
                 at.probe(number, times as u32, rate)
             });
             let at = &mut self.conditions[place];
@@ -276,23 +190,4 @@ impl Planner for FindLimit {
     fn news(&mut self) -> Option<String> {
         self.news.take()
     }
-}
-
-/// When a trial's operations started.
-fn rate_of(trial: &TrialSummary) -> Option<Rate> {
-    Rate::parse(base(trial.levels.get(Factor::RATE.name())?))
-}
-
-/// The rate of an open loop.
-fn open_rate(trial: &TrialSummary) -> Option<f64> {
-    match rate_of(trial)? {
-        Rate::Open { per_second, .. } => Some(per_second),
-        Rate::Closed => None,
-    }
-}
-
-/// Operations a second of all kinds; 0 of a trial that does not count.
-fn per_second(trial: &TrialSummary) -> f64 {
-    let counts = trial.valid && !trial.failed();
-    if counts { trial.operations.iter().map(|it| it.per_second).sum() } else { 0.0 }
 }

@@ -119,12 +119,22 @@ impl Lab {
             return Exit::Failed.into();
         }
         let cli = Cli::parse_for(&self).unwrap_or_else(|error| refuse(&error));
-        match self.run(&cli) {
+        match self.permitted(&cli).run(&cli) {
             Ok(exit) => exit.into(),
             Err(failure) => {
                 output::say(&failure);
                 failure.exit.into()
             }
+        }
+    }
+
+    /// The same with what the command line allows, and no experiment can.
+    fn permitted(self, cli: &Cli) -> Self {
+        match &cli.command {
+            Command::Run(arguments) if arguments.i_run_this_server => {
+                Self { registry: self.registry.with_pages_elsewhere(), ..self }
+            }
+            _ => self,
         }
     }
 
@@ -136,9 +146,14 @@ impl Lab {
         match &cli.command {
             Command::Run(arguments) => commands::run::run(self, arguments),
             Command::Report(arguments) => commands::report::run(self, arguments),
+            Command::Compare(arguments) => commands::compare::run(arguments),
+            Command::Cluster(what) => commands::cluster::run(self, what),
+            Command::Merge(arguments) => commands::merge::run(self, arguments),
             Command::List(arguments) => commands::list::run(self, arguments),
             Command::Doctor(arguments) => commands::doctor::run(self, arguments),
             Command::Layouts(arguments) => commands::layouts::run(arguments),
+            Command::Completions(arguments) => commands::completions::run(self, arguments),
+            Command::Man(arguments) => commands::man::run(self, arguments),
             Command::Disk(what) => commands::disk::run(self, what),
             Command::Trial => commands::trial::run(self),
             Command::DiskDaemon => commands::disk_daemon::run(self),

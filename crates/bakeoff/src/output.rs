@@ -121,7 +121,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// The commands that messages name.
-const COMMANDS: [&str; 5] = ["run", "report", "list", "doctor", "disk"];
+const COMMANDS: [&str; 9] =
+    ["run", "merge", "report", "compare", "cluster", "layouts", "list", "doctor", "disk"];
 
 /// What this program is called: `bakeoff`, or as a program of one's own is.
 pub fn program() -> String {

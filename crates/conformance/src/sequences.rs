@@ -255,7 +255,7 @@ impl<'a> Trial<'a> {
     }
 
     /// MyRocks (MariaDB 10.11.19) answers a row twice that is read by an equal cell of an index in
-    /// the transaction that has moved it down in that index; docs/engines.md has the statements
+    /// the transaction that has moved it down in that index; docs/engines/mariadb-rocksdb.md has the statements
     /// that show it. Everything else in such a transaction is held against the model.
     fn may_be_answered_twice(&self, read: &Read) -> bool {
         // The planner may take two bounds for one value, and any index for a filter.

@@ -22,7 +22,8 @@
 //! - **The journal** in one place, in the middle of the data, where `mkfs.ext4` puts it, and written
 //!   round.
 //!
-//! How a commit is written and where the journal lies can be chosen ([`Parameters`]).
+//! How a commit is written, where the journal lies, what is ordered of data, and whether the device is
+//! flushed at all can be chosen ([`Parameters`]).
 //!
 //! What is not: reading what a write of part of a page lacks, writing metadata to their own places
 //! when the journal is checkpointed, `auto_da_alloc`, access times.
@@ -37,6 +38,7 @@ mod counts;
 mod extents;
 mod groups;
 mod journal;
+mod journaled;
 mod layout;
 mod parameters;
 mod ranges;
@@ -46,7 +48,7 @@ mod work;
 mod writeback;
 
 pub use counts::{Counts, FileCounts, Flow};
-pub use parameters::{Committing, JournalPlace, Parameters};
+pub use parameters::{Barrier, Committing, Data, JournalPlace, Parameters};
 pub use work::{Ticket, Work};
 
 use cache::{Cache, Dirty};
@@ -54,6 +56,7 @@ use counts::Tally;
 use extents::Extents;
 use groups::BLOCK;
 use journal::{Commit, Journal, Marks};
+use journaled::Logged;
 use ranges::Ranges;
 use requests::{Piece, requests};
 use space::Space;
@@ -155,6 +158,8 @@ struct State {
     /// The size that the next commit makes durable: that of what was written back
     /// (`i_disksize`).
     written_size: u64,
+    /// Where data are journalled, the pages of it in a transaction.
+    logged: Logged,
     marks: Marks,
     tally: Tally,
 }
@@ -251,7 +256,8 @@ impl Ext4 {
     }
 
     /// Writes bytes. A buffered write has no work, unless it has to wait because there are too many
-    /// dirty pages; with a sync (`O_DSYNC`, `O_SYNC`) it is followed by that sync of the file.
+    /// dirty pages; with a sync (`O_DSYNC`, `O_SYNC`) it is followed by that sync of the file. Where data are
+    /// journalled, all are buffered.
     pub fn write(
         &mut self,
         now: Nanos,
@@ -265,6 +271,7 @@ impl Ext4 {
         if length == 0 {
             return work;
         }
+        let mode = if self.journals_data() { Mode::Buffered } else { mode };
         let state = known(&mut self.files, &mut self.journal, file);
         state.tally.host_write(offset, length);
         self.tally.host_write(offset, length);
@@ -279,6 +286,7 @@ impl Ext4 {
                 }
                 let pages = pages(&(offset..offset + length));
                 self.cache.mark_dirty(now, file, &mut state.dirty, pages);
+                self.log_data(file, offset..offset + length);
             }
             Mode::Direct => self.write_direct(file, offset..offset + length, &mut work),
         }
@@ -405,6 +413,11 @@ impl Ext4 {
         let mut work = Work::default();
         self.number(&mut work);
         let before = self.cache.pages();
+        // Nothing is written to its place before the journal has it.
+        let commits_first = self.journals_data() && (look || self.pressed.is_some());
+        if commits_first {
+            self.settle(&mut durable, &mut work);
+        }
         if self.background.is_none() {
             self.write_back_old(now, look, &mut durable, &mut work);
         }
@@ -412,7 +425,7 @@ impl Ext4 {
         if pages > 0 {
             self.background = Some((work.ticket.number, pages));
         }
-        if look || pages > 0 {
+        if !commits_first && (look || pages > 0) {
             self.settle(&mut durable, &mut work);
         }
         if look {
@@ -445,6 +458,11 @@ impl Ext4 {
     /// Bytes of dirty pages.
     pub fn dirty(&self) -> u64 {
         self.cache.pages() * BLOCK
+    }
+
+    /// Bytes that the device was asked to write so far: data and the journal.
+    pub fn written(&self) -> u64 {
+        self.tally.counts().device_writes.bytes + self.counts.journal.bytes
     }
 
     /// The end of the part of the device that is in use, in bytes.
@@ -516,9 +534,11 @@ impl Ext4 {
 
     fn sync_after(&mut self, file: File, sync: Sync, work: &mut Work) {
         self.number(work);
-        let step = self.write_back(work.ticket.number, file, u64::MAX);
-        self.write_step(step, work);
-        self.await_pages(file, work);
+        if !self.journals_data() {
+            let step = self.write_back(work.ticket.number, file, u64::MAX);
+            self.write_step(step, work);
+            self.await_pages(file, work);
+        }
         let Some(state) = self.files.get_mut(&file) else { return };
         state.tally.sync(sync);
         let transaction = state.marks.of(sync);
@@ -531,6 +551,7 @@ impl Ext4 {
     /// Drops pages that lie in `bytes` and frees their blocks; what is left of a page is written
     /// with zeros.
     fn zero(&mut self, now: Nanos, file: File, bytes: Range<u64>) {
+        let journals_data = self.journals_data();
         let Some(state) = self.files.get_mut(&file) else { return };
         let whole = whole_pages(&bytes);
         self.cache.clean(file, &mut state.dirty, whole.clone());
@@ -542,6 +563,7 @@ impl Ext4 {
             let page = edge / BLOCK;
             if !edge.is_multiple_of(BLOCK) && state.extents.holds(page) {
                 self.cache.mark_dirty(now, file, &mut state.dirty, page..page + 1);
+                self.journal.log(u64::from(journals_data));
             }
         }
     }

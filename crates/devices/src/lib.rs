@@ -6,6 +6,7 @@
 
 pub mod device;
 pub mod ext4;
+pub mod limit;
 pub mod models;
 pub mod neighbour;
 pub mod plug;

@@ -25,6 +25,11 @@
 //! A sync counts for what was changed before its [`Mark`], so that what is written while the
 //! device is at work stays pending.
 //!
+//! Where the journal has data, too, or nothing orders them ([`Pending::with_data`]), it is otherwise: with
+//! data in the journal a commit makes all bytes and sizes durable that were changed before it, and all is
+//! one log. Where nothing orders data, a file that grew may be found with blocks that hold what lay there
+//! before.
+//!
 //! **What may not come apart.** An operation on names is one piece: a rename is seen as done or
 //! not done, never half. It depends on the earlier ones that it builds on (the same name, the
 //! directory that it happens in, the entries that had to leave a directory before it was removed,
@@ -35,6 +40,9 @@
 //! the earlier. With one journal the same holds of whole pages past the durable end of a file, which
 //! had no block yet.
 //!
+//! **Mirrors.** On an array the two copies of what was in flight may differ. An image has the one that lost
+//! the write ([`State::image_on`], [`Copies`]).
+//!
 //! **Earlier moments.** What is told can be remembered ([`Pending::record`]), with what was there before
 //! each change. Then an image can be made of any moment since, by either kind of metadata: what was
 //! pending is told again up to it, and what was changed since is undone ([`History`]). A history can
@@ -44,6 +52,7 @@
 
 mod choice;
 mod content;
+mod copies;
 mod data;
 mod event;
 mod history;
@@ -64,6 +73,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use content::Content;
+pub use copies::Copies;
 pub use data::Before;
 pub use event::Mark;
 pub use history::{Earlier, History, Moment};

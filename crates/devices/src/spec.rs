@@ -8,7 +8,7 @@ use std::fmt;
 use toml::{Table, Value};
 
 use crate::device::model::{self, AnyParameters, USED};
-use crate::device::raid::{self, Raid10};
+use crate::device::raid::{self, Mirrors, Raid10};
 use crate::device::{Device, Wrong};
 use crate::ext4;
 use crate::size::size_of;
@@ -191,6 +191,11 @@ impl Spec {
     pub fn cache(&self) -> u64 {
         // Of an array, each byte is in two of them.
         self.parameters.cache() * self.disks.map_or(1, |disks| u64::from(disks) / 2)
+    }
+
+    /// Where the copies of its bytes are; `None` where there is one of each.
+    pub fn mirrors(&self) -> Option<Mirrors> {
+        Some(Mirrors::new(self.disks?, self.array))
     }
 
     /// What was chosen of the file system on it.

@@ -358,7 +358,7 @@ impl Control {
     /// a file system that makes names durable in this way.
     ///
     /// # Errors
-    /// As there; or that moment was not recorded, or not in this way ([`Control::record`]).
+    /// Those of [`Control::image`]; or that moment was not recorded, or not in this way ([`Control::record`]).
     pub fn image_of(
         &self,
         moment: usize,

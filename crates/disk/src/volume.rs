@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use bakeoff_devices::device::Nanos;
+use bakeoff_devices::device::raid::Mirrors;
 use bakeoff_devices::ext4::{self, Counts, Work};
 use bakeoff_devices::plug::{History, Metadata};
 use bakeoff_devices::spec::Spec;
@@ -47,6 +48,7 @@ mod space;
 mod sync;
 mod trace;
 mod uncached;
+mod unflushed;
 
 pub use attributes::{Changes, Moment};
 pub use data::{Access, Opened};
@@ -78,7 +80,9 @@ pub struct VolumeOptions {
     pub device_cache: u64,
     /// How names and attributes become durable.
     pub metadata: Metadata,
-    /// How and where the journal is written.
+    /// Where the copies of the device's bytes are, if it is an array.
+    pub mirrors: Option<Mirrors>,
+    /// How and where the journal is written, and whether the device is flushed.
     pub journal: ext4::Parameters,
 }
 
@@ -89,6 +93,7 @@ impl VolumeOptions {
             executor,
             device_cache: spec.cache(),
             metadata: Metadata::default(),
+            mirrors: spec.mirrors(),
             journal: spec.file_system(),
         }
     }
@@ -112,6 +117,10 @@ pub struct Volume {
     space: Space,
     /// Bits that this process may not give to new files.
     umask: u32,
+    /// Where the copies of the device's bytes are, if it is an array.
+    mirrors: Option<Mirrors>,
+    /// Whether data are written to the journal first, so that no write goes around the page cache.
+    journals_data: bool,
     /// Held to change names.
     naming: Mutex<()>,
     /// Held to change anything; by the one who makes an image, alone.
@@ -155,6 +164,8 @@ impl Volume {
             faults: Faults::default(),
             space: Space::default(),
             umask: read_umask()?,
+            mirrors: options.mirrors,
+            journals_data: options.journal.data == ext4::Data::Journal,
             naming: Mutex::new(()),
             power: RwLock::new(()),
             off_at: OnceLock::new(),
@@ -262,8 +273,12 @@ impl Volume {
             then(volume.alive());
         };
         self.trace(waits, Some(ino), &work);
+        let quick = waits == Waits::Reader && ticket.number == 0 && is_small(&work);
         if let Some(then) = self.held(&work, Box::new(then)) {
-            self.executor.perform(came, work, then);
+            match quick {
+                true => self.executor.perform_quick(came, work, then),
+                false => self.executor.perform(came, work, then),
+            }
         }
     }
 
@@ -277,6 +292,12 @@ impl Drop for Volume {
     fn drop(&mut self) {
         self.orphans.close(self.root.any());
     }
+}
+
+/// Whether work is of so few bytes that handing them to who reads takes microseconds.
+fn is_small(work: &Work) -> bool {
+    const MOST: u64 = 64 << 10;
+    work.steps.iter().flatten().map(|request| request.length).sum::<u64>() <= MOST
 }
 
 /// Whether a name in the root is the volume's own.

@@ -2,6 +2,7 @@
 //! where it promises only what POSIX does, and of direct writes, by the device's cache. Without
 //! FUSE: by calls of the volume.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -23,6 +24,8 @@ struct Disk {
     folders: TempDir,
 }
 
+/// Bytes of a page.
+const PAGE: usize = 4096;
 const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
 
 impl Disk {
@@ -94,6 +97,36 @@ impl Disk {
 fn show(path: &Path) -> String {
     let name = path.file_name().unwrap().display();
     format!("{name}={}", std::fs::read_to_string(path).unwrap())
+}
+
+/// Without barriers a sync leaves data and names in the device's cache, which a power cut takes, until as
+/// much was written after them as the cache holds.
+#[test]
+fn what_was_synced_without_barriers_is_lost_with_the_cache_of_the_device() {
+    let left = |model: &str, writes: usize| {
+        let disk = Disk::new(model, Metadata::Ordered);
+        let (a, b) = (disk.find("a"), disk.find("b"));
+        disk.write(a, "A", BUFFERED);
+        disk.sync(a, Sync::Data);
+        disk.rename("a", "z");
+        disk.sync(a, Sync::All);
+        for _ in 0..writes {
+            disk.write(b, "B", BUFFERED);
+            disk.sync(b, Sync::Data);
+        }
+        disk.cut(Keep::DropAll, 1)
+    };
+    // Each write of b is a page.
+    for (model, writes, expected) in [
+        ("ssd-sata/barrier=0", 1, "a=a b=b"),
+        ("ssd-sata", 1, "b=B z=A"),
+        ("ssd-sata/barrier=0/cache=0", 1, "b=B z=A"),
+        ("ssd-sata/barrier=0/cache=65536", 2, "a=a b=b"),
+        ("ssd-sata/barrier=0/cache=65536", 40, "b=B z=A"),
+        ("null/barrier=0", 1, "b=B z=A"),
+    ] {
+        assert_eq!(left(model, writes), expected, "{model}, {writes}");
+    }
 }
 
 /// A file is renamed and another one, which is new or grew, is synced.
@@ -228,4 +261,42 @@ fn of_names_in_one_journal_some_first_ones_are_left() {
         let may_be = ["a=a b=b", "b=b z=a", "b=b x= z=a", "x= y=b z=a"];
         assert!(may_be.contains(&left.as_str()), "{left}");
     }
+}
+
+/// The first byte of each of a file's four pages, `o` of what was synced and `n` of what was written over it,
+/// in the images of a power cut.
+fn pages_left(model: &str, synced: bool) -> BTreeSet<String> {
+    let disk = Disk::new(model, Metadata::Ordered);
+    let a = disk.find("a");
+    disk.write(a, &"o".repeat(4 * PAGE), BUFFERED);
+    disk.sync(a, Sync::All);
+    disk.write(a, &"n".repeat(4 * PAGE), BUFFERED);
+    if synced {
+        disk.sync(a, Sync::All);
+    }
+    disk.cut(Keep::Subset, 0);
+    let image = |seed: u64| {
+        let folder = disk.folders.path().join(format!("image-{seed}"));
+        std::fs::create_dir(&folder).unwrap();
+        disk.volume.image(Keep::Subset, seed, &folder).unwrap();
+        let left = std::fs::read(folder.join("a")).unwrap();
+        assert_eq!(left.len(), 4 * PAGE, "{model}, seed {seed}");
+        let page = |page: &[u8]| {
+            assert!(page.iter().all(|byte| *byte == page[0]), "{model}, seed {seed}: a torn page");
+            char::from(page[0])
+        };
+        left.chunks(PAGE).map(page).collect::<String>()
+    };
+    (0..60).map(image).collect()
+}
+
+/// Either copy may be read of what nobody synced, chunk by chunk; what was synced is in both.
+#[test]
+fn on_an_array_what_was_not_synced_differs_by_chunk_and_what_was_never_does() {
+    let array = "raid10:4×ssd-sata/chunk=4K";
+    let whole = BTreeSet::from(["oooo".to_owned(), "nnnn".to_owned()]);
+    assert_eq!(pages_left("ssd-sata", false), whole);
+    let left = pages_left(array, false);
+    assert!(whole.is_subset(&left) && left.len() > whole.len(), "{left:?}");
+    assert_eq!(pages_left(array, true), BTreeSet::from(["nnnn".to_owned()]));
 }

@@ -356,9 +356,11 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// The least memory that it needs to be opened and to serve; `None` where that isn't known, as with
-    /// settings of the user's own in its level.
-    fn least_memory(&self) -> Option<Least> {
+    /// The least memory that it needs to be opened and to serve data whose rows have so many bytes, in so many
+    /// entries of tables and indexes; `None` where that isn't known, as with settings of the user's own in its
+    /// level.
+    fn least_memory(&self, rows: u64, entries: u64) -> Option<Least> {
+        let _ = (rows, entries);
         None
     }
 

@@ -158,7 +158,7 @@ impl Engine for MariaDb {
         Some(settings::cache(self.storage, terms))
     }
 
-    fn least_memory(&self) -> Option<Least> {
+    fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
         self.storage.least_memory().filter(|_| self.served.is_usual())
     }
 

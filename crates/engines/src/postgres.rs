@@ -152,7 +152,7 @@ impl Engine for Postgres {
         Some(settings::cache(terms))
     }
 
-    fn least_memory(&self) -> Option<Least> {
+    fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
         self.0.is_usual().then_some(settings::LEAST)
     }
 

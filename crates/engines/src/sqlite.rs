@@ -116,7 +116,7 @@ impl Engine for Sqlite {
         Some(settings::CACHE.cache("cache_size", terms))
     }
 
-    fn least_memory(&self) -> Option<Least> {
+    fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
         Some(settings::LEAST)
     }
 

@@ -11,8 +11,8 @@ use crate::kv;
 use crate::options::{EngineOption, Options};
 use crate::served::Served;
 use crate::{
-    About, Cache, Database, Durability, Engine, Error, Home, Promise, Result, Schema, Setting,
-    Signature, Standing, Statement, Terms,
+    About, Cache, Database, Durability, Engine, Error, Home, Least, Promise, Result, Schema,
+    Setting, Signature, Standing, Statement, Terms,
 };
 
 use settings::settings;
@@ -126,6 +126,12 @@ impl Engine for Tarantool {
 
     fn cache(&self, terms: &Terms) -> Option<Cache> {
         (self.logged.storage == Storage::Vinyl).then(|| settings::cache(terms))
+    }
+
+    /// What memtx holds has to be in its memory; vinyl's least was not measured.
+    fn least_memory(&self, rows: u64, entries: u64) -> Option<Least> {
+        let is_known = self.logged.storage == Storage::Memtx && self.served.is_usual();
+        is_known.then(|| settings::least(rows, entries))
     }
 
     fn is_log(&self, file: &Path) -> bool {

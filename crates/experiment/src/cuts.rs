@@ -1,6 +1,7 @@
 //! Power cuts: how many are made, and by which rules each is judged.
 
 use crate::count::{Count, EVERY};
+use crate::cut_by::CutBy;
 use crate::message::{Given, Problem, one_of};
 use crate::written::{Entry, Written};
 
@@ -22,7 +23,7 @@ pub(crate) const IMAGES: u32 = 20_000;
 /// What is asked for of power cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cuts {
-    /// How many are made of each engine at each level of durability on each file system.
+    /// How many are made of each subject at each level of its promise on each file system.
     pub count: u32,
     /// The rules that each is judged by, at least one of [`KEEPS`].
     pub keep: Vec<String>,
@@ -35,11 +36,11 @@ pub struct Cuts {
     /// How many images are judged at most where every moment of one history is cut: then there is one
     /// cut, of number 0.
     pub every: Option<u32>,
-    /// The workload whose clients are at work when the power goes.
-    pub workload: String,
-    /// The engines whose power is cut, without aliases: those of the experiment that store
-    /// something, each once.
-    pub engines: Vec<String>,
+    /// Whose clients are at work when the power goes, and which promises they hold.
+    pub by: CutBy,
+    /// The levels of the factor that promises whose promises are tried, without aliases, each once: of
+    /// engines those that store something.
+    pub subjects: Vec<String>,
 }
 
 impl Cuts {

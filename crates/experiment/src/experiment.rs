@@ -195,13 +195,21 @@ impl Experiment {
         numbers.max().expect("a factor has a level")
     }
 
-    /// The engines and levels of durability whose power is cut, each once; none where no power is
-    /// cut.
+    /// What promises something, and at which level: what is tried by power cuts, each once; none where
+    /// no power is cut.
     pub fn cut_cells(&self) -> Vec<(&str, &str)> {
-        let engines = self.cuts.iter().flat_map(|cuts| &cuts.engines);
-        let durabilities = each_once(self.factors.get(&Factor::DURABILITY).into_iter().flatten());
-        let cells = engines
-            .flat_map(|engine| durabilities.iter().map(move |durability| (&**engine, *durability)));
-        cells.collect()
+        let Some(cuts) = &self.cuts else { return Vec::new() };
+        let [_, factor] = cuts.by.promise;
+        let levels = each_once(self.factors.get(&factor).into_iter().flatten());
+        let mut tried: Vec<&str> = Vec::new();
+        for level in levels {
+            let level = cuts.by.level(factor, level);
+            // Two levels may have one in their place.
+            if !tried.contains(&level) {
+                tried.push(level);
+            }
+        }
+        let subjects = cuts.subjects.iter();
+        subjects.flat_map(|it| tried.iter().map(move |level| (&**it, *level))).collect()
     }
 }

@@ -95,7 +95,7 @@ macro_rules! keys {
             #[arg(skip)]
             pub named: Vec<String>,
             $($(#[$flag])* pub $key: Option<$given>,)*
-            /// Run the experiment's quick version: a few minutes
+            /// Run the short version of the experiment, which its table `quick` describes
             #[arg(long)]
             pub quick: bool,
         }
@@ -172,12 +172,12 @@ keys! {
               value_parser = read::<u64>("a whole number from 0 to 9223372036854775807"))]
         seed: u64 => u64, |seed, _| layer::seed(seed);
 
-        /// Whether the baseline runs twice, to be held against itself (an A/A check)
+        /// Whether the baseline runs twice, and is compared with itself (an A/A check)
         #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
         noise_floor: bool => bool, |noise_floor, _| Ok(noise_floor);
 
-        /// Whether whole cycles of each engine's deferred work are traced before its steady trials, and
-        /// priced by the model of the disk
+        /// Whether the disk time of a commit is estimated before steady trials, by the model of the disk,
+        /// from a trace of whole cycles of deferred work
         #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
         priced: bool => bool, |priced, _| Ok(priced);
 
@@ -197,15 +197,17 @@ keys! {
               value_parser = read::<u32>("a whole number from 1 to 1000"))]
         max_repetitions: u32 => u32, |most, _| bounds::max_repetitions(most);
 
-        /// How long the trials may take, all sittings together: 90s, 45min, 2h. The run ends in good
-        /// order before a block that would not fit
+        /// How long the trials may take, those before a --resume included: 90s, 45min, 2h. A block that
+        /// would take longer is not begun
         #[arg(long, value_name = "TIME", help_heading = "Until decided", allow_hyphen_values = true)]
         max_time: String => Duration, |time: String, _| bounds::max_time(&time);
 
-        /// Look for the highest rate at which a quantile of response times (p50, p95, p99, p999) keeps
-        /// within a time, in each combination of the other factors
+        /// Look for the highest rate that keeps a limit of response times, as p99=50ms (or p50, p95,
+        /// p999), in each combination of the other factors
         #[arg(long, value_name = "pN=TIME")]
-        find_limit: String => Limit, |limit: String, _| Limit::read(&limit);
+        find_limit: String => Limit, |limit: String, _| {
+            Limit::read(&limit).map_err(|wrong| Problem::in_lines(&wrong))
+        };
 
         /// How many power cuts each engine gets at each durability level, after the trials; 0 for
         /// none; every for one at every moment of a short recorded run
@@ -219,14 +221,13 @@ keys! {
               value_parser = read::<u32>(format!("a whole number from 1 to {MOST_IMAGES}")))]
         max_images: u32 => u32, |images, _| cuts::images(images);
 
-        /// What a power cut may leave of unsynced writes: drop-all, prefix, subset, torn, or a list;
-        /// each cut is audited by each rule
+        /// The rules by which each cut is audited, which say what the disk may still have of unsynced
+        /// writes: drop-all, prefix, subset, torn, or a list
         #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
         keep: String => Vec<String>, |rules: List, _| cuts::keep(rules.0);
 
-        /// What the file system promises of file names: what a journal gives (ext4, the default), or
-        /// only what POSIX promises, that a name is durable once its folder was synced (posix). A list
-        /// makes each cut on both
+        /// When a new file name is durable: with the next commit of the journal (ext4, the default), or
+        /// only once its folder was synced (posix). A list makes each cut on both
         #[arg(long, value_name = "KINDS", help_heading = "Power cuts")]
         file_system: String => Vec<String>, |kinds: List, _| cuts::file_systems(kinds.0);
 

@@ -6,7 +6,7 @@ use bakeoff_factor::DEFAULT;
 
 use crate::factor::OptionFactor;
 use crate::random::SplitMix64;
-use crate::{Cpus, Experiment, Factor, Memory, Neighbours, Rate, State, level};
+use crate::{Cpus, CutBy, Experiment, Factor, Memory, Neighbours, Rate, State, level};
 
 /// All trials, in blocks.
 ///
@@ -194,15 +194,24 @@ impl Experiment {
         lay_out(self)
     }
 
-    /// A cell with that engine at that level of durability, on the disk whose power is cut: of each
-    /// other factor the first level.
-    pub fn cut_cell(&self, engine: &str, durability: &str) -> Cell {
+    /// The cell of what promises something, an engine unless the cuts say otherwise, at that level of
+    /// its promise, on the disk whose power is cut, with as many clients as are at work then
+    /// ([`Experiment::cut_clients`]): of each other factor the first level, or the one that cuts have in its
+    /// place.
+    pub fn cut_cell(&self, subject: &str, promised: &str) -> Cell {
+        let by = self.cuts.as_ref().map(|cuts| &cuts.by);
+        let [who, what] = by.map_or(CutBy::OF_ENGINES, |by| by.promise);
         let level = |(factor, levels): (&Factor, &Vec<String>)| {
             let disk = self.cut_disk().map(|disk| (Factor::DISK, disk));
-            let given = [(Factor::ENGINE, engine), (Factor::DURABILITY, durability)];
-            let given = given.into_iter().chain(disk).find(|(own, _)| own == factor);
-            let level = given.map_or_else(|| level::base(&levels[0]), |(_, level)| level);
-            (*factor, level.to_owned())
+            let clients = (*factor == Factor::CLIENTS).then(|| self.cut_clients().to_string());
+            let clients = clients.as_deref().map(|most| (Factor::CLIENTS, most));
+            let given = [(who, subject), (what, promised)].into_iter().chain(disk).chain(clients);
+            let first = || {
+                let first = level::base(&levels[0]);
+                by.map_or(first, |by| by.level(*factor, first))
+            };
+            let level = given.into_iter().find(|(own, _)| own == factor);
+            (*factor, level.map_or_else(first, |(_, level)| level).to_owned())
         };
         Cell::new(self.factors.iter().map(level))
     }

@@ -28,7 +28,7 @@ pub(crate) fn all_articles(presets: &[Preset]) -> Option<&'static str> {
 }
 
 /// The files beside those of the presets: the preset's name, the file's, and its text.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 6] = [
     (
         "articles/redmine",
         "redmine-2017.csv",
@@ -54,6 +54,7 @@ const FILES: [(&str, &str, &str); 5] = [
         "fileio-2011-threads.csv",
         include_str!("../../../experiments/articles/fileio-2011-threads.csv"),
     ),
+    ("articles/vote", "vote-2017.csv", include_str!("../../../experiments/articles/vote-2017.csv")),
 ];
 
 /// The experiments that are built in, in the order in which they are listed.
@@ -70,6 +71,10 @@ pub fn presets() -> &'static [Preset] {
         Preset {
             name: "articles/fileio",
             toml: include_str!("../../../experiments/articles/fileio.toml"),
+        },
+        Preset {
+            name: "articles/vote",
+            toml: include_str!("../../../experiments/articles/vote.toml"),
         },
         Preset { name: "demo", toml: include_str!("../../../experiments/demo.toml") },
         Preset { name: "redmine", toml: include_str!("../../../experiments/redmine.toml") },

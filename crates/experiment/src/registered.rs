@@ -39,9 +39,12 @@ fn workload_problems(workload: &WorkloadNames) -> Vec<String> {
     if workload.has(Factor::SCALE) && workload.scales.is_empty() {
         problems.push(format!("the workload `{name}` has the factor `scale`, and no scale"));
     }
-    let of_cuts = [Factor::ENGINE, Factor::DURABILITY, Factor::DISK, Factor::CLIENTS];
-    let lacking = of_cuts.into_iter().find(|factor| !workload.has(*factor));
-    if let Some(factor) = lacking.filter(|_| workload.cut_by.is_ok()) {
+    let of_cuts = workload.cut_by.as_ref().map(|by| {
+        let [subject, level] = by.promise;
+        [subject, level, Factor::DISK, Factor::CLIENTS]
+    });
+    let lacking = of_cuts.into_iter().flatten().find(|factor| !workload.has(*factor));
+    if let Some(factor) = lacking {
         problems.push(format!("the workload `{name}` is cut, and lacks the factor `{factor}`"));
     }
     for (place, factor) in workload.factors.iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::factor::{OptionFactor, Own, Valid};
 use crate::factors::rate;
 use crate::message::{Problem, one_of};
 use crate::options::{self, HOLDERS, Holders};
-use crate::{ArrivalNames, Disks, Engines, Factor, Preset};
+use crate::{ArrivalNames, CutBy, Disks, Engines, Factor, Preset};
 
 /// The names that are valid in an experiment, in the order in which they are listed to a user.
 #[derive(Clone, Debug)]
@@ -73,10 +73,10 @@ pub struct WorkloadNames {
     /// How many rows it takes from a file or a collection at each scale, by the order of the scales; empty
     /// where it makes its rows itself.
     pub takes_rows: Vec<u64>,
-    /// The workload whose clients are at work when the power is cut under this one; that takes the
-    /// factors `engine`, `durability`, `disk` and `clients`. Or why the power can't be cut: a clause
-    /// in the first line, and how to mend it in the lines after that.
-    pub cut_by: Result<String, String>,
+    /// The workload whose clients are at work when the power is cut under this one, and the factors by
+    /// which promises differ; this one has these, `disk` and `clients`. Or why the power can't be cut: a
+    /// clause in the first line, and how to mend it in the lines after that.
+    pub cut_by: Result<CutBy, String>,
 }
 
 impl WorkloadNames {

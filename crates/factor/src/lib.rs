@@ -1,9 +1,10 @@
 //! A factor as it is declared by what is registered: its name, how its levels are written, and the
-//! level that it has where nobody names one; the figure of merit that is declared beside it; and what a
-//! figure is that somebody published for levels of factors.
+//! level that it has where nobody names one; the figure of merit that is declared beside it; what a
+//! figure is that somebody published for levels of factors; and limits on response times.
 //!
 //! It must never know who declares a factor, what a level of it does, or how an experiment is read.
 
+pub mod limit;
 pub mod published;
 
 use std::collections::BTreeMap;

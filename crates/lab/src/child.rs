@@ -58,6 +58,7 @@ fn perform(
             let read = files.try_for_each(|(_, files)| read_all(files, &mut buffer));
             read.map_err(|error| TrialError::place("its data can't be read", error))?;
         }
+        Task::Serve => target.prepare(subject)?.serve(place, input, output)?,
         Task::Inside { procedure, data } => {
             let mut within = Within { registry, target, subject, place, input, output };
             let known = INSIDE.iter().find(|inside| inside.name == procedure);

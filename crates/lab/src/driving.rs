@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use bakeoff_experiment::State;
 use bakeoff_load::{Pace, Plan};
+use bakeoff_results::ENOUGH_OPERATIONS;
 use serde::{Deserialize, Serialize};
 
 use crate::{Registry, TrialError};
 
 /// The share of its seconds that a window leaves out at the start.
 const WARM_UP: f64 = 0.1;
-/// How many operations of each kind a window waits for; where rounds are made of them, so many in
-/// each of five.
-const LEAST: u64 = 10;
+/// How many operations of each kind a window waits for: as many as a verdict needs. Where rounds are made of
+/// them, so many in each of five.
+const LEAST: u64 = ENOUGH_OPERATIONS;
 const LEAST_STEADY: u64 = 25;
 
 /// How the clients of a trial are driven.
@@ -169,6 +170,10 @@ mod tests {
             seed: 1,
             check: Check::None,
         };
+        // What was waited for is enough for a verdict, in every state.
+        for state in [State::Cold, State::Warm, State::Steady] {
+            assert!(drive(state).plan(1, 1, Pace::Closed).least >= ENOUGH_OPERATIONS, "{state:?}");
+        }
         let enough = |state| drive(state).plan(1, 1, Pace::Closed).enough;
         let states = [State::Cold, State::Warm, State::Steady].map(enough);
         assert_eq!(states, [Some(100), Some(100), None]);

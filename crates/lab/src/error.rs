@@ -27,7 +27,7 @@ pub enum TrialError {
 pub enum MachineError {
     /// The disk has too little room.
     #[error(
-        "the disk under {} is too full: {} MB free, {} MB needed{what_for}; free some, or use --out on another disk",
+        "the disk under {} is too full: {} MB free, {} MB needed{what_for}; free some, or use --path or --out on another disk",
         folder.display(), free / 1_000_000, needed / 1_000_000
     )]
     Full {

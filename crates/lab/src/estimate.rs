@@ -2,7 +2,7 @@
 //!
 //! What a trial takes beside its seconds was measured with the presets on a machine of two
 //! processors and a local SSD. How long an operation takes nobody knows before: where one is slow,
-//! a window waits for the tenth of its kind, and the trial takes more, up to a bound that is known.
+//! a window waits for the twentieth of its kind, and the trial takes more, up to a bound that is known.
 
 use std::collections::BTreeSet;
 
@@ -53,8 +53,8 @@ const FILES: Costs = Costs {
     load_s: 0.1,
     loaded_per_s: RESTORED_PER_S,
     beside_s: 0.1,
-    cut_s: 0.0,
-    audit_s: 0.0,
+    cut_s: EMBEDDED.cut_s,
+    audit_s: EMBEDDED.audit_s,
     image_s: 0.0,
     conditioning_s: 0.0,
 };
@@ -177,7 +177,7 @@ impl Estimate {
         cuts: &Cuts,
         loaded: &mut BTreeSet<Recipe>,
     ) {
-        let workload = &*cuts.workload;
+        let workload = &*cuts.by.workload;
         // A second cut is another recovery, by each rule.
         let recoveries = cuts.keep.len() as f64 * if cuts.recovery { 2.0 } else { 1.0 };
         let numbers = cuts.numbers().len();
@@ -196,7 +196,12 @@ impl Estimate {
                 self.cuts_s += costs.cut_s + images * costs.image_s;
                 continue;
             }
-            self.cuts_s += runs * costs.cut_s + each * recoveries * costs.audit_s;
+            // All of a file is written into the image, and read again.
+            let files_s = match setup.home {
+                Home::Files => 2.0 * size(registry, &setup).disk as f64 / RESTORED_PER_S,
+                Home::Embedded | Home::Server | Home::Elsewhere => 0.0,
+            };
+            self.cuts_s += runs * costs.cut_s + each * recoveries * (costs.audit_s + files_s);
         }
     }
 }
@@ -221,6 +226,7 @@ pub(crate) fn trial_s(registry: &Registry, trial: &TrialSpec, drive: &Drive) -> 
     let setup = &trial.setup;
     let staged_s = match setup.is_elsewhere() {
         true => load_s(registry, setup),
+        false if spec::is_in_place(registry, trial) => 0.0,
         false => size(registry, setup).disk as f64 / RESTORED_PER_S,
     };
     let shared_s = if trial.neighbours == Level::None { 0.0 } else { SHARED_S };

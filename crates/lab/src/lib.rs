@@ -11,6 +11,7 @@ pub mod driving;
 mod error;
 mod estimate;
 pub mod machine;
+mod monotonic;
 mod options;
 pub mod place;
 pub mod planner;
@@ -36,7 +37,7 @@ pub use preflight::Preflight;
 pub use process::Program;
 pub use refusal::Refusal;
 pub use registry::Registry;
-pub use run::{Ending, Runner, file_systems, now_s};
+pub use run::{Ending, Runner, WORK_PREFIX, file_systems, now_s};
 pub use spec::resolve;
 pub use watch::{Event, Watch};
 

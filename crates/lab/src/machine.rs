@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod canary;
 mod describe;
+mod hold;
 pub mod open_files;
 pub mod run_delay;
 pub mod suspect;
@@ -11,4 +12,5 @@ pub mod syncs;
 pub mod threads;
 pub mod usage;
 
-pub use describe::{available_memory, describe, load};
+pub use describe::{NO_FILE_SYSTEM, available_memory, describe, describe_device, host, load};
+pub use hold::hold;

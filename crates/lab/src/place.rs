@@ -1,6 +1,7 @@
 //! Places: where a target has its files and its processes. An image is restored, a disk put under
 //! it, memory limited, and all of it taken away again.
 
+pub mod device;
 pub mod disk;
 pub mod group;
 mod image;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use self::device::RawDevice;
 use self::disk::Disk;
 use self::group::Limit;
 use self::limits::Limits;
@@ -34,8 +36,11 @@ const REMOVING: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Place {
-    /// Where the target's files are, or are to be; `None` for one that somebody else runs.
+    /// Where the target's files are, or are to be; `None` for one that somebody else runs, and on a raw device.
     pub directory: Option<PathBuf>,
+    /// The raw device that is in the place of the target's files. What is on it is the run's to write over; the
+    /// lab holds it, and nobody copies or removes it.
+    pub device: Option<RawDevice>,
     /// The groups of processes that work for the target, by their names, as `database`.
     pub groups: BTreeMap<String, ProcessGroup>,
     /// Whether tables of an earlier run, in a database that somebody else runs, may be dropped.
@@ -65,6 +70,17 @@ impl Place {
     /// The group of that name.
     pub fn group(&self, name: &str) -> Option<&ProcessGroup> {
         self.groups.get(name)
+    }
+
+    /// The block device under the target's data, as the kernel accounts for it; `None` where they are not here.
+    ///
+    /// # Errors
+    /// When the folder can't be read.
+    pub fn block_device(&self) -> std::io::Result<Option<accounts::Device>> {
+        match &self.device {
+            Some(device) => Ok(Some(accounts::Device::of(device.number))),
+            None => self.directory.as_deref().map(accounts::Device::under).transpose(),
+        }
     }
 
     /// Moves this process into a group, and into no other.

@@ -5,19 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use bakeoff_engines::{Durability, Home};
-use bakeoff_experiment::{Block, Cell, Cuts, Experiment, Factor, Plan, State, base};
+use bakeoff_experiment::{Block, Cell, CutBy, Cuts, Experiment, Factor, Plan, Shard, State, base};
 use bakeoff_results::{LeftOut, in_words};
 
 use crate::refusal::gives;
+use crate::spec::{self, DiskSpec};
 use crate::targets::{MostClients, Wanted};
-use crate::{Refusal, Registry, TrialError, spec};
+use crate::{Refusal, Registry, TrialError, targets};
 
 /// The part of an experiment that can be run, and what was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Possible {
     /// The plan without what can't be had; its blocks keep their numbers.
     pub plan: Plan,
-    /// The engines and levels of durability whose power can be cut, each once.
+    /// What promises something that power cuts can try, as an engine, and the level of its promise, each
+    /// once.
     pub cuts: Vec<(String, String)>,
     /// What can't be had, in the order of its levels.
     pub left_out: Vec<LeftOut>,
@@ -69,6 +71,36 @@ impl Possible {
     pub fn first_repetitions(&self, repetitions: u32) -> Self {
         let blocks = self.plan.blocks.iter().filter(|block| block.repetition < repetitions);
         Self { plan: Plan { blocks: blocks.cloned().collect() }, ..self.clone() }
+    }
+
+    /// The same with the blocks and the power cuts of a shard alone.
+    ///
+    /// # Errors
+    /// The user's, where there are more shards than the experiment has parts.
+    pub fn shard(&self, experiment: &Experiment, shard: Shard) -> Result<Self, TrialError> {
+        let whole = experiment.plan();
+        let cells = experiment.cut_cells();
+        let blocks = match whole.blocks.is_empty() {
+            true if shard.count() as usize > cells.len() => {
+                return Err(TrialError::User(format!(
+                    "{} shards are more than the plan has parts: it has power cuts alone, of {} engines and \
+                     levels of durability, and those of one level are never divided; take {} shards at most",
+                    shard.count(),
+                    cells.len(),
+                    cells.len()
+                )));
+            }
+            true => BTreeSet::new(),
+            false => shard.blocks(&whole).map_err(|error| TrialError::User(error.to_string()))?,
+        };
+        let own = self.plan.blocks.iter().filter(|block| blocks.contains(&block.number));
+        let plan = Plan { blocks: own.cloned().collect() };
+        let is_own = |(engine, level): &&(String, String)| {
+            let place = cells.iter().position(|cell| *cell == (engine.as_str(), level.as_str()));
+            place.is_some_and(|place| shard.has(place))
+        };
+        let cuts = self.cuts.iter().filter(is_own).cloned().collect();
+        Ok(Self { plan, cuts, ..self.clone() })
     }
 
     /// How many power cuts are made.
@@ -133,17 +165,17 @@ fn ask(registry: &Registry, experiment: &Experiment) {
     });
 }
 
-/// Whether an engine's power can be cut at all at that level.
+/// Whether power cuts can try the promise of a subject, as an engine, at that level at all.
 ///
 /// # Errors
 /// Why not.
 pub fn can_be_cut(
     registry: &Registry,
     experiment: &Experiment,
-    engine: &str,
+    subject: &str,
     level: &str,
 ) -> Result<(), Refusal> {
-    let cell = experiment.cut_cell(engine, level);
+    let cell = experiment.cut_cell(subject, level);
     spec::check_options(registry, experiment, &cell)?;
     let every = experiment.cuts.as_ref().is_some_and(|cuts| cuts.every.is_some());
     if every && cell.state() == State::Steady {
@@ -151,20 +183,41 @@ pub fn can_be_cut(
                    number of cuts (`--cuts 25`), or `--state warm`";
         return Err(Refusal::of(&cell, &[Factor::STATE], why));
     }
-    let engine = spec::engine(registry, &cell)?;
+    let promise = experiment.cuts.as_ref().map_or(CutBy::OF_ENGINES, |cuts| cuts.by.promise);
+    if promise == CutBy::OF_ENGINES {
+        engine_can_be_cut(registry, &cell, level)?;
+    }
+    if promise[0] == Factor::DISK && spec::disk(registry, experiment, &cell)? == DiskSpec::Host {
+        let why = "bakeoff can't cut the power of this machine's own disk; name a virtual one \
+                   (`bakeoff list disks`)";
+        return Err(Refusal::of(&cell, &[Factor::DISK], why));
+    }
+    let Some(cuts) = &experiment.cuts else { return Ok(()) };
+    let workload = &*cuts.by.workload;
+    let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
+    let target = registry.target_of(workload).map_err(refused)?;
+    let setup = Wanted { experiment, cell: &cell, workload }.resolve(target)?;
+    let disk = spec::disk(registry, experiment, &cell)?;
+    spec::enough_disk(target.size(&setup.subject), setup.home, &disk, &cell)?;
+    if every && setup.home == targets::Home::Files {
+        let why =
+            "every moment is cut of an engine's clients alone; give a number of cuts (`--cuts 50`)";
+        return Err(Refusal::of(&cell, &promise, why));
+    }
+    // Each client claims on a thread of its own, whatever those of trials do.
+    MostClients::THREADS.check(&cell, experiment.cut_clients())
+}
+
+/// Whether an engine's power can be cut at all at that level of durability.
+fn engine_can_be_cut(registry: &Registry, cell: &Cell, level: &str) -> Result<(), Refusal> {
+    let engine = spec::engine(registry, cell)?;
     if engine.home() == Home::External {
         let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \
                    it starts itself (`bakeoff list engines`)";
-        return Err(Refusal::of(&cell, &[Factor::ENGINE], why));
+        return Err(Refusal::of(cell, &[Factor::ENGINE], why));
     }
-    if let Some(durability) = Durability::parse(level) {
-        gives(engine, &cell, durability)?;
+    match Durability::parse(level) {
+        Some(durability) => gives(engine, cell, durability),
+        None => Ok(()),
     }
-    let Some(cuts) = &experiment.cuts else { return Ok(()) };
-    let workload = &*cuts.workload;
-    let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
-    let target = registry.target_of(workload).map_err(refused)?;
-    Wanted { experiment, cell: &cell, workload }.resolve(target)?;
-    // Each client claims on a thread of its own, whatever those of trials do.
-    MostClients::THREADS.check(&cell, experiment.cut_clients())
 }

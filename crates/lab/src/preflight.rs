@@ -1,6 +1,8 @@
 //! What is tried before the first load, so that a run that can't come to its end does not begin: every
 //! target, the virtual disk, the limits and the room, all at once.
 
+mod device;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
@@ -10,6 +12,7 @@ use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Block, Cpus, Experiment, Factor, HOST, Memory};
 
 use crate::error::Problems;
+use crate::place::device::RawDevice;
 use crate::place::group::{try_cpu_limit, try_memory_limit};
 use crate::place::images::Recipe;
 use crate::place::{RESERVE, disk, room};
@@ -31,8 +34,12 @@ pub struct Preflight<'a> {
     pub experiment: &'a Experiment,
     /// The part of it that can be run.
     pub possible: &'a Possible,
-    /// A folder on the disk of the run folder.
+    /// A folder on the disk of the data.
     pub folder: &'a Path,
+    /// One on the disk of the run folder, where the data do not lie in that.
+    pub results: Option<&'a Path>,
+    /// The raw device that is in the place of files.
+    pub device: Option<&'a RawDevice>,
     /// What starts a virtual disk, to mount one; `None`, and nothing is mounted to find out.
     pub launcher: Option<&'a Launcher>,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
@@ -49,12 +56,17 @@ impl Preflight<'_> {
         let cut = self.cut();
         let cuts = !cut.is_empty();
         let mut problems = self.targets(&trials, &cut);
+        let of_device = |it| device::problems(self.registry, it, &trials, cuts);
+        problems.extend(self.device.map(of_device).unwrap_or_default());
         let is_virtual = |trial: &TrialSpec| trial.disk != DiskSpec::Host;
         if cuts || trials.iter().any(is_virtual) {
             problems.extend(self.virtual_disk(cuts));
         }
         problems.extend(limits(&trials));
         problems.extend(self.too_little_room(&trials, &cut).err().map(TrialError::from));
+        // They may share a disk, whose room is asked for all of it above.
+        let records = self.results.map_or(Ok(()), |it| room(it, RESERVE + self.records()));
+        problems.extend(records.err().map(TrialError::from));
         if problems.is_empty() { Ok(()) } else { Err(Problems(problems)) }
     }
 
@@ -74,7 +86,7 @@ impl Preflight<'_> {
     /// What power cuts are staged with.
     fn cut(&self) -> Vec<Setup> {
         let Some(cuts) = &self.experiment.cuts else { return Vec::new() };
-        let (experiment, workload) = (self.experiment, &*cuts.workload);
+        let (experiment, workload) = (self.experiment, &*cuts.by.workload);
         let setup = |(engine, level): &(String, String)| {
             let cell = &experiment.cut_cell(engine, level);
             let target = self.registry.target_of(workload).ok()?;
@@ -144,19 +156,27 @@ impl Preflight<'_> {
         tried.and(removed)
     }
 
+    /// Bytes that the run's records take.
+    fn records(&self) -> u64 {
+        RECORD * self.possible.plan.trials() as u64
+    }
+
     /// Whether the images, copies of the largest, the neighbours' file and the records find room.
     fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
         let images: BTreeMap<&Recipe, u64> = setups
-            .filter(|setup| !setup.is_elsewhere())
+            // A raw device takes them all.
+            .filter(|setup| !setup.is_elsewhere() && self.device.is_none())
             .map(|setup| (&setup.recipe, estimate::size(self.registry, setup).disk))
             .collect();
-        let largest = images.values().max().copied().unwrap_or(0);
+        let copied = trials.iter().filter(|trial| !spec::is_in_place(self.registry, trial));
+        let copied = copied.map(|trial| &trial.setup).chain(cut);
+        let copied = copied.filter_map(|setup| images.get(&setup.recipe));
+        let largest = copied.max().copied().unwrap_or(0);
         let hired = if trials.iter().any(spec::wants_hired) { neighbour::FILE_BYTES } else { 0 };
-        let records = RECORD * self.possible.plan.trials() as u64;
         // A trial's files grow while its clients write, and a crash image is another copy.
         let copies = largest * if cut.is_empty() { 2 } else { 3 };
-        let needed = RESERVE + images.values().sum::<u64>() + copies + hired + records;
+        let needed = RESERVE + images.values().sum::<u64>() + copies + hired + self.records();
         room(self.folder, needed).map_err(|error| match error {
             MachineError::Full { folder, free, needed, .. } => {
                 MachineError::Full { folder, free, needed, what_for: what_for(&images, copies) }
@@ -166,8 +186,11 @@ impl Preflight<'_> {
     }
 }
 
-/// What takes the room, the largest images first, and how less would do.
+/// What takes the room, the largest images first, and how less would do; nothing where there are no images.
 fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
+    if images.is_empty() {
+        return String::new();
+    }
     let mut largest: Vec<(&&Recipe, &u64)> = images.iter().collect();
     largest.sort_by_key(|(_, bytes)| std::cmp::Reverse(**bytes));
     let image = |(recipe, bytes): &(&&Recipe, &u64)| {
@@ -177,7 +200,9 @@ fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
     if let Some(rest @ 1..) = largest.len().checked_sub(NAMED) {
         parts.push(format!("{rest} smaller ones"));
     }
-    parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
+    if copies > 0 {
+        parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
+    }
     format!(
         ": {}; name a smaller --scale or fewer engines, or a smaller `size` of files",
         parts.join(", ")

@@ -20,6 +20,7 @@ use bakeoff_experiment::{Factor, base};
 use bakeoff_results::Applied;
 
 use crate::error::wanting;
+use crate::place::device::RawDevice;
 use crate::place::disk::Hired;
 use crate::place::images::{Image, Images};
 use crate::place::{self, Place};
@@ -50,6 +51,9 @@ pub struct Stage<'a> {
     pub launcher: &'a Launcher,
     /// A folder for intermediate files.
     pub work: &'a Path,
+    /// The raw device that is in the place of all files, held by who runs this. Its contents are the only image:
+    /// the folder of that stays empty.
+    pub device: Option<&'a RawDevice>,
     /// The images that were loaded.
     pub images: Images,
     /// The neighbours on the machine's own disk, if any trial wants them.
@@ -82,6 +86,14 @@ impl Stage<'_> {
         if self.stopped() { Err(MachineError::Interrupted) } else { Ok(()) }
     }
 
+    /// A place for a target: over the files in `directory` or, where there is one, on the raw device.
+    pub fn place(&self, setup: &Setup, directory: &Path) -> Place {
+        match self.device {
+            None => setup.place(directory, &self.work.join("server")),
+            Some(device) => setup.on_device(device),
+        }
+    }
+
     /// Keeps other bakeoffs off a target that somebody else runs, until the run ends.
     ///
     /// # Errors
@@ -106,7 +118,7 @@ impl Stage<'_> {
         }
         let folder = self.images.folder(self.work)?;
         let unfinished = folder.clone();
-        let place = setup.place(&folder, &self.work.join("server"));
+        let place = self.place(setup, &folder);
         let servers = place.make_folders()?;
         let loaded = self.load(setup, place);
         for server in servers {

@@ -46,7 +46,7 @@ impl Registry {
         let nothing = Self {
             engines: Vec::new(),
             workloads: Vec::new(),
-            targets: vec![tables(&[], &[]), Box::new(Folder), Box::new(Page)],
+            targets: vec![tables(&[], &[]), Box::new(Folder), Box::new(Page::default())],
             presets: presets().to_vec(),
             arrivals: ARRIVALS.into(),
             planners: PLANNERS.into(),
@@ -78,6 +78,15 @@ impl Registry {
     #[must_use]
     pub fn with_target(mut self, target: impl Target + 'static) -> Self {
         self.targets.push(Box::new(target));
+        self
+    }
+
+    /// The same, and pages of other machines may be loaded: on the word of whoever runs them.
+    #[must_use]
+    pub fn with_pages_elsewhere(mut self) -> Self {
+        for target in self.targets.iter_mut().filter(|it| it.name() == Page::NAME) {
+            *target = Box::new(Page::ANYWHERE);
+        }
         self
     }
 

@@ -18,9 +18,10 @@ use crate::driving::Drive;
 use crate::error::wanting;
 use crate::estimate::{self, Estimate};
 use crate::machine::canary::Cage;
-use crate::place::group;
+use crate::place::device::HeldDevice;
 use crate::place::images::{Images, Recipe};
 use crate::place::leftovers::{self, WorkFolder};
+use crate::place::{RESERVE, group, room};
 use crate::planner::{Due, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
@@ -46,6 +47,9 @@ use sequence::{in_order, shares};
 
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
 const CANARY_TRIES: u32 = 3;
+
+/// How the name of a folder begins that has a run's data elsewhere than in the run folder.
+pub const WORK_PREFIX: &str = "bakeoff-work-";
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +77,10 @@ pub struct Runner<'a> {
     pub possible: &'a Possible,
     /// Where its results go.
     pub folder: &'a mut RunFolder,
+    /// Where the data lie while it runs, in a new folder that is removed at the end; `None` for the run folder.
+    pub data_in: Option<&'a Folder>,
+    /// The raw device that is written over and measured in the place of files; `None` for files.
+    pub device: Option<&'a HeldDevice>,
     /// Set by somebody else when the run is to stop.
     pub stop: &'a AtomicBool,
     /// Whether a database that somebody else runs may hold tables of bakeoff's own making.
@@ -126,19 +134,18 @@ impl Runner<'_> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
         sweep(&registry, watch)?;
         let mut planner = self.planner()?;
-        let work = WorkFolder::create(self.held()?, "work", &registry);
-        let work = wanting("the work folder", work)?;
+        let work = self.work_folder(&registry)?;
         let left = planner.left();
         self.preflight(work.path()).check(left.iter().map(|due| &due.block))?;
         let number = left::ended(&self.possible.plan, &self.folder.done()?);
         let mut way = Way {
             cage: wanting("the canary", Cage::new(work.path()))?,
-            canaries: self.folder.canaries()?,
+            canaries: self.folder.own_canaries()?,
             number,
             of: number + trials(&left),
             left: self.left(&left),
             waited_s: 0.0,
-            processors: self.folder.run()?.machine.processors,
+            processors: self.folder.run()?.machine_now().processors,
             checked: self.checked()?,
             images: BTreeSet::new(),
         };
@@ -147,6 +154,7 @@ impl Runner<'_> {
             program: self.program,
             launcher: self.launcher,
             work: work.path(),
+            device: self.device.map(HeldDevice::device),
             images: Images::default(),
             hired: None,
             reuse: self.reuse,
@@ -161,6 +169,10 @@ impl Runner<'_> {
         let mut next = self.next(&mut *planner, &mut stage, clock)?;
         while let Some(due) = next {
             stage.go_on()?;
+            if self.data_in.is_some() || self.device.is_some() {
+                // Trials ask for room where their data lie, and have none to ask for on a device.
+                room(self.folder.dir(), RESERVE)?;
+            }
             let dues;
             (dues, next) = self.with_those_that_share(due, &mut *planner, &mut stage, clock)?;
             // Those that nobody knew of before.
@@ -230,6 +242,20 @@ impl Runner<'_> {
         Ok(begin(self.experiment, &self.possible.plan, self.folder)?)
     }
 
+    /// A new folder for the data.
+    fn work_folder(&self, registry: &Path) -> Result<WorkFolder, MachineError> {
+        let (parent, name) = match self.data_in {
+            None => (self.held()?, "work".to_owned()),
+            Some(parent) => {
+                let held = parent.again().map_err(io::Error::from);
+                // Other runs may have theirs there, also those of other containers.
+                let name = format!("{WORK_PREFIX}{}-{:.0}", std::process::id(), now_s() * 1e6);
+                (wanting("the folder for the data", held)?, name)
+            }
+        };
+        wanting("the work folder", WorkFolder::create(parent, &name, registry))
+    }
+
     /// The run folder, held once more.
     fn held(&self) -> Result<Folder, MachineError> {
         let folder = self.folder.held().map(Folder::again);
@@ -270,6 +296,8 @@ impl Runner<'_> {
             experiment: self.experiment,
             possible: self.possible,
             folder,
+            results: self.data_in.map(|_| self.folder.dir()),
+            device: self.device.map(HeldDevice::device),
             launcher: Some(self.launcher),
             reuse: self.reuse,
         }

@@ -123,7 +123,10 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
 }
 
 /// Refuses data that a modelled disk of a known size would not hold.
-fn enough_disk(
+///
+/// # Errors
+/// How much there is, and how much the disk holds.
+pub(crate) fn enough_disk(
     size: Option<Size>,
     home: Home,
     disk: &DiskSpec,
@@ -190,6 +193,13 @@ pub(crate) fn check_options(
 /// The levels of a cell's options, by their names.
 pub(crate) fn options(cell: &Cell) -> Levels {
     cell.options().map(|(option, level)| (option.name.clone(), level.to_owned())).collect()
+}
+
+/// Whether a trial works on the image of its data, and needs no copy of it.
+pub fn is_in_place(registry: &Registry, trial: &TrialSpec) -> bool {
+    let TrialSpec { setup, disk, .. } = trial;
+    let target = registry.target(setup.target);
+    *disk == DiskSpec::Host && target.is_some_and(|it| it.leaves_files(&setup.subject))
 }
 
 /// Whether a trial runs on the machine's own disk beside neighbours.

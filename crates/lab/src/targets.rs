@@ -10,8 +10,10 @@ pub mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::BufRead;
 use std::path::Path;
 
+use bakeoff_devices::limit::Load;
 use bakeoff_engines::{self as engines, Claim, Debt};
 use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, Memory, WorkloadNames};
 use bakeoff_load::{Driver, Share};
@@ -21,10 +23,12 @@ use serde_json::Value;
 
 use crate::TrialError;
 use crate::answers::Told;
+use crate::place::device::RawDevice;
 use crate::place::group::Limit;
 use crate::place::images::Recipe;
 pub use crate::place::limits::Shared;
 use crate::place::{Place, ProcessGroup};
+use crate::process::Output;
 use crate::refusal::Refusal;
 
 /// A kind of thing that clients can drive.
@@ -101,6 +105,29 @@ pub trait Target: Send + Sync {
     fn is_log(&self, subject: &Value, file: &Path) -> bool {
         let _ = (subject, file);
         false
+    }
+
+    /// Whether its clients leave its files as they are, and look for nothing of them in the page cache: then a
+    /// trial on the machine's own disk works on the image itself, and not on a copy.
+    fn leaves_files(&self, subject: &Value) -> bool {
+        let _ = subject;
+        false
+    }
+
+    /// Whether a raw device can be in the place of its files: [`Place::device`].
+    ///
+    /// # Errors
+    /// Why it can't, with what to change: a clause about the device.
+    fn fits_device(&self, subject: &Value, device: &RawDevice) -> Result<(), String> {
+        let _ = (subject, device);
+        Err("this workload keeps its data in files: name a folder".into())
+    }
+
+    /// What so many of its clients in a closed loop ask files for; `None` where something is between them and
+    /// the files.
+    fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
+        let _ = (subject, clients);
+        None
     }
 
     /// Whether an image of its data can be asked what its clients ask: [`Subject::answers`].
@@ -323,6 +350,13 @@ impl Setup {
         };
         Place { groups: self.groups.iter().map(group).collect(), ..Place::folder(directory) }
     }
+
+    /// A place on a raw device, nothing of it limited: no group has files or a server.
+    pub fn on_device(&self, device: &RawDevice) -> Place {
+        let group = |wanted: &GroupSetup| (wanted.name.to_owned(), ProcessGroup::default());
+        let groups = self.groups.iter().map(group).collect();
+        Place { groups, device: Some(device.clone()), ..Place::default() }
+    }
 }
 
 /// A group of processes that a target wants.
@@ -394,6 +428,22 @@ pub trait Subject {
     fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
         let _ = (place, seed);
         Err(TrialError::User("it can't be asked".into()))
+    }
+
+    /// Serves its pages in a place, in a process that [`Subject::open`] has started for it in another one.
+    /// What that one asks comes in lines, and what it is told goes to `output`. It ends when it is told to
+    /// stop, or when nobody is there to ask.
+    ///
+    /// # Errors
+    /// The target's own; the user's where it has no pages.
+    fn serve(
+        &self,
+        place: &Place,
+        input: &mut dyn BufRead,
+        output: &Output<'_>,
+    ) -> Result<(), TrialError> {
+        let _ = (place, input, output);
+        Err(TrialError::User("it has no pages".into()))
     }
 
     /// How many operations had been acknowledged when the power went, by what its clients claimed.
@@ -508,6 +558,12 @@ pub trait Running: Sync {
         None
     }
 
+    /// The part of their time, 0 to 1, in which its drivers did not wait, neither for it nor for a start to be
+    /// due: of those that have ended since the last call. `None` where nobody counts.
+    fn take_busy(&self) -> Option<f64> {
+        None
+    }
+
     /// Holds what is there against what clients claimed; nobody else uses it meanwhile.
     ///
     /// # Errors
@@ -528,6 +584,13 @@ pub enum Processes {
     Own,
     /// A process with all its descendants.
     Family(u32),
+    /// A process with all its descendants, but for one of these with all of its own.
+    Without {
+        /// The process.
+        root: u32,
+        /// The one that is another group's.
+        apart: u32,
+    },
 }
 
 /// What clients did on the whole.

@@ -143,6 +143,8 @@ fn a_target_that_is_no_engine_says_what_it_lacks_before_anything_runs() {
         experiment: &experiment,
         possible: &possible,
         folder: folder.path(),
+        results: None,
+        device: None,
         launcher: None,
         reuse: false,
     };

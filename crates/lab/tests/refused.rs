@@ -1,5 +1,5 @@
-//! What can't be had is told in the plan, before anything is loaded: data that a disk would not hold, and
-//! statements that an engine can't run.
+//! What can't be had is told in the plan, before anything is loaded: data that a disk would not hold, pages of
+//! other machines, and statements that an engine can't run.
 
 use std::path::Path;
 
@@ -45,6 +45,40 @@ fn a_table_too_large_for_the_modelled_disk_is_left_out_with_the_figures() {
     let aged =
         left_out.iter().filter(|it| it.contains("1940 MB of rows, 1940 MB of them aged, take"));
     assert_eq!(aged.count(), 2, "{left_out:?}");
+}
+
+/// The least that the refusal names is planned, and a mebibyte less is not.
+#[test]
+fn rows_that_do_not_fit_the_memory_of_their_engine_are_left_out_with_the_least_that_holds_them() {
+    let registry = Registry::standard();
+    let text = |memory: &str| {
+        let rest = "scale = '100k'\nengine = 'tarantool:memtx'\n";
+        format!("workload = 'oltp'\n{rest}memory = ['{memory}', 'unlimited']\n")
+    };
+    let (trials, left_out) = planned(&registry, &text("16M"));
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    assert!(trials == 1 && line.contains("16M is 16.8 MB, too little"), "{line}");
+    let (_, least) = line.split_once(" of the rows, or ").expect("a share and bytes");
+    let (least, _) = least.split_once("M (").expect("mebibytes");
+    let least: u32 = least.parse().expect("a number");
+    assert!(least > 16);
+    assert_eq!(planned(&registry, &text(&format!("{least}M"))), (2, vec![]));
+    assert_eq!(planned(&registry, &text(&format!("{}M", least - 1))).0, 1);
+}
+
+/// Whoever writes an experiment's file can't say that a server is his: the lab is told besides.
+#[test]
+fn a_page_on_another_machine_is_left_out_unless_its_server_is_ours() {
+    let text =
+        "workload = 'page'\nclients = 1\nurl = ['http://127.0.0.1:1/', 'http://192.0.2.1/']\n";
+    let (trials, left_out) = planned(&Registry::standard(), text);
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    assert_eq!(trials, 1);
+    for said in ["192.0.2.1 is another machine", "--i-run-this-server"] {
+        assert!(line.contains(said), "{said}: {line}");
+    }
+    let allowed = Registry::standard().with_pages_elsewhere();
+    assert_eq!(planned(&allowed, text), (2, vec![]));
 }
 
 /// An engine without several ranges.

@@ -1,6 +1,6 @@
-//! A table with a row for each cell of the plan: what all tables of cells have in common.
+//! Rows of the cells of the plan: what all tables and charts of cells have in common.
 
-use bakeoff_analysis::CellView;
+use bakeoff_analysis::{ALL_OPERATIONS, CellView};
 
 use crate::behind;
 use crate::block::{Cell, Column, Kind, Look, Mark, Row, Table};
@@ -82,4 +82,19 @@ pub fn marks<'a>(layout: &Layout<'a>, condition: &Condition<'a>, level: &'a str)
     let cached = layout.cell(condition, level).is_some_and(CellView::is_from_cache);
     let cached = cached.then_some(Mark { text: CACHE, section: misleads::SECTION });
     [broken, late, cached].into_iter().flatten().collect()
+}
+
+/// Why a cell has no figure of an operation.
+pub fn missing<'a>(
+    layout: &Layout<'a>,
+    operation: &str,
+    condition: &Condition<'a>,
+    level: &'a str,
+) -> &'static str {
+    match layout.cell(condition, level) {
+        None => "no trial that counts",
+        Some(_) if operation == ALL_OPERATIONS => "no figure",
+        Some(_) if layout.figures(operation, condition, level).is_none() => "not done here",
+        Some(_) => "no figure",
+    }
 }

@@ -5,7 +5,7 @@ use bakeoff_results::Levels;
 
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
-use crate::leads::{bracket, figures, wordless};
+use crate::leads::{backed, bracket, figures, wordless};
 use crate::panels::LOAD;
 use crate::words;
 
@@ -164,7 +164,8 @@ pub fn said(contrast: Contrast) -> String {
     format!("{sure}{times}× {how}{interval}")
 }
 
-/// How many times as long operations take with every commit kept: "1.5 to 1.6 times as long (1.3–1.8)".
+/// How many times as long operations take with every commit kept: "1.5 times as long (1.3–1.8)",
+/// of several "1.5 to 1.6 times as long (95 % intervals: 1.3–1.8)".
 pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
     let figures = figures(contrasts)?;
     if let Some(reason) = wordless(contrasts) {
@@ -181,7 +182,7 @@ pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
     }
     let decided = |it: &Contrast| matches!(it.verdict, Verdict::Slower | Verdict::Faster);
     let may = if contrasts.iter().all(decided) { "" } else { "perhaps " };
-    Some((may, format!("{figures} times"), format!(" as long{interval}")))
+    Some((may, format!("{figures} times"), format!(" as long{}", backed(contrasts))))
 }
 
 /// How a figure stands to another of the same kind: "+85 %", "−40 %", "3.4×".

@@ -17,6 +17,7 @@ use bakeoff_analysis::{
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
+use crate::ran_on::RanOn;
 use crate::{Exporter, Options, Result, Rows, Section, layout};
 
 const TRIAL: [&str; 7] =
@@ -49,6 +50,8 @@ enum Says {
 /// A trial, with what follows from its measures.
 struct Facts<'a> {
     trial: &'a TrialSummary,
+    /// bakeoff's.
+    version: &'a str,
     cost: Option<CostView>,
     open_loop: Option<OpenLoop>,
     work: Option<WorkView>,
@@ -58,7 +61,7 @@ struct Facts<'a> {
 
 use Says::{Follows, Measure as Of};
 
-static FACTS: [(&str, Says); 77] = [
+static FACTS: [(&str, Says); 78] = [
     ("space_bytes", Of(&SPACE, Scope::Trial)),
     ("cpu_client_s", Of(&CPU, Scope::Clients)),
     ("cpu_engine_s", Of(&CPU, Scope::DATABASE)),
@@ -142,16 +145,21 @@ static FACTS: [(&str, Says); 77] = [
         Follows(|of| maybe(of.work.as_ref().and_then(|work| work.read_amplification))),
     ),
     ("space_amplification", Follows(|of| maybe(of.space.map(|space| space.amplification)))),
+    ("bakeoff_version", Follows(|of| of.version.to_owned())),
 ];
+
+/// Of the machine that ran the trial, in a merged run alone.
+const MACHINE: [&str; 2] = ["machine.name", "machine.shard"];
 
 /// Of an operation in an open loop.
 const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 
 impl<'a> Facts<'a> {
-    fn of(document: &Document, trial: &'a TrialSummary) -> Self {
+    fn of(document: &'a Document, trial: &'a TrialSummary) -> Self {
         let cost = Cost::of(&trial.measures).map(CostView::from);
         Self {
             trial,
+            version: &document.run.run.version,
             work: WorkView::of(&[trial], cost.as_ref()),
             space: SpaceView::of(&[trial]),
             cost,
@@ -217,7 +225,7 @@ fn render(document: &Document, rows: Option<Rows>) -> String {
 
 /// A row a trial and operation. The factors' columns come after the trial's, by their names; the
 /// targets' own counters come last, as `counter.` and their names, and after them what else was
-/// measured of groups of processes.
+/// measured of groups of processes, and in a merged run who ran the trial.
 fn trials(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
     let counters = document.trials.iter().flat_map(|trial| trial.measures.counters());
@@ -228,6 +236,10 @@ fn trials(document: &Document) -> String {
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
     let groups = groups::Columns::of(document);
     header.extend(groups.names());
+    let ran_on = RanOn::of(&document.run.run);
+    if !ran_on.is_empty() {
+        header.extend(MACHINE.map(str::to_owned));
+    }
 
     let mut out = String::new();
     line(&mut out, &header);
@@ -245,7 +257,10 @@ fn trials(document: &Document) -> String {
         for operation in operations {
             let (figures, service) = operation_fields(operation);
             let groups = groups.fields(trial);
-            let fields = [&start[..], &figures, &facts, &service, &counted, &groups].concat();
+            let mut fields = [&start[..], &figures, &facts, &service, &counted, &groups].concat();
+            if !ran_on.is_empty() {
+                fields.extend(ran_on.fields(trial));
+            }
             line(&mut out, &fields);
         }
     }

@@ -312,9 +312,7 @@ impl<'a> Layout<'a> {
 
     /// What power cuts have shown of the promise of a cell, if it is broken.
     pub fn broken(&self, condition: &Condition<'a>, level: &'a str) -> Option<&'static str> {
-        let of = |factor| self.level_of(factor, condition, level);
-        let (engine, durability) = of("engine").zip(of("durability"))?;
-        promises::mark(self.document, engine, durability)
+        promises::mark(self.document, |factor| self.level_of(factor, condition, level))
     }
 
     /// "with 4 clients and no neighbours"; empty when nothing varies.

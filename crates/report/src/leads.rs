@@ -82,19 +82,37 @@ pub fn named(layout: &Layout<'_>, level: &str) -> Words {
     Words::default().named(words::contender(layout.compare, level), layout.style(level))
 }
 
+/// Ratios as they are told.
+enum Told {
+    /// "1.4", "at least 2.1".
+    One(String),
+    /// "1.4" and "1.6": they don't round alike.
+    Range(String, String),
+}
+
+impl Told {
+    /// `None` without a ratio.
+    fn of(contrasts: &[Contrast]) -> Option<Self> {
+        let ratios = || contrasts.iter().map(|it| it.ratio);
+        let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
+        let has = |is| contrasts.iter().any(|it| it.is == is);
+        if has(RatioIs::AtLeast) {
+            return Some(Self::One(format!("at least {}", words::two(least))));
+        }
+        if has(RatioIs::AtMost) {
+            return Some(Self::One(format!("at most {}", words::two(most))));
+        }
+        let [low, high] = [least, most].map(words::two);
+        Some(if low == high { Self::One(low) } else { Self::Range(low, high) })
+    }
+}
+
 /// "1.4", "1.4 to 1.6", "at least 2.1": the ratios, in one figure where all round alike; `None` without one.
 pub fn figures(contrasts: &[Contrast]) -> Option<String> {
-    let ratios = || contrasts.iter().map(|it| it.ratio);
-    let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
-    let has = |is| contrasts.iter().any(|it| it.is == is);
-    if has(RatioIs::AtLeast) {
-        return Some(format!("at least {}", words::two(least)));
-    }
-    if has(RatioIs::AtMost) {
-        return Some(format!("at most {}", words::two(most)));
-    }
-    let [low, high] = [least, most].map(words::two);
-    Some(if low == high { low } else { format!("{low} to {high}") })
+    Some(match Told::of(contrasts)? {
+        Told::One(figure) => figure,
+        Told::Range(low, high) => format!("{low} to {high}"),
+    })
 }
 
 /// Why the ratios have no verdict of which is faster, where it is not their intervals that leave it open.
@@ -111,17 +129,49 @@ pub fn wordless(contrasts: &[Contrast]) -> Option<&'static str> {
 
 /// " (1.2–1.8)": from the lowest end to the highest; nothing without an interval.
 pub fn bracket(contrasts: &[Contrast]) -> String {
-    let ends =
+    match ends(contrasts).as_deref() {
+        None => String::new(),
+        Some(words::WIDE) => format!(" ({} interval)", words::WIDE),
+        Some(ends) => format!(" ({ends})"),
+    }
+}
+
+/// "95 % intervals: 1.8–3.3", of ratios that are told as a range: two ranges beside each other need a name.
+/// `None` where the ratios are one figure, and without an interval.
+pub fn intervals(contrasts: &[Contrast]) -> Option<String> {
+    match Told::of(contrasts)? {
+        Told::One(_) => None,
+        Told::Range(..) => Some(format!("95 % intervals: {}", ends(contrasts)?)),
+    }
+}
+
+/// What stands behind ratios: " (1.2–1.6)", of a range " (95 % intervals: 1.8–3.3)".
+pub fn backed(contrasts: &[Contrast]) -> String {
+    intervals(contrasts).map_or_else(|| bracket(contrasts), |it| format!(" ({it})"))
+}
+
+/// The same of the operations of one condition: ", depending on the operation (95 % intervals: 1.8–3.3)".
+pub fn by_operation(contrasts: &[Contrast]) -> String {
+    let depends = match Told::of(contrasts) {
+        Some(Told::Range(..)) => ", depending on the operation",
+        _ => "",
+    };
+    format!("{depends}{}", backed(contrasts))
+}
+
+/// "1.2–1.8", "from 1.2", that they are wide; `None` without an interval.
+fn ends(contrasts: &[Contrast]) -> Option<String> {
+    let all =
         |of: fn(&Contrast) -> Option<f64>| contrasts.iter().map(of).collect::<Option<Vec<_>>>();
-    let low = ends(|it| it.ends.0).and_then(|all| all.into_iter().reduce(f64::min));
-    let high = ends(|it| it.ends.1).and_then(|all| all.into_iter().reduce(f64::max));
+    let low = all(|it| it.ends.0).and_then(|all| all.into_iter().reduce(f64::min));
+    let high = all(|it| it.ends.1).and_then(|all| all.into_iter().reduce(f64::max));
     match (low, high) {
         (Some(low), Some(high)) if high / low > words::USEFUL * words::USEFUL => {
-            format!(" ({} interval)", words::WIDE)
+            Some(words::WIDE.to_owned())
         }
-        (Some(low), Some(high)) => format!(" ({})", words::outward((low, high))),
-        (Some(low), None) => format!(" (from {})", words::below(low)),
-        (None, Some(high)) => format!(" (up to {})", words::above(high)),
-        (None, None) => String::new(),
+        (Some(low), Some(high)) => Some(words::outward((low, high))),
+        (Some(low), None) => Some(format!("from {}", words::below(low))),
+        (None, Some(high)) => Some(format!("up to {}", words::above(high))),
+        (None, None) => None,
     }
 }

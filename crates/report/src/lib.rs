@@ -19,6 +19,7 @@ mod durability;
 mod exporter;
 mod figures;
 mod group_rows;
+mod heads;
 mod html;
 mod json;
 mod layout;
@@ -29,15 +30,18 @@ mod markdown;
 mod misleads;
 mod panels;
 mod promises;
+mod ran_on;
 mod reports;
 mod scale;
 mod section;
 mod sections;
 mod sentence;
+mod stack;
 mod strip;
 mod sweep;
 mod term;
 mod timeline;
+mod two_runs;
 mod verdict;
 mod words;
 
@@ -48,6 +52,7 @@ pub use layout::{Condition, Layout};
 pub use reports::Reports;
 pub use section::Section;
 pub use sentence::verdict;
+pub use two_runs::{FORMATS as TWO_RUNS_FORMATS, Side, two_runs};
 
 /// What the rows of CSV are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,9 @@ pub enum Worst {
 pub struct Loss {
     /// What they left at worst.
     pub worst: Worst,
-    /// How many images of a disk were judged.
+    /// How many power cuts were made.
+    pub cuts: u64,
+    /// How many images of a disk were judged: of one cut each rule draws its own.
     pub images: u64,
     /// How long before the cut the oldest commit that was lost was acknowledged, in seconds.
     pub oldest_s: Option<f64>,
@@ -116,13 +118,20 @@ impl Loss {
             Worst::Nothing
         };
         let oldest_s = judged.iter().filter_map(|it| it.verdict.oldest_lost_s).reduce(f64::max);
-        Some(Self { worst, images, oldest_s, elsewhere: told.folder.is_some() })
+        Some(Self {
+            worst,
+            cuts: made.len() as u64,
+            images,
+            oldest_s,
+            elsewhere: told.folder.is_some(),
+        })
     }
 
     /// What other cuts of the same promise found counts, too.
     fn add(&mut self, other: Self) {
         let oldest = [self.oldest_s, other.oldest_s].into_iter().flatten();
         self.oldest_s = oldest.reduce(f64::max);
+        self.cuts += other.cuts;
         self.images += other.images;
         self.elsewhere |= other.elsewhere;
         if other.worst > self.worst {

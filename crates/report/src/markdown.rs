@@ -43,6 +43,11 @@ impl Exporter for Markdown {
     }
 }
 
+/// A title, and blocks under it.
+pub(crate) fn of_blocks(title: &str, of: &[Block]) -> String {
+    format!("# {}\n{}", escape(title), blocks(of))
+}
+
 /// Each block after an empty line.
 fn blocks(blocks: &[Block]) -> String {
     let texts = blocks.iter().map(block).filter(|text| !text.is_empty());

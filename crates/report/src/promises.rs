@@ -2,7 +2,7 @@
 //! says of them.
 
 use bakeoff_analysis::{Document, PromiseView};
-use bakeoff_results::{Cut, CutPlan, FileSystem};
+use bakeoff_results::{Cut, CutPlan, FileSystem, PromiseFactors};
 
 use crate::words;
 
@@ -47,7 +47,22 @@ pub fn all(document: &Document) -> impl Iterator<Item = Told<'_>> {
     own.chain(others)
 }
 
+/// The factors by which planned cuts' promises differ; those of engines where no plan is known.
+pub fn factors(plan: Option<&CutPlan>) -> PromiseFactors {
+    plan.map(|plan| plan.promise.clone()).unwrap_or_default()
+}
+
 impl Told<'_> {
+    /// The factors by which the promise differs from others of its run.
+    pub fn factors(&self) -> PromiseFactors {
+        factors(self.plan)
+    }
+
+    /// Whether it is of files that are written without an engine: then what was synced is promised.
+    pub fn is_of_files(&self) -> bool {
+        self.plan.is_some_and(|plan| !plan.promise.is_of_engines())
+    }
+
     /// Where every moment of a run was cut, how many images were judged, and how many of them were less
     /// than was promised.
     pub fn images(&self) -> Option<(u64, u64)> {
@@ -87,14 +102,24 @@ impl Told<'_> {
     }
 }
 
-/// What power cuts have shown of the promise of a cell, if it is not kept.
-pub fn mark(document: &Document, engine: &str, durability: &str) -> Option<&'static str> {
+/// What power cuts have shown of the promise of a cell, if it is not kept: `level_of` says which level
+/// of a factor the cell has.
+pub fn mark<'a>(
+    document: &Document,
+    level_of: impl Fn(&str) -> Option<&'a str>,
+) -> Option<&'static str> {
     let run = &document.run.run;
-    let engine = run.alias("engine", engine).unwrap_or(engine);
-    let durability = run.alias("durability", durability).unwrap_or(durability);
-    let broken = all(document).map(|told| told.promise).filter(|promise| {
-        promise.kept == Some(false) && promise.engine == engine && promise.durability == durability
-    });
+    let has = |factor: &str, promised: &str| {
+        let level = level_of(factor);
+        level.is_some_and(|level| run.alias(factor, level).unwrap_or(level) == promised)
+    };
+    let is_of_cell = |told: &Told<'_>| {
+        let PromiseFactors { who, what } = told.factors();
+        has(&who, &told.promise.engine) && has(&what, &told.promise.durability)
+    };
+    let broken = all(document)
+        .filter(|told| told.promise.kept == Some(false) && is_of_cell(told))
+        .map(|told| told.promise);
     let mark = |file_system| match file_system {
         FileSystem::Ext4 => BROKEN,
         FileSystem::Posix => BROKEN_ON_POSIX,

@@ -54,7 +54,7 @@ impl Said {
         let mut clauses = Vec::new();
         if is_timed {
             clauses.extend(caveats::held_back(layout));
-            clauses.extend(caveats::not_decided(document));
+            clauses.extend(caveats::not_decided(layout));
             clauses.extend(caveats::cut_off(layout, &cases));
             clauses.extend(caveats::fresh(layout));
         }
@@ -220,7 +220,7 @@ fn one_winner<'a>(
                 format!("serves {times} times as many {what} a second as the next best")
             }
         };
-        let interval = leads::bracket(&contrasts);
+        let interval = leads::backed(&contrasts);
         return format!("{name} is fastest {scope}: it {than}{interval}");
     }
     let Some(range) = range(won) else {

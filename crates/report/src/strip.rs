@@ -19,6 +19,8 @@ const APART: f64 = 0.14;
 const WORDS_APART: f64 = 0.36;
 /// Dots that are nearer to each other than that are one.
 const DOT: f64 = 0.004;
+/// How far the end of an interval reaches above and below it, in pixels.
+const CAP: f64 = 6.5;
 
 /// An axis that strips share.
 pub struct Axis {
@@ -48,6 +50,18 @@ impl Axis {
         let ticks = apart(scale.ticks.iter().map(said).collect(), WORDS_APART, Some(one));
         let band = band.map(|(low, high)| (scale.place(low), scale.place(high)));
         Self { scale, ticks, one: Some(one), band }
+    }
+
+    /// For ratios of two levels, of which 1 is no difference.
+    pub fn between_levels(values: &[f64], ends: &[f64]) -> Self {
+        let mut axis = Self::of_ratios(values, ends, None);
+        let one = axis.one;
+        for (place, label) in &mut axis.ticks {
+            if one.is_some_and(|one| (*place - one).abs() < 1e-9) {
+                *label = "equal".into();
+            }
+        }
+        axis
     }
 
     /// A value's place.
@@ -146,6 +160,9 @@ impl Drawn {
         }
         if let Some((low, high)) = self.interval {
             line(&mut out, "ci", (low, high), y);
+            // Its ends are seen though it is shorter than the mark.
+            cap(&mut out, low, y);
+            cap(&mut out, high, y);
         }
         let mut dots: Vec<f64> = self.each.clone();
         dots.sort_by(f64::total_cmp);
@@ -224,7 +241,9 @@ pub fn legend(has_trials: bool, has_origin: bool) -> Vec<(String, &'static str)>
     let line = |class: &str, from: f64, to: f64| {
         format!("<line class=\"{class}\" x1=\"{from}\" x2=\"{to}\" y1=\"7\" y2=\"7\"/>")
     };
-    let mean = svg(&(line("ci", 4.0, 40.0) + &mark(22.0, "mark")));
+    let cap = |x: f64| format!("<line class=\"ci\" x1=\"{x}\" x2=\"{x}\" y1=\"1\" y2=\"13\"/>");
+    let ends = cap(4.0) + &cap(40.0);
+    let mean = svg(&(line("ci", 4.0, 40.0) + &ends + &mark(22.0, "mark")));
     let mut legend =
         vec![(mean, "mean; the bar and the brackets: where the true figure lies, 19 times in 20")];
     if has_trials {
@@ -240,6 +259,31 @@ pub fn legend(has_trials: bool, has_origin: bool) -> Vec<(String, &'static str)>
         ));
     }
     legend
+}
+
+/// What the marks of strips are that go from an operation like most to the longest one.
+pub fn legend_of_tails() -> Vec<(String, &'static str)> {
+    let svg = |inner: &str| {
+        format!(
+            "<svg class=\"strip ink\" width=\"64\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
+        )
+    };
+    let line = |class: &str, (x1, x2): (f64, f64), (y1, y2): (f64, f64)| {
+        format!("<line class=\"{class}\" x1=\"{x1}\" x2=\"{x2}\" y1=\"{y1}\" y2=\"{y2}\"/>")
+    };
+    let mark = |class: &str, x: f64| format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0));
+    let marks = [
+        line("price", (6.0, 30.0), (7.0, 7.0)),
+        line("ci", (30.0, 58.0), (7.0, 7.0)),
+        line("ci", (58.0, 58.0), (1.0, 13.0)),
+        mark("hollow", 6.0),
+        mark("mark", 30.0),
+    ];
+    vec![(
+        svg(&marks.concat()),
+        "hollow: half of the operations took no longer (p50); filled: 99 in 100 took no longer (p99); the end of \
+         the bar: the longest. Where few operations lie beyond the p99, the filled mark is the longest",
+    )]
 }
 
 /// The sign of a style in a terminal: the shape of its marker on a page.
@@ -274,6 +318,13 @@ fn line(out: &mut String, class: &str, (from, to): (f64, f64), y: f64) {
         out,
         "<line class=\"{class}\" x1=\"{from}\" x2=\"{to}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>"
     );
+}
+
+/// The end of an interval, higher than a mark.
+fn cap(out: &mut String, at: f64, y: f64) {
+    let (x, top, foot) = (percent(at), y - CAP, y + CAP);
+    let _ =
+        write!(out, "<line class=\"ci\" x1=\"{x}\" x2=\"{x}\" y1=\"{top:.1}\" y2=\"{foot:.1}\"/>");
 }
 
 /// A marker at a place in per cent: in an element of its own, so that it is not stretched.

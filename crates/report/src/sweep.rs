@@ -5,6 +5,7 @@
 
 mod across;
 mod labels;
+mod limits;
 mod marks;
 mod table;
 
@@ -155,7 +156,10 @@ fn svg(panel: &Panel, scale: &Scale) -> String {
         draw_slopes(&mut body, panel, scale);
     }
     for it in &panel.lines {
-        draw_line(&mut body, it, &x, scale);
+        match it.source {
+            Source::Modelled => limits::draw(&mut body, panel, it, &x, scale),
+            Source::Ours | Source::Published => draw_line(&mut body, it, &x, scale),
+        }
     }
     if let Some(base) = panel.base {
         let (x, y) = (x(base), scale.y(1.0));
@@ -167,7 +171,7 @@ fn svg(panel: &Panel, scale: &Scale) -> String {
         );
     }
     for (number, it) in panel.lines.iter().enumerate() {
-        if !it.pale {
+        if !it.pale && it.source != Source::Modelled {
             marks::draw(&mut body, panel, (number, it), &x, scale);
         }
     }

@@ -34,8 +34,7 @@ impl Exporter for Terminal {
         options: &Options,
     ) -> Result<String> {
         let layout = Layout::new(document).with_present(&options.present);
-        let Options { color, unicode, .. } = *options;
-        let lines = Lines { paint: Paint(color), width: options.width.max(40), unicode };
+        let lines = Lines::of(options);
         let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
         let mut out = format!("{title}\n");
         let Some((first, rest)) = sections.split_first() else { return Ok(out) };
@@ -51,6 +50,13 @@ impl Exporter for Terminal {
     }
 }
 
+/// A title, and blocks under it.
+pub(crate) fn of_blocks(title: &str, blocks: Vec<Block>, options: &Options) -> String {
+    let lines = Lines::of(options);
+    let part = Part { name: None, title: String::new(), blocks };
+    format!("{}{}", lines.heading(title), lines.part(&part))
+}
+
 /// Writes blocks as lines.
 struct Lines {
     paint: Paint,
@@ -59,6 +65,11 @@ struct Lines {
 }
 
 impl Lines {
+    fn of(options: &Options) -> Self {
+        let Options { color, unicode, .. } = *options;
+        Self { paint: Paint(color), width: options.width.max(40), unicode }
+    }
+
     /// Blocks under their heading; nothing where there is room for none.
     fn part(&self, part: &Part<'_>) -> String {
         let text: String = part.blocks.iter().map(|block| self.block(block)).collect();

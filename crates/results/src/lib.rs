@@ -13,35 +13,41 @@ mod error;
 mod files;
 mod foreign;
 pub mod histogram;
+mod machine;
 pub mod measure;
+mod merge;
 mod power_cut;
 mod read;
 pub mod record;
 mod run;
 mod shape;
+mod shard;
 mod store;
 mod summary;
 mod text;
 mod write;
 
 pub use answers::{Answers, Difference};
-pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, published};
+pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, limit, published};
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use debts::UNITS as DEBT_UNITS;
 pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};
+pub use machine::{Host, Machine};
 pub use measure::{Measure, Measures, Reading, Scope, Unit};
+pub use merge::{Held, Part};
 pub use power_cut::{
     Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
-    FirstBroken, Judged, Placed, Promised, TimedRecovery, TurnedOver,
+    FirstBroken, Judged, Placed, PromiseFactors, Promised, TimedRecovery, TurnedOver,
 };
 pub use read::{Done, Snapshot, Window, Windows};
 pub use record::*;
 pub use run::*;
+pub use shard::{Member, Merged, PlanShard};
 pub use store::RunFolder;
-pub use summary::{OperationSummary, TrialSummary};
+pub use summary::{ENOUGH_OPERATIONS, OperationSummary, TrialSummary};
 pub use text::visible;
 
 /// The result of work on a run folder.

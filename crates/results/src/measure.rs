@@ -226,6 +226,10 @@ measures! {
          or O_DSYNC: counted by the virtual disk, by the kernel's file system for the engine's \
          processes, or (flushes of its cache, whoever asked) by the device";
     FLUSHES = "flushes", Count, [Disk], "flushes of the device's cache";
+    DEVICE_LIMIT = "device-limit", PerSecond, [Disk],
+        "requests a second that the modelled device serves of what clients ask files for, by its model alone: \
+         as many in flight and the same neighbours, without a page cache, a file system or a sync; missing in \
+         an open loop";
     UTILISATION = "utilisation", Share, [Disk],
         "the part of the time that the device was busy, the neighbours' requests among it";
     MODELLED_LATENCY = "modelled-latency", Seconds, [Disk],

@@ -23,12 +23,38 @@ impl FileSystem {
     }
 }
 
+/// The factors by which promises differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromiseFactors {
+    /// The one whose levels make a promise: `engine`; `disk` where files are written without one.
+    pub who: String,
+    /// The one whose levels say what is promised: `durability`; `sync` of files.
+    pub what: String,
+}
+
+impl PromiseFactors {
+    /// Whether engines promise, by levels of durability.
+    pub fn is_of_engines(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for PromiseFactors {
+    /// Those of engines.
+    fn default() -> Self {
+        Self { who: "engine".into(), what: "durability".into() }
+    }
+}
+
 /// The power cuts of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutPlan {
     /// How many are planned, of all engines at all levels.
     pub planned: u32,
-    /// The virtual disk that loses its power.
+    /// The factors by which promises differ.
+    #[serde(default, skip_serializing_if = "PromiseFactors::is_of_engines")]
+    pub promise: PromiseFactors,
+    /// The virtual disk that loses its power; the first of them where disks promise.
     pub disk: String,
     /// How many clients are at work then.
     pub clients: u32,
@@ -43,7 +69,7 @@ pub struct CutPlan {
 }
 
 impl CutPlan {
-    /// The command that repeats one cut of an engine at a level, judged by one rule.
+    /// The command that repeats one cut of an engine, or of a disk, at a level, judged by one rule.
     pub fn repeat(
         &self,
         engine: &str,
@@ -61,10 +87,13 @@ impl CutPlan {
             true => "--repetitions 0 --cuts every --keep-images".to_owned(),
             false => format!("--cut-number {number}"),
         };
-        format!(
-            "{} --engine {engine} --durability {durability}{file_system} --keep {keep} {which}",
-            self.command
-        )
+        let level = |factor: &str, level: &str| match factor {
+            "engine" | "durability" | "disk" => format!("--{factor} {level}"),
+            _ => format!("--factor {factor}={level}"),
+        };
+        let PromiseFactors { who, what } = &self.promise;
+        let (who, what) = (level(who, engine), level(what, durability));
+        format!("{} {who} {what}{file_system} --keep {keep} {which}", self.command)
     }
 }
 
@@ -91,9 +120,9 @@ pub enum Promised {
 /// A power cut, and what each rule for what it leaves has left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cut {
-    /// The engine.
+    /// The engine; the disk where files are written without one ([`CutPlan::promise`]).
     pub engine: String,
-    /// The durability level.
+    /// The level of its promise: of durability; of files, when they are synced.
     pub durability: String,
     /// What the file system promised of names.
     pub file_system: FileSystem,
@@ -265,7 +294,7 @@ pub struct Again {
 }
 
 /// What the audit of one crash image found. Counts are of transactions, for lost ones, holes and some
-/// phantoms, else of rows.
+/// phantoms, else of rows; of files without an engine, of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditResult {
     /// Acknowledged and not there.
@@ -363,6 +392,7 @@ mod tests {
     fn a_cut_names_its_file_system_where_there_is_a_choice() {
         let plan = CutPlan {
             planned: 1,
+            promise: PromiseFactors::default(),
             disk: "null".to_owned(),
             clients: 4,
             file_systems: vec![FileSystem::Ext4],
@@ -383,6 +413,30 @@ mod tests {
             let flag = format!(" --file-system {} --keep", file_system.name());
             assert_eq!(repeat(&both, file_system), again.replace(" --keep", &flag));
         }
+    }
+
+    #[test]
+    fn a_cut_of_a_disk_is_repeated_on_that_disk_with_its_syncs() {
+        let promise = PromiseFactors { who: "disk".into(), what: "sync".into() };
+        let plan = CutPlan {
+            planned: 1,
+            promise,
+            disk: "null".to_owned(),
+            clients: 1,
+            file_systems: vec![FileSystem::Ext4],
+            every: false,
+            command: "b run fileio".to_owned(),
+        };
+        assert_eq!(
+            plan.repeat("ssd-sata/barrier=0", "dsync", FileSystem::Ext4, "torn", 3),
+            "b run fileio --disk ssd-sata/barrier=0 --factor sync=dsync --keep torn --cut-number 3"
+        );
+        let json = serde_json::to_value(&plan).unwrap();
+        assert_eq!(json["promise"], serde_json::json!({ "who": "disk", "what": "sync" }));
+        let of_engines = CutPlan { promise: PromiseFactors::default(), ..plan };
+        let json = serde_json::to_value(&of_engines).unwrap();
+        assert_eq!(json.get("promise"), None, "as it was before disks could promise");
+        assert_eq!(serde_json::from_value::<CutPlan>(json).unwrap(), of_engines);
     }
 
     #[test]

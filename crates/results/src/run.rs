@@ -1,31 +1,15 @@
 //! What is recorded of a run as a whole: what is known before its first trial, and how far it came.
 
 use bakeoff_factor::FigureOfMerit;
+use bakeoff_factor::limit::Limit;
 use bakeoff_factor::published::Published;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::Answers;
+use crate::machine::Machine;
 use crate::power_cut::CutPlan;
 use crate::record::Levels;
-
-/// The machine that the run was made on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
-    /// The operating system's name and version.
-    pub system: String,
-    /// The kernel's release.
-    pub kernel: String,
-    /// The processor's name.
-    pub processor: String,
-    /// How many processors this process may use.
-    pub processors: u32,
-    /// Bytes of memory.
-    pub memory_bytes: u64,
-    /// The type of the file system under the run folder.
-    pub file_system: String,
-    /// The device under the run folder.
-    pub device: String,
-}
+use crate::shard::{Merged, PlanShard};
 
 /// What is known of a run before its first trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,6 +95,15 @@ pub struct Run {
     /// What somebody else measured, which the experiment has beside its own; `None` where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// The limit on response times that the highest rate is looked for at; `None` where none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// Which part of a plan it is, where several machines share one; `None` where it is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<PlanShard>,
+    /// The machines of a run that was merged of shards; `None` for any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Merged>,
 }
 
 fn is_time(merit: &FigureOfMerit) -> bool {
@@ -147,6 +140,12 @@ impl Run {
     pub fn stores(&self, engine: &str) -> bool {
         let name = self.alias("engine", engine).unwrap_or(engine);
         self.engines.iter().find(|fact| fact.name == name).is_none_or(|fact| fact.stores)
+    }
+
+    /// The machine that runs it: of a merged run the one that went on last.
+    pub fn machine_now(&self) -> &Machine {
+        let last = self.merged.as_ref().and_then(Merged::went_on_last);
+        last.map_or(&self.machine, |last| &last.machine)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_trust::Folder;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::files::{DATABASE, EXPERIMENT};
@@ -25,7 +25,7 @@ const FORM: i64 = 3;
 const SMALLEST: u64 = 512;
 
 /// What SQLite adds to its file's name: nothing, and where it keeps what is not in it yet.
-const SQLITES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
+pub(crate) const SQLITES: [&str; 4] = ["", "-journal", "-wal", "-shm"];
 
 /// The name of a database that is not whole yet.
 const UNFINISHED: &str = "run.sqlite.new";
@@ -48,13 +48,23 @@ impl RunFolder {
     /// anything, [`Error::CannotWrite`], [`Error::Busy`]. A folder that could not be finished is taken
     /// away again.
     pub fn create(dir: &Path, run: &Run, experiment: &str) -> Result<Self> {
+        Self::create_with(dir, run, experiment, &|_| Ok(()))
+    }
+
+    /// The same with what `more` writes into it before it gets its name.
+    pub(crate) fn create_with(
+        dir: &Path,
+        run: &Run,
+        experiment: &str,
+        more: &dyn Fn(&Transaction<'_>) -> Result<()>,
+    ) -> Result<Self> {
         let held = bakeoff_trust::make(dir)?;
         let ours = held.was_made();
         lock(&held, dir)?;
         if !take_over(held.path()).map_err(|error| Error::write(dir, error))? {
             return Err(Error::Exists(dir.to_owned()));
         }
-        Self::fill(dir, run, experiment, held).map_err(|error| {
+        Self::fill(dir, run, experiment, held, more).map_err(|error| {
             // It was empty. Nothing better can be done where even this fails.
             for (name, end) in
                 [DATABASE, UNFINISHED].iter().flat_map(|name| SQLITES.map(|end| (name, end)))
@@ -65,13 +75,8 @@ impl RunFolder {
             if ours {
                 let _ = fs::remove_dir(dir);
             }
-            match error {
-                // There is no trial yet to go on from.
-                Error::Full { path } => {
-                    Error::CannotWrite { path, cause: "no space left on the device".to_owned() }
-                }
-                error => error,
-            }
+            // There is no trial yet to go on from.
+            no_room(error)
         })
     }
 
@@ -89,40 +94,25 @@ impl RunFolder {
         }
     }
 
-    fn fill(dir: &Path, run: &Run, experiment: &str, held: Folder) -> Result<Self> {
+    fn fill(
+        dir: &Path,
+        run: &Run,
+        experiment: &str,
+        held: Folder,
+        more: &dyn Fn(&Transaction<'_>) -> Result<()>,
+    ) -> Result<Self> {
         let path = dir.join(DATABASE);
-        // It gets its name when it is whole: a process that is killed before leaves no run.
-        let build = || -> rusqlite::Result<()> {
-            let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-            let mut connection = connect(&held.path().join(UNFINISHED), access)?;
-            connection.pragma_update(None, "application_id", APPLICATION)?;
-            connection.pragma_update(None, "user_version", FORM)?;
-            let transaction = connection.transaction()?;
-            transaction.execute_batch(TABLES)?;
-            transaction.execute(
-                "INSERT INTO run (id, description, experiment, status)
-                 VALUES (1, ?1, ?2, 'unfinished')",
-                (serde_json::to_string(run).expect("a run is plain data"), experiment),
-            )?;
-            transaction.commit()?;
-            connection.close().map_err(|(_, error)| error)
-        };
-        let failed = |cause| match Error::sqlite(&path, cause) {
-            Error::CannotRead { path, cause } => Error::CannotWrite { path, cause },
-            error => error,
-        };
-        build().map_err(failed)?;
+        build(&held, &path, run, experiment, more)?;
         let file = dir.join(EXPERIMENT);
         write_new(&held, EXPERIMENT, experiment).map_err(|error| Error::write(&file, error))?;
-        rustix::fs::renameat(&held, UNFINISHED, &held, DATABASE)
-            .map_err(|error| Error::write(&path, error.into()))?;
-        let open = || {
+        name(&held, &path)?;
+        let open = || -> rusqlite::Result<Connection> {
             let connection =
                 connect(&held.path().join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
             set_up(&connection)?;
             Ok(connection)
         };
-        let connection = open().map_err(failed)?;
+        let connection = open().map_err(|cause| unwritten(&path, cause))?;
         Ok(Self { dir: dir.to_owned(), connection, held: Some(held) })
     }
 
@@ -262,10 +252,70 @@ impl Drop for RunFolder {
     }
 }
 
+/// Makes the database that is going to be at `path`, whole but for its name: a process that is killed before
+/// leaves no run.
+pub(crate) fn build(
+    held: &Folder,
+    path: &Path,
+    run: &Run,
+    experiment: &str,
+    more: &dyn Fn(&Transaction<'_>) -> Result<()>,
+) -> Result<()> {
+    let failed = |cause| unwritten(path, cause);
+    let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = connect(&held.path().join(UNFINISHED), access).map_err(failed)?;
+    connection.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
+    connection.pragma_update(None, "user_version", FORM).map_err(failed)?;
+    let transaction = connection.transaction().map_err(failed)?;
+    transaction.execute_batch(TABLES).map_err(failed)?;
+    let description = serde_json::to_string(run).expect("a run is plain data");
+    transaction
+        .execute(
+            "INSERT INTO run (id, description, experiment, status)
+             VALUES (1, ?1, ?2, 'unfinished')",
+            (description, experiment),
+        )
+        .map_err(failed)?;
+    more(&transaction)?;
+    transaction.commit().map_err(failed)?;
+    connection.close().map_err(|(_, error)| failed(error))
+}
+
+/// Gives the database that was built its name, in the place of what has it.
+pub(crate) fn name(held: &Folder, path: &Path) -> Result<()> {
+    rustix::fs::renameat(held, UNFINISHED, held, DATABASE)
+        .map_err(|error| Error::write(path, error.into()))
+}
+
+/// Removes what is left of a database that was not finished.
+pub(crate) fn discard(held: &Folder) {
+    for end in SQLITES {
+        let _ = fs::remove_file(held.path().join(format!("{UNFINISHED}{end}")));
+    }
+}
+
+/// What SQLite says of the database at `path`, which was to be written.
+pub(crate) fn unwritten(path: &Path, cause: rusqlite::Error) -> Error {
+    match Error::sqlite(path, cause) {
+        Error::CannotRead { path, cause } => Error::CannotWrite { path, cause },
+        error => error,
+    }
+}
+
+/// A full disk, where there is no run yet to go on with.
+pub(crate) fn no_room(error: Error) -> Error {
+    match error {
+        Error::Full { path } => {
+            Error::CannotWrite { path, cause: "no space left on the device".to_owned() }
+        }
+        error => error,
+    }
+}
+
 /// Takes the folder for writing. The lock is on the folder itself: SQLite's own locks on its file
 /// would go if another handle on that file were closed, and a lock file would have to be taken
 /// away.
-fn lock(held: &Folder, dir: &Path) -> Result<()> {
+pub(crate) fn lock(held: &Folder, dir: &Path) -> Result<()> {
     // A reader that asks whether anybody writes holds the lock for a moment.
     for _ in 0..10 {
         match flock(held.as_fd(), FlockOperation::NonBlockingLockExclusive) {

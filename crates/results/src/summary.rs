@@ -48,6 +48,10 @@ impl TrialSummary {
     }
 }
 
+/// So many operations of each kind a trial is waited for, and a verdict needs so many of each trial behind
+/// it. It is one number, so that what was waited for is enough.
+pub const ENOUGH_OPERATIONS: u64 = 20;
+
 /// One operation's figures, from the window of a trial or of several together. Latencies are
 /// response times in an open loop, where they count from the moment at which an operation was due.
 ///

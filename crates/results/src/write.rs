@@ -7,6 +7,7 @@ use crate::histogram::to_bytes;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Measured, Operation, Trial};
 use crate::run::{Applied, Run, Status};
+use crate::shard::Merged;
 use crate::store::RunFolder;
 use crate::summary::OperationSummary;
 use crate::{Error, Result, debts};
@@ -78,12 +79,16 @@ impl RunFolder {
     }
 
     /// Notes what one neighbour stream reaches alone, in requests a second: it is measured after
-    /// the run has begun, and holds for all of it.
+    /// the run has begun, and holds for all of it; of a merged run for the machine that went on last.
     ///
     /// # Errors
     /// [`Error::Full`], [`Error::CannotWrite`].
     pub fn set_neighbour_alone(&mut self, per_second: f64) -> Result<()> {
-        let run = Run { neighbour_alone_per_second: Some(per_second), ..self.run()? };
+        let mut run = self.run()?;
+        run.neighbour_alone_per_second = Some(per_second);
+        if let Some(last) = run.merged.as_mut().and_then(Merged::went_on_last_mut) {
+            last.neighbour_alone_per_second = Some(per_second);
+        }
         self.describe(&run)
     }
 
@@ -98,7 +103,8 @@ impl RunFolder {
         self.describe(&run)
     }
 
-    fn describe(&mut self, run: &Run) -> Result<()> {
+    /// Puts what is known of the run in the place of what was.
+    pub(crate) fn describe(&mut self, run: &Run) -> Result<()> {
         let description = serde_json::to_string(run).expect("a run is plain data");
         self.connection
             .execute("UPDATE run SET description = ?1", [description])
@@ -297,8 +303,8 @@ fn replace(database: &Connection, cut: &Cut, facts: &str) -> rusqlite::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
     use crate::record::Levels;
-    use crate::run::Machine;
 
     fn run() -> Run {
         Run {
@@ -333,6 +339,9 @@ mod tests {
             sequential: None,
             answers: Vec::new(),
             published: None,
+            limit: None,
+            shard: None,
+            merged: None,
         }
     }
 

@@ -10,6 +10,7 @@
 pub mod backlog;
 pub mod canary;
 pub mod drift;
+pub mod heterogeneity;
 pub mod holm;
 pub mod limit;
 pub mod little;
@@ -20,6 +21,7 @@ pub mod sequential;
 pub mod serial;
 pub mod share;
 pub mod steady;
+pub mod unpaired;
 pub mod warmup;
 
 pub use paired::{CONFIDENCE, Decision, Estimate, INTERIM_CONFIDENCE, MARGIN};

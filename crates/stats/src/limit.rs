@@ -77,8 +77,8 @@ impl Search {
         Step::Probe(rounded(rate))
     }
 
-    /// What these probes show.
-    fn found(&self, probes: &[Probe]) -> Found {
+    /// What these probes show, whether or not the search is over.
+    pub fn found(&self, probes: &[Probe]) -> Found {
         let mut kept: Vec<f64> = Vec::new();
         let mut found = Found::default();
         for probe in probes {

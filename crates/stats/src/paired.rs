@@ -42,7 +42,7 @@ pub struct Estimate {
     pub hodges_lehmann: Option<f64>,
     /// The two-sided p-value of "the ratio is 1"; `None` with a single pair.
     pub p: Option<f64>,
-    /// How many pairs there are.
+    /// How many pairs there are; of two samples without pairs, how many values the smaller one has.
     pub pairs: usize,
 }
 

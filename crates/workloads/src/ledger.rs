@@ -59,6 +59,10 @@ impl Workload for Ledger {
         SCALES.all()
     }
 
+    fn entries(&self, scale: &str) -> u64 {
+        2 * (CLIENTS as u64 + SCALES.of(scale) as u64)
+    }
+
     fn operations(&self) -> Vec<Name> {
         names(["transact", "sum"])
     }

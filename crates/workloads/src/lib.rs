@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bakeoff_engines::{Access, Database, Error, Result, Schema, Session, Statement};
 use rand::SeedableRng;
@@ -22,7 +23,9 @@ mod on;
 mod point;
 mod redmine;
 mod rows_file;
+pub mod rtt;
 mod sent;
+pub mod site;
 mod source;
 pub mod text;
 mod text_oltp;
@@ -75,6 +78,17 @@ pub trait Workload: Send + Sync {
         found.unwrap_or_else(|| panic!("{} has no scale {scale}", self.name())).bytes
     }
 
+    /// How many entries its tables and their indexes have once they are loaded, roughly: each row once, and once
+    /// more for each secondary index of its table. What an engine that holds all in memory is estimated by,
+    /// beside [`Workload::size`]; 0 where nobody counted.
+    ///
+    /// # Panics
+    /// When there is no such scale.
+    fn entries(&self, scale: &str) -> u64 {
+        let _ = scale;
+        0
+    }
+
     /// The factors that it adds to the lab's own, in the order in which they are listed.
     fn factors(&self) -> Vec<&'static Declared> {
         Vec::new()
@@ -118,6 +132,11 @@ pub trait Workload: Send + Sync {
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
     /// serve them.
     fn reads_back(&self) -> bool {
+        false
+    }
+
+    /// Whether it is a web application, whose pages a web server can serve: [`Prepared::site`].
+    fn is_site(&self) -> bool {
         false
     }
 
@@ -199,6 +218,13 @@ pub trait Prepared: Send + Sync {
         false
     }
 
+    /// How long a round trip is between its users and the application that these clients stand for: an operation
+    /// ends for a client so much after the engine has answered. Only for workloads that read back: see
+    /// [`Workload::reads_back`].
+    fn round_trip(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Gives the rows of a table, one by one, in ascending order of their keys. Each is taken before
     /// the next is asked for, so that none need be kept.
     ///
@@ -239,6 +265,11 @@ pub trait Prepared: Send + Sync {
     fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
         let _ = database;
         Ok(Vec::new())
+    }
+
+    /// Its pages, where [`Workload::is_site`].
+    fn site(&self) -> Option<&dyn site::Site> {
+        None
     }
 
     /// How it is audited, where [`Workload::is_audited`].

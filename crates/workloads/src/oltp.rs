@@ -159,6 +159,10 @@ impl Workload for Oltp {
         SCALES.all()
     }
 
+    fn entries(&self, scale: &str) -> u64 {
+        2 * SCALES.of(scale) as u64
+    }
+
     fn factors(&self) -> Vec<&'static Declared> {
         vec![&TEST, &TRANSACTION, &KEYS, &AGE]
     }

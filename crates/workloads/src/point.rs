@@ -40,6 +40,10 @@ impl Workload for Point {
         SCALES.all()
     }
 
+    fn entries(&self, scale: &str) -> u64 {
+        SCALES.of(scale) as u64
+    }
+
     fn operations(&self) -> Vec<Name> {
         names(["read"])
     }

@@ -102,6 +102,10 @@ impl Workload for TextOltp {
         SCALES.all()
     }
 
+    fn entries(&self, scale: &str) -> u64 {
+        2 * SCALES.of(scale) as u64
+    }
+
     fn factors(&self) -> Vec<&'static Declared> {
         vec![&TEST, &TRANSACTION, &UNIFORM, &AGE]
     }

@@ -2,27 +2,35 @@
 //! database in memory. Visitors are known by a cookie or get a session; now and then one of them votes.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Schema, Session, Statement};
 
+use crate::rtt::{self, RTT};
 use crate::sent::one_of;
+use crate::site::{Script, Site, Visits, Worker};
 use crate::{
     Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
     Scales, Statements, Take, Text, Workload, names, stream,
 };
 
+mod guests;
 mod page;
 mod sessions;
 mod tables;
 mod visitor;
+mod web;
 
 use sessions::Sessions;
 use tables::{Asks, Changes};
 use visitor::Visitor;
+use web::{Browsers, Clerk};
 
 /// The numbers of the operations.
 const PAGE: usize = 0;
 const VOTE: usize = 1;
+/// One request in so many is a vote.
+const VOTES: u32 = 10;
 /// The most sessions that conditioning adds, all clients together.
 const CONDITIONED: u64 = 100;
 /// Sets what conditions apart from what is measured.
@@ -62,6 +70,10 @@ impl Step {
         ("read+write", Self::ReadWrite),
     ];
 
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| *name)
+    }
+
     fn of(levels: &Levels) -> Self {
         let name = levels.of(&STEP);
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
@@ -100,8 +112,12 @@ impl Workload for Vote {
         SCALES.all()
     }
 
+    fn entries(&self, scale: &str) -> u64 {
+        2 * tables::ENTRIES as u64 + SCALES.of(scale)
+    }
+
     fn factors(&self) -> Vec<&'static Declared> {
-        vec![&STEP, &CONNECTION]
+        vec![&STEP, &CONNECTION, &RTT]
     }
 
     fn shapes_rows(&self, _: &Declared) -> bool {
@@ -125,6 +141,10 @@ impl Workload for Vote {
         true
     }
 
+    fn is_site(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
         let step = Step::of(&parameters.levels);
         let schema = tables::schema();
@@ -137,7 +157,9 @@ impl Workload for Vote {
             schema,
             statements: statements.into_vec(),
             asks,
+            step,
             connects: step >= Step::Connect && parameters.levels.of(&CONNECTION) == "request",
+            round_trip: rtt::parse(parameters.levels.of(&RTT)).unwrap_or_default(),
             missed: Mutex::default(),
         })
     }
@@ -152,19 +174,28 @@ struct Poll {
     schema: Schema,
     statements: Vec<Statement>,
     asks: Asks,
+    step: Step,
     /// Whether each page has a connection of its own.
     connects: bool,
+    /// How far its visitors are.
+    round_trip: Duration,
     /// Votes that a later page did not show, in sentences.
     missed: Mutex<Vec<String>>,
 }
 
 impl Poll {
     /// Holds a page against a vote that was cast before it: the entry is shown with at least the rating
-    /// that it then had, or nine others have at least that.
-    fn shows(&self, best: &Rows, entry: i64, rating: i64) -> Result<()> {
-        let shown = (0..best.len()).find(|row| best.int(*row, tables::ID) == Some(entry));
-        let last = shown.unwrap_or(tables::BEST - 1);
-        let there = best.int(last, tables::RATING);
+    /// that it then had, or nine others have at least that. `best` are the entries that the page shows,
+    /// with their ratings.
+    fn shows(&self, best: impl Iterator<Item = (i64, i64)>, entry: i64, rating: i64) -> Result<()> {
+        let (mut shown, mut last) = (None, None);
+        for (id, there) in best {
+            last = Some(there);
+            if id == entry {
+                shown = last;
+            }
+        }
+        let there = shown.or(last);
         if there.is_some_and(|there| there >= rating) {
             return Ok(());
         }
@@ -209,6 +240,10 @@ impl Prepared for Poll {
         self.connects
     }
 
+    fn round_trip(&self) -> Duration {
+        self.round_trip
+    }
+
     fn rows(&self, table: usize, row: &mut Take<'_>) -> std::result::Result<(), RowsError> {
         match &*self.schema.tables[table].name {
             "entries" => tables::entries(self.seed, &self.text, row),
@@ -220,7 +255,7 @@ impl Prepared for Poll {
     /// Each vote adds one to an entry's rating and one to its session's votes, in one transaction; and what
     /// was voted is shown.
     fn invariants(&self, database: &dyn Database) -> Result<Vec<String>> {
-        let mut broken = self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut broken = self.missed();
         let Some(changes) = &self.asks.changes else { return Ok(broken) };
         let mut session = database.session()?;
         session.begin(Access::Read)?;
@@ -245,5 +280,28 @@ impl Prepared for Poll {
         let most = (CONDITIONED / clients.max(1) as u64).max(1);
         let random = stream(seed ^ CONDITIONING, number as u64);
         Box::new(Visitor::new(self, random, Some(most)))
+    }
+
+    fn site(&self) -> Option<&dyn Site> {
+        Some(self)
+    }
+}
+
+impl Site for Poll {
+    fn worker(&self, number: usize) -> Box<dyn Worker + '_> {
+        Box::new(Clerk::new(self, number))
+    }
+
+    fn visits(&self, number: usize, _: usize, seed: u64) -> Box<dyn Visits + '_> {
+        Box::new(Browsers::new(self, stream(seed, number as u64)))
+    }
+
+    fn script(&self) -> Option<Script> {
+        let text = include_str!("vote/page.php");
+        Some(Script { text, step: self.step.name(), keeps: !self.connects })
+    }
+
+    fn missed(&self) -> Vec<String> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

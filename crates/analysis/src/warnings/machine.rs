@@ -2,15 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::measure::{
-    ACHIEVED_LATENCY, CPU, CPU_THROTTLED, DRIVERS, FOREIGN_CPU, MODELLED_LATENCY, RATE, RUN_DELAY,
-    STEAL,
-};
-use bakeoff_results::{Canary, Disturbed, Measure, Measures, Run, Scope, TrialSummary};
+use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, FOREIGN_CPU, MODELLED_LATENCY, RATE, STEAL};
+use bakeoff_results::{Canary, Disturbed, Measure, Member, Merged, Run, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
-use super::{Tally, part, percent};
-use crate::littles_law::concurrency;
+use super::{Tally, part, part_of, percent};
+use crate::machines::{MachinesView, RatioOverMachines};
 use crate::warning::{Warning, WarningKind};
 
 /// The share of a processor that a client may use before it measures itself.
@@ -21,11 +18,6 @@ const STARVED: f64 = 0.20;
 
 /// How far a virtual disk's mean latency may be from the model's.
 const STRAYED: f64 = 0.05;
-
-/// The share of the clients' time that their threads may wait for a processor, and how much more of
-/// it than at another level of the same block.
-const WAITED: f64 = 0.10;
-const UNFAIR: f64 = 0.05;
 
 /// The share of all processors that others may use.
 const FOREIGN: f64 = 0.10;
@@ -53,7 +45,23 @@ pub(super) fn disturbed(counted: &[&TrialSummary], disturbed: &[Disturbed]) -> O
 /// How many readings of the machine a drift is looked for in, at most.
 const READINGS: usize = 1000;
 
-pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
+/// Looks for a drift in what each machine alone showed of itself.
+pub(super) fn drifted(machines: &[&[Canary]]) -> Option<Warning> {
+    let changes = machines.iter().map(|canaries| changes(canaries));
+    let changes: Vec<String> = changes.filter(|changes| !changes.is_empty()).collect();
+    let first = changes.first()?;
+    let what = match machines.len() {
+        1 => "the machine itself changed during the run".to_owned(),
+        of => format!("in {} of {of} parts of the run the machine itself changed", changes.len()),
+    };
+    let text = format!(
+        "{what} ({first} at its end); comparisons inside blocks are still sound, figures of cells are not"
+    );
+    Some(Warning::new(WarningKind::MachineDrifted, text))
+}
+
+/// How else a machine was at the end than at the beginning; empty where it was not.
+fn changes(canaries: &[Canary]) -> String {
     let changes: Vec<String> = Canary::MEASUREMENTS
         .iter()
         .filter_map(|(name, value)| {
@@ -66,94 +74,52 @@ pub(super) fn drifted(canaries: &[Canary]) -> Option<Warning> {
             Some(format!("{name} {} {direction}", percent(drift.change.abs())))
         })
         .collect();
-    (!changes.is_empty()).then(|| {
-        let text = format!(
-            "the machine itself changed during the run ({} at its end); comparisons inside blocks \
-             are still sound, figures of cells are not",
-            changes.join(", ")
-        );
-        Warning::new(WarningKind::MachineDrifted, text)
-    })
+    changes.join(", ")
 }
 
-/// Whether a group of processes had used its quota of processors up: the kernel takes its threads for
-/// ready to run while they wait for the next period, which says nothing of the machine.
-fn quota_used_up(measures: &Measures) -> bool {
-    measures.iter().any(|reading| reading.name == CPU_THROTTLED.name && reading.value > 0.0)
-}
-
-/// The share of the clients' time in which their threads were ready to run and had no processor; `None`
-/// where an engine that works on these threads had used its quota up.
-fn waited(trial: &TrialSummary) -> Option<f64> {
-    let of = |measure: &Measure| trial.measures.get(measure, &Scope::Clients);
-    // The threads of a server tell their own delay.
-    if quota_used_up(&trial.measures) && trial.measures.of_database(&RUN_DELAY).is_none() {
-        return None;
-    }
-    Some(of(&RUN_DELAY)? / (trial.ran_s? * of(&DRIVERS)?))
-}
-
-/// What helps where there are too few processors.
-const FEWER: &str = "take fewer clients, or a machine with more processors";
-
-/// Clients that waited for a processor, or that did so longer at one level than at another.
-pub(super) fn no_processor(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let mut least: BTreeMap<u32, f64> = BTreeMap::new();
-    for (trial, waited) in counted.iter().filter_map(|trial| Some((trial, waited(trial)?))) {
-        let least = least.entry(trial.block).or_insert(waited);
-        *least = waited.min(*least);
-    }
-    let unfair = |trial: &TrialSummary| {
-        let waited = waited(trial).unwrap_or_default();
-        let least = least.get(&trial.block).copied().unwrap_or_default();
-        if waited > WAITED || waited - least > UNFAIR { waited } else { 0.0 }
+/// Ratios on which the machines of a merged run disagree.
+pub(super) fn disagree(run: &Run, machines: Option<&MachinesView>) -> Option<Warning> {
+    let apart = |it: &&RatioOverMachines| {
+        let ratios = || it.on.iter().map(|on| on.ratio);
+        let (least, most) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+        if it.disagree { most / least - 1.0 } else { 0.0 }
     };
-    Tally::of_trials(counted, unfair).say(run, |n, m, worst, at| {
+    Tally::of(&machines?.ratios, |it| &it.levels, apart).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the clients' threads waited for a processor over {} of their time, or {} \
-             points longer than at another level of the block, at worst {}, at {at}: processors \
-             were short in these trials",
-            part(n, m),
-            percent(WAITED),
-            (UNFAIR * 100.0).round(),
+            "the machines disagree on {}, at worst by {}, at {at}",
+            part_of(n, m, "ratio"),
             percent(worst)
         );
-        Warning::new(WarningKind::ClientsWaited, text).remedy(FEWER)
+        Warning::new(WarningKind::MachinesDisagree, text)
+            .remedy("read the ratios of each machine: their mean is of no machine")
     })
 }
 
-/// Servers and disk daemons that waited for a processor: their clients waited with them.
-pub(super) fn servers_waited(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let share = |trial: &TrialSummary| {
-        let quota = quota_used_up(&trial.measures);
-        let told = |scope: &Scope| match scope {
-            Scope::Processes(_) => !quota || *scope == Scope::DISK_DAEMON,
-            _ => false,
-        };
-        let delays = trial.measures.iter().filter(|it| it.name == RUN_DELAY.name);
-        let delays = delays.filter(|it| told(&it.scope)).map(|it| it.value);
-        let delay = delays.fold(0.0, f64::max);
-        Some(delay / (trial.ran_s? * concurrency(trial)?))
-    };
-    let above = |trial| share(trial).filter(|share| *share > WAITED).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
-        let text = format!(
-            "in {} the threads of an engine's processes or of the disk's daemon waited for a \
-             processor for over {} of the clients' time, at worst {}, at {at}: processors were short \
-             in these trials",
-            part(n, m),
-            percent(WAITED),
-            percent(worst)
-        );
-        Warning::new(WarningKind::ServersWaited, text).remedy(FEWER)
-    })
+/// How many processors the machine has that ran each block.
+struct Processors<'a> {
+    /// Of a run that was not merged.
+    own: u32,
+    owners: BTreeMap<u32, &'a Member>,
+}
+
+impl<'a> Processors<'a> {
+    fn of(run: &'a Run) -> Self {
+        let owners = run.merged.as_ref().map(Merged::owners).unwrap_or_default();
+        Self { own: run.machine.processors, owners }
+    }
+
+    /// Of the machine that ran a trial.
+    fn under(&self, trial: &TrialSummary) -> u32 {
+        self.owners.get(&trial.block).map_or(self.own, |member| member.machine.processors)
+    }
 }
 
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let processors = Processors::of(run);
     let share = |trial: &TrialSummary| {
         let ran_s = trial.ran_s?;
-        let of = |what| trial.measures.share_of_others(what, ran_s, run.machine.processors);
+        let of = |what| trial.measures.share_of_others(what, ran_s, processors.under(trial));
         Some((of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default()).min(1.0))
     };
     let above = |trial| share(trial).filter(|share| *share > FOREIGN).unwrap_or_default();
@@ -179,13 +145,30 @@ pub(super) fn debug_build(run: &Run) -> Option<Warning> {
         .then(|| warning.remedy("build it with `cargo build --release`, and run it again"))
 }
 
-/// A run that began on a busy machine.
+/// A run that began on a busy machine, or parts of one that did.
 pub(super) fn began_busy(run: &Run) -> Option<Warning> {
-    let processors = f64::from(run.machine.processors.max(1));
-    let load = run.load.filter(|load| *load > processors)?;
+    let parts: Vec<(Option<f64>, u32)> = match &run.merged {
+        None => vec![(run.load, run.machine.processors)],
+        Some(merged) => merged.members.iter().map(|it| (it.load, it.machine.processors)).collect(),
+    };
+    let busy = parts.iter().filter_map(|(load, processors)| {
+        let processors = f64::from((*processors).max(1));
+        load.filter(|load| *load > processors).map(|load| (load, processors))
+    });
+    let busy: Vec<(f64, f64)> = busy.collect();
+    let share = |(load, processors): &(f64, f64)| load / processors;
+    let (load, processors) =
+        busy.iter().copied().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let what = match &run.merged {
+        None => "the machine was busy when the run began".to_owned(),
+        Some(_) => format!(
+            "in {} of {} parts of the run the machine was busy when it began, at worst",
+            busy.len(),
+            parts.len()
+        ),
+    };
     let text = format!(
-        "the machine was busy when the run began: a load of {load:.1} on {processors} processors, \
-         before it had started anything"
+        "{what}: a load of {load:.1} on {processors} processors, before it had started anything"
     );
     let remedy = "end what else runs on the machine, wait until its load has gone down (uptime), and \
                   run it again";
@@ -276,11 +259,12 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
 
 /// In either loop: a client that has no processor left starts and takes its operations late.
 pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let processors = Processors::of(run);
     let share = |trial: &TrialSummary| {
         let clients: f64 = trial.levels.get("clients")?.parse().ok()?;
         let used = trial.measures.get(&CPU, &Scope::Clients)?;
         // More clients than processors can't use more than these.
-        let most = clients.min(f64::from(run.machine.processors.max(1)));
+        let most = clients.min(f64::from(processors.under(trial).max(1)));
         Some(used / (trial.ran_s? * most))
     };
     let above = |trial| share(trial).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();

@@ -1,21 +1,28 @@
 //! What is said of trials in which several groups of processes worked for the clients.
 
 use crate::data::{Trials, run};
-use bakeoff_analysis::{Document, GroupView, WarningKind};
+use bakeoff_analysis::WarningKind::{
+    ClientsWaited, ClientsWaitedAlike, ServersWaited, ServersWaitedAlike,
+};
+use bakeoff_analysis::{Document, GroupView, Verdict, WarningKind};
 use bakeoff_results::measure::{
     CPU, CPU_LIMIT, CPU_PERIODS, CPU_THROTTLED, DRAIN, DRAIN_CPU, DRAIN_WRITTEN, MEMORY_LIMIT,
-    MEMORY_PEAK, READ, RUN_DELAY, SYNCS, WRITTEN,
+    MEMORY_PEAK, NOT_STARTED, OFFERED, READ, RUN_DELAY, SYNCS, WRITTEN,
 };
 use bakeoff_results::{Measures, RunFolder, Scope};
 
 /// The document of a run of two blocks, of whose measures `change` makes something else. It is told the
 /// trial's number.
 fn document(change: impl Fn(u32, &mut Measures)) -> Document {
+    of_blocks(2, change)
+}
+
+fn of_blocks(blocks: u32, change: impl Fn(u32, &mut Measures)) -> Document {
     let dir = tempfile::tempdir().unwrap();
     let run = run(&["1"], &["0"], 4);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let mut generator = Trials::new(5, 10);
-    let trials = (0..2).flat_map(|block| generator.block(block, block, ["1", "0"]));
+    let trials = (0..blocks).flat_map(|block| generator.block(block, block, ["1", "0"]));
     for (number, mut trial) in trials.enumerate() {
         change(number as u32, &mut trial.measured.as_mut().unwrap().measures);
         folder.commit_trial(&trial).unwrap();
@@ -64,9 +71,32 @@ fn each_group_of_a_cell_has_its_own_figures() {
 }
 
 #[test]
+fn processor_time_of_an_operation_is_told_by_process() {
+    let document = document(|_, measures| {
+        measures.set(&CPU, Scope::Clients, 1.0);
+        measures.set(&CPU, Scope::DATABASE, 4.0);
+        measures.set(&CPU, group("php"), 12.0);
+        measures.set(&CPU, group("web"), 2.0);
+        // Neither a limit nor the virtual disk works for the clients.
+        measures.set(&CPU_LIMIT, group("stack"), 1.0);
+        measures.set(&CPU, Scope::DISK_DAEMON, 7.0);
+    });
+    for cell in &document.cells {
+        // Each trial did 400 operations.
+        let each: Vec<(&str, f64)> = cell
+            .processes
+            .iter()
+            .map(|it| (&*it.name, (it.cpu_per_operation_s * 400.0).round()))
+            .collect();
+        assert_eq!(each, [("clients", 1.0), ("database", 4.0), ("php", 12.0), ("web", 2.0)]);
+    }
+}
+
+#[test]
 fn one_group_is_the_database() {
     let document = document(|_, _| {});
     assert!(document.cells.iter().all(|cell| names(&cell.groups) == ["database"]));
+    assert!(document.cells.iter().all(|cell| cell.processes.is_empty()));
     let json = serde_json::to_value(&document).unwrap();
     let shown = &json["cells"][0]["groups"][0];
     assert_eq!((&shown["name"], &shown["cpu_s"]), (&"database".into(), &9.25.into()));
@@ -92,37 +122,139 @@ fn what_all_groups_write_in_the_drain_is_the_debt() {
     assert_eq!((debt(None), debt(Some(24.0))), (Some(1000.0), Some(1024.0)));
 }
 
+/// The place of beta among a block's engines: alpha, beta, gamma, and alpha again.
+const BETA: u32 = 1;
+const GAMMA: u32 = 2;
+
+/// What is told of engines that wait so many of a trial's 20 seconds for a processor, by the engine's
+/// number. Beta takes twice as long as alpha.
+fn told_of_waits(waited_s: impl Fn(u32) -> f64) -> Vec<WarningKind> {
+    let document = of_blocks(6, |number, measures| {
+        measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+        measures.set(&RUN_DELAY, group("database"), waited_s(number % 4) / 2.0);
+        measures.set(&RUN_DELAY, group("web"), waited_s(number % 4) / 2.0);
+    });
+    let words = document.comparisons.iter().filter(|it| it.level == "beta");
+    assert!(words.clone().count() > 0);
+    words.for_each(|it| assert_eq!(it.verdict, Verdict::Slower, "the case needs a verdict"));
+    let kinds = document.warnings.iter().map(|warning| warning.kind);
+    kinds.filter(|kind| matches!(kind, ServersWaited | ServersWaitedAlike)).collect()
+}
+
+/// Waiting voids what it could decide: not where all wait alike, nor where the lead is larger than what it
+/// could be made of.
+#[test]
+fn waiting_for_a_processor_voids_where_a_verdict_could_be_another_without_it() {
+    assert!(told_of_waits(|_| 0.0).is_empty());
+    assert!(told_of_waits(|_| 1.9).is_empty(), "below 10 % nothing is said");
+    assert_eq!(told_of_waits(|_| 3.0), [ServersWaitedAlike], "2 (1 - 0.15) is slower");
+    // The threads of one engine may have held its clients up, and those of the other nobody: 2 (1 - 0.6).
+    assert_eq!(told_of_waits(|_| 12.0), [ServersWaited], "as long for all, and long");
+    let beta = |seconds: f64| move |engine: u32| if engine == BETA { seconds } else { 0.0 };
+    // Twice as long, and without the waiting 2 (1 - 0.3) = 1.4 times; 2 (1 - 0.6) = 0.8 times.
+    assert_eq!(told_of_waits(beta(6.0)), [ServersWaitedAlike]);
+    assert_eq!(told_of_waits(beta(12.0)), [ServersWaited]);
+    assert_eq!(told_of_waits(beta(30.0)), [ServersWaited], "more than there is");
+    // Gamma takes half as long as alpha, and without alpha's waiting 0.5 / (1 - 0.6) = 1.25 times.
+    let alpha = |engine: u32| if [0, 3].contains(&engine) { 12.0 } else { 0.0 };
+    assert_eq!(told_of_waits(alpha), [ServersWaited]);
+    // The fastest one would be faster still.
+    let gamma = |engine: u32| if engine == GAMMA { 12.0 } else { 0.0 };
+    assert_eq!(told_of_waits(gamma), [ServersWaitedAlike]);
+}
+
 /// Any group that waited for a processor made the clients wait.
 #[test]
-fn a_group_that_waits_for_a_processor_voids_the_figures_unless_it_waits_for_its_quota() {
+fn a_group_that_waits_for_a_processor_is_told_unless_it_waits_for_its_quota() {
     let told = |name: &'static str, throttled: f64| {
-        let document = document(|_, measures| {
+        let document = of_blocks(6, |number, measures| {
             measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
-            measures.set(&RUN_DELAY, group(name), 8.0);
+            let waited_s = if number % 4 == BETA { 12.0 } else { 0.0 };
+            measures.set(&RUN_DELAY, group(name), waited_s);
             measures.set(&CPU_LIMIT, group("stack"), 0.5);
             measures.set(&CPU_PERIODS, group("stack"), 100.0);
             measures.set(&CPU_THROTTLED, group("stack"), throttled);
             measures.set(&SYNCS, group("database"), 1.0);
             measures.set(&WRITTEN, group("web"), 1.0);
         });
-        document.warnings.iter().any(|warning| warning.kind == WarningKind::ServersWaited)
+        document.warnings.iter().any(|warning| warning.kind == ServersWaited)
     };
     assert!(told("database", 0.0) && told("web", 0.0));
     assert!(!told("database", 90.0) && !told("web", 90.0), "the kernel counts the quota's wait");
     assert!(told("disk-daemon", 90.0), "it has no quota");
 }
 
+/// An operation waits in its client and in its server: what each of them could not decide, both can.
+#[test]
+fn what_clients_and_servers_waited_is_judged_together() {
+    let told = |clients_s: f64, server_s: f64| {
+        let document = of_blocks(6, |number, measures| {
+            let waited = |seconds: f64| if number % 4 == BETA { seconds } else { 0.0 };
+            measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+            measures.set(&bakeoff_results::measure::DRIVERS, Scope::Clients, 1.0);
+            measures.set(&RUN_DELAY, Scope::Clients, waited(clients_s));
+            measures.set(&RUN_DELAY, Scope::DATABASE, waited(server_s));
+        });
+        let kinds = document.warnings.iter().map(|warning| warning.kind);
+        let of_waits = [ClientsWaited, ServersWaited, ClientsWaitedAlike, ServersWaitedAlike];
+        kinds.filter(|kind| of_waits.contains(kind)).collect::<Vec<_>>()
+    };
+    // Beta takes twice as long: 2 (1 - 0.3) is still slower, 2 (1 - 0.6) is not.
+    assert_eq!(told(6.0, 0.0), [ClientsWaitedAlike]);
+    assert_eq!(told(0.0, 6.0), [ServersWaitedAlike]);
+    assert_eq!(told(6.0, 6.0), [ClientsWaited, ServersWaited]);
+}
+
+#[test]
+fn the_engine_that_waited_is_named() {
+    let document = of_blocks(6, |number, measures| {
+        measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+        let waited_s = if number % 4 == BETA { 12.0 } else { 0.0 };
+        measures.set(&RUN_DELAY, Scope::DATABASE, waited_s);
+    });
+    let mut warnings = document.warnings.iter();
+    let warning = warnings.find(|it| it.kind == ServersWaited).expect("a warning");
+    assert!(
+        warning.text.contains("at worst for 60 % of the clients' time, at engine beta"),
+        "{warning:?}"
+    );
+}
+
+/// One wait holds up what is due behind it: it takes the answer back where no verdict is known, too.
+#[test]
+fn in_an_open_loop_waiting_alone_is_enough() {
+    let told = |offered: Option<f64>, waited_s: f64| {
+        let document = of_blocks(1, |_, measures| {
+            measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+            measures.set_some(&OFFERED, Scope::Clients, offered);
+            measures.set_some(&NOT_STARTED, Scope::Clients, offered.map(|_| 0.0));
+            measures.set(&RUN_DELAY, Scope::DATABASE, waited_s);
+        });
+        assert!(
+            document.comparisons.iter().all(|it| it.low.is_none()),
+            "one block decides nothing"
+        );
+        let kinds = document.warnings.iter().map(|warning| warning.kind);
+        kinds.filter(|kind| matches!(kind, ServersWaited | ServersWaitedAlike)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(None, 3.0), [ServersWaitedAlike]);
+    assert_eq!(told(Some(10.0), 3.0), [ServersWaited]);
+    assert!(told(Some(10.0), 1.9).is_empty(), "below 10 % nothing is said");
+}
+
 /// An embedded engine works on the clients' threads, in its group's quota.
 #[test]
 fn clients_that_wait_for_an_engine_s_quota_void_nothing() {
     let told = |throttled: f64, server: Option<f64>| {
-        let document = document(|_, measures| {
+        let document = of_blocks(6, |number, measures| {
+            measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
             measures.set(&bakeoff_results::measure::DRIVERS, Scope::Clients, 1.0);
-            measures.set(&RUN_DELAY, Scope::Clients, 8.0);
+            let waited_s = if number % 4 == BETA { 12.0 } else { 0.0 };
+            measures.set(&RUN_DELAY, Scope::Clients, waited_s);
             measures.set_some(&RUN_DELAY, Scope::DATABASE, server);
             measures.set(&CPU_THROTTLED, Scope::DATABASE, throttled);
         });
-        document.warnings.iter().any(|warning| warning.kind == WarningKind::ClientsWaited)
+        document.warnings.iter().any(|warning| warning.kind == ClientsWaited)
     };
     assert!(told(0.0, None));
     assert!(!told(50.0, None));

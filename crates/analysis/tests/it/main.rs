@@ -1,5 +1,7 @@
 //! From records to findings: documents of known trials.
 
+mod applications;
+mod break_tarantool;
 mod costs;
 mod cuts;
 #[path = "../../../results/examples/synthetic/data.rs"]
@@ -7,6 +9,9 @@ mod data;
 mod document;
 mod groups;
 mod guide;
+mod known;
+mod limits;
+mod machines;
 mod mixes;
 mod nine_minutes;
 mod open_loop;
@@ -20,5 +25,7 @@ mod schema;
 mod sequential;
 mod series;
 mod sweep;
+mod two_runs;
 mod verdicts;
+mod warnings;
 mod work;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::data::{Trials, run};
 use crate::power::cuts;
 use bakeoff_analysis::{Document, Warning, WarningKind, document};
-use bakeoff_results::{Applied, AppliedSetting, RunFolder};
+use bakeoff_results::{Applied, AppliedSetting, PromiseFactors, RunFolder};
 
 /// A timed run of the engine alpha at strict and relaxed, and a run of its power cuts at relaxed.
 fn documents() -> [Document; 2] {
@@ -126,4 +126,30 @@ fn settings_that_are_not_known_are_told() {
         taken.differences,
         ["the settings it was opened with are not recorded for both runs"]
     );
+}
+
+/// Where disks promise, by when files are synced, no engine has to be the same.
+#[test]
+fn what_was_found_of_the_same_disk_under_the_same_syncs_is_taken() {
+    let [mut timed, mut of_cuts] = documents();
+    let plan = of_cuts.run.run.cuts.as_mut().expect("it cuts the power");
+    plan.promise = PromiseFactors { who: "disk".into(), what: "sync".into() };
+    for promise in &mut of_cuts.promises {
+        (promise.engine, promise.durability) = ("ssd-sata".into(), "dsync".into());
+    }
+    for cut in &mut of_cuts.cuts {
+        (cut.engine, cut.durability) = ("ssd-sata".into(), "dsync".into());
+    }
+    assert_eq!(timed.take_cuts("cuts-1", &of_cuts), 0, "it has no disk and no syncs");
+    for run in [&mut timed.run.run, &mut of_cuts.run.run] {
+        run.engines.clear();
+        run.factors.push(("disk".into(), vec!["hdd-7200".into(), "ssd-sata".into()]));
+        run.factors.push(("sync".into(), vec!["never".into(), "dsync".into()]));
+    }
+    timed.run.run.factors.push(("block".into(), vec!["4K".into()]));
+    of_cuts.run.run.factors.push(("block".into(), vec!["16K".into()]));
+    assert_eq!(timed.take_cuts("cuts-1", &of_cuts), 1);
+    let [taken] = timed.other_cuts.as_slice() else { panic!("{:?}", timed.warnings) };
+    assert_eq!((&taken.promise, &taken.cuts), (&of_cuts.promises[0], &of_cuts.cuts));
+    assert_eq!(taken.differences, ["block is 16K there, and 4K here"]);
 }

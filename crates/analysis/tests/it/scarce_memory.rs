@@ -1,4 +1,4 @@
-//! The page docs/findings/text-oltp.md says what its run folder says: every row of its tables is made from
+//! The page docs/findings/text-oltp.md says what its run folders say: every row of its tables is made from
 //! there.
 
 use std::path::PathBuf;
@@ -18,33 +18,82 @@ const TESTS: [&str; 4] = [
     "secondary_random_limit100",
 ];
 /// Levels of memory, and what the article had that is as large a share of its data.
-const MEMORY: [(&str, &str); 2] = [("200%", "192G"), ("33%", "32G")];
+const THEIRS: [(&str, &str); 3] = [("200%", "192G"), ("33%", "32G"), ("8%", "8G")];
 const BASELINE: &str = "mariadb:innodb";
-const ENGINES: [(&str, &str); 3] =
-    [(BASELINE, "InnoDB"), ("mariadb:rocksdb", "MyRocks"), ("postgres", "PostgreSQL")];
 
-/// The run.
-static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
-    let folder: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/text-oltp"].iter().collect();
-    bakeoff_analysis::document(&RunFolder::open(&folder).unwrap()).unwrap()
+/// One of the runs that the page tells of.
+struct Run {
+    document: Document,
+    /// Its levels of memory, the most first.
+    memory: [&'static str; 2],
+    /// Its engines, the baseline first: the level, and the name on the page.
+    engines: [(&'static str, &'static str); 3],
+}
+
+impl Run {
+    fn read(
+        folder: &str,
+        memory: [&'static str; 2],
+        others: [(&'static str, &'static str); 2],
+    ) -> Self {
+        let folder: PathBuf =
+            [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/text-oltp", folder].iter().collect();
+        let document = bakeoff_analysis::document(&RunFolder::open(&folder).unwrap()).unwrap();
+        Self { document, memory, engines: [(BASELINE, "InnoDB"), others[0], others[1]] }
+    }
+
+    fn cell(&self, engine: &str, test: &str, memory: &str) -> Option<&CellView> {
+        let is_it = |cell: &&CellView| {
+            let is = |factor: &str, level: &str| cell.levels[factor] == level;
+            is("engine", engine) && is("test", test) && is("memory", memory)
+        };
+        self.document.cells.iter().find(is_it)
+    }
+
+    fn comparison(&self, engine: &str, test: &str, memory: &str) -> Option<&Comparison> {
+        let is_it = |it: &&Comparison| {
+            let is = |factor: &str, level: &str| it.levels[factor] == level;
+            it.level == engine
+                && it.baseline == BASELINE
+                && is("test", test)
+                && is("memory", memory)
+        };
+        self.document.comparisons.iter().find(is_it)
+    }
+
+    /// How many rows a second each engine had.
+    fn rates(&self, test: &str, memory: &str) -> String {
+        let rate = |(engine, _): &(&str, &str)| {
+            let total = self.cell(engine, test, memory)?.total.as_ref()?.typical;
+            total.rate(FigureOfMerit::Rows)
+        };
+        self.engines.iter().map(|engine| format!(" {} |", or_dash(rate(engine)))).collect()
+    }
+
+    /// How many times as many as InnoDB each other one had, with the interval.
+    fn ratios(&self, test: &str, memory: &str) -> String {
+        let ratio = |(engine, _): &(&str, &str)| {
+            let it = self.comparison(engine, test, memory)?;
+            let (low, high) = (1.0 / it.high?, 1.0 / it.low?);
+            let (ratio, blocks) = (1.0 / it.ratio?, it.blocks);
+            Some(format!("{} ({}–{}), {blocks} blocks", digits(ratio), digits(low), digits(high)))
+        };
+        let others = self.engines[1..].iter();
+        others.map(|it| format!(" {} |", ratio(it).unwrap_or("–".into()))).collect()
+    }
+}
+
+/// With memory for all and for a third of the rows, and with a third and a twelfth.
+static RUNS: LazyLock<[Run; 2]> = LazyLock::new(|| {
+    [
+        Run::read(
+            "first",
+            ["200%", "33%"],
+            [("mariadb:rocksdb", "MyRocks"), ("postgres", "PostgreSQL")],
+        ),
+        Run::read("second", ["33%", "8%"], [("postgres", "PostgreSQL"), ("sqlite", "SQLite")]),
+    ]
 });
-
-fn cell(engine: &str, test: &str, memory: &str) -> Option<&'static CellView> {
-    let is_it = |cell: &&CellView| {
-        let is = |factor: &str, level: &str| cell.levels[factor] == level;
-        is("engine", engine) && is("test", test) && is("memory", memory)
-    };
-    DOCUMENT.cells.iter().find(is_it)
-}
-
-fn comparison(engine: &str, test: &str, memory: &str) -> Option<&'static Comparison> {
-    let is_it = |it: &&Comparison| {
-        let is = |factor: &str, level: &str| it.levels[factor] == level;
-        it.level == engine && it.baseline == BASELINE && is("test", test) && is("memory", memory)
-    };
-    DOCUMENT.comparisons.iter().find(is_it)
-}
 
 /// Three significant digits.
 fn digits(value: f64) -> String {
@@ -60,26 +109,6 @@ fn or_dash(value: Option<f64>) -> String {
     value.map_or("–".into(), digits)
 }
 
-/// How many rows a second each engine had.
-fn rates(test: &str, memory: &str) -> String {
-    let rate = |(engine, _): &(&str, &str)| {
-        let total = cell(engine, test, memory)?.total.as_ref()?.typical;
-        total.rate(FigureOfMerit::Rows)
-    };
-    ENGINES.iter().map(|engine| format!(" {} |", or_dash(rate(engine)))).collect()
-}
-
-/// How many times as many as InnoDB each other one had, with the interval.
-fn ratios(test: &str, memory: &str) -> String {
-    let ratio = |(engine, _): &(&str, &str)| {
-        let it = comparison(engine, test, memory)?;
-        let (low, high) = (1.0 / it.high?, 1.0 / it.low?);
-        let (ratio, blocks) = (1.0 / it.ratio?, it.blocks);
-        Some(format!("{} ({}–{}), {blocks} blocks", digits(ratio), digits(low), digits(high)))
-    };
-    ENGINES[1..].iter().map(|it| format!(" {} |", ratio(it).unwrap_or("–".into()))).collect()
-}
-
 /// The same of TerarkDB in the article.
 fn published(test: &str, memory: &str) -> f64 {
     let row = PUBLISHED.lines().find_map(|line| line.strip_prefix(&format!("{memory},{test},")));
@@ -92,59 +121,67 @@ fn assert_page(rows: &str) {
     assert!(PAGE.contains(rows), "docs/findings/text-oltp.md should hold these rows:\n{rows}");
 }
 
-#[test]
-fn rows_a_second_are_those_of_the_run() {
-    let mut rows = String::new();
-    for test in TESTS {
-        for (memory, _) in MEMORY {
-            rows += &format!("| `{test}` | {memory} |{}\n", rates(test, memory));
-        }
-    }
-    assert_page(&rows);
+/// The rows of a table that has one for each test and level of memory.
+fn rows(run: &Run, of: impl Fn(&str, &str) -> String) -> String {
+    let levels = TESTS.iter().flat_map(|test| run.memory.map(|memory| (*test, memory)));
+    levels.map(|(test, memory)| format!("| `{test}` | {memory} |{}\n", of(test, memory))).collect()
 }
 
 #[test]
-fn ratios_are_those_of_the_run_beside_the_published_ones() {
-    let mut rows = String::new();
-    for test in TESTS {
-        for (memory, theirs) in MEMORY {
-            let (ours, theirs) = (ratios(test, memory), digits(published(test, theirs)));
-            rows += &format!("| `{test}` | {memory} |{ours} {theirs} |\n");
-        }
+fn rows_a_second_are_those_of_the_runs() {
+    for run in &*RUNS {
+        assert_page(&rows(run, |test, memory| run.rates(test, memory)));
     }
-    assert_page(&rows);
 }
 
 #[test]
-fn what_a_row_took_is_what_the_run_counted() {
-    let mut rows = String::new();
-    for (engine, name) in ENGINES {
-        for test in TESTS {
-            for (memory, _) in MEMORY {
-                let Some(cell) = cell(engine, test, memory) else { continue };
-                let work = cell.work.as_ref().unwrap();
-                let kilobytes = work.device_read_bytes.map(|bytes| bytes / 1e3);
-                let microseconds = |s: Option<f64>| or_dash(s.map(|s| s * 1e6));
-                rows += &format!(
-                    "| {name} | `{test}` | {memory} | {} | {} | {} | {} | {} |\n",
-                    or_dash(work.cache_misses),
-                    or_dash(work.device_reads),
-                    or_dash(kilobytes),
-                    microseconds(work.engine_cpu_s),
-                    or_dash(cell.cost.and_then(|cost| cost.write_amplification)),
-                );
+fn ratios_are_those_of_the_runs_beside_the_published_ones() {
+    for run in &*RUNS {
+        assert_page(&rows(run, |test, memory| {
+            let (_, theirs) = THEIRS.iter().find(|(ours, _)| *ours == memory).expect("a level");
+            format!("{} {} |", run.ratios(test, memory), digits(published(test, theirs)))
+        }));
+    }
+}
+
+#[test]
+fn what_a_row_took_is_what_the_runs_counted() {
+    for run in &*RUNS {
+        let mut rows = String::new();
+        for (engine, name) in run.engines {
+            for test in TESTS {
+                for memory in run.memory {
+                    let Some(cell) = run.cell(engine, test, memory) else { continue };
+                    rows += &format!("| {name} | `{test}` | {memory} |{}\n", why(cell));
+                }
             }
         }
+        assert_page(&rows);
     }
-    assert_page(&rows);
+}
+
+/// What a row took: cache misses, reads of the device, kB read, processor time in µs, and write amplification.
+fn why(cell: &CellView) -> String {
+    let work = cell.work.as_ref().unwrap();
+    let figures = [
+        work.cache_misses,
+        work.device_reads,
+        work.device_read_bytes.map(|bytes| bytes / 1e3),
+        work.engine_cpu_s.map(|s| s * 1e6),
+        cell.cost.and_then(|cost| cost.write_amplification),
+    ];
+    figures.map(|figure| format!(" {} |", or_dash(figure))).concat()
 }
 
 #[test]
 fn space_is_what_was_on_the_disk() {
-    let mut rows = String::new();
-    for (engine, name) in ENGINES {
-        let space = cell(engine, "point_select", "200%").and_then(|cell| cell.space).unwrap();
-        rows += &format!("| {name} | {} |\n", digits(space.amplification));
+    for run in &*RUNS {
+        let mut rows = String::new();
+        for (engine, name) in run.engines {
+            let cell = run.cell(engine, "point_select", run.memory[0]);
+            let space = cell.and_then(|cell| cell.space).unwrap();
+            rows += &format!("| {name} | {} |\n", digits(space.amplification));
+        }
+        assert_page(&rows);
     }
-    assert_page(&rows);
 }

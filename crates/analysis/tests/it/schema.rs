@@ -116,13 +116,14 @@ fn of_every_moment() -> Cut {
     }
 }
 
-fn schema() -> Value {
+/// The schema as it is published.
+pub fn schema() -> Value {
     serde_json::from_str(JSON_SCHEMA).expect("the schema is JSON")
 }
 
 /// The schema with nothing allowed that it does not describe: readers may meet new fields, but
 /// this version must not have any that are not written down.
-fn closed(mut schema: Value) -> Value {
+pub fn closed(mut schema: Value) -> Value {
     fn close(value: &mut Value) {
         match value {
             Value::Object(map) => {
@@ -139,7 +140,8 @@ fn closed(mut schema: Value) -> Value {
     schema
 }
 
-fn complaints(schema: &Value, document: &Value) -> Vec<String> {
+/// What of a document does not fit a schema.
+pub fn complaints(schema: &Value, document: &Value) -> Vec<String> {
     let validator = jsonschema::draft202012::new(schema).expect("the schema is one");
     validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect()
 }

@@ -58,6 +58,8 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     for collection in &COLLECTIONS {
         found.say(Needed::No, &format!("text {}", collection.name), text(collection))?;
     }
+    let pages = bakeoff_lab::targets::tables::try_php(lab.registry.engines());
+    found.say(Needed::No, "nginx and php-fpm, for pages (server=php)", pages)?;
     found.ask("Can a disk be chosen, shared with other load, and its plug be pulled?")?;
     found.say(Needed::No, "virtual disks", try_disk(folder.path()))?;
     // On the machine's own disk: a virtual one has them in its own queue.

@@ -1,6 +1,7 @@
 //! `bakeoff layouts`: the commands that make arrays of disks worth comparing. None of them is run.
 
-mod devices;
+pub(super) mod devices;
+mod users;
 
 use std::fmt::Write;
 
@@ -38,8 +39,7 @@ fn chunk(text: &str) -> Result<u64, String> {
 /// All layouts of some devices, of which some are in use.
 fn describe(devices: &[String], chunk: u64, in_use: &[String]) -> String {
     let mut text = format!(
-        "Nothing of this is run. Each of these layouts destroys what is on its disks ({}). Disks below LVM \
-         or LUKS are not known as in use.\n",
+        "Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n",
         devices.join(" ")
     );
     for line in in_use {
@@ -51,7 +51,7 @@ fn describe(devices: &[String], chunk: u64, in_use: &[String]) -> String {
     let _ = write!(
         text,
         "\nTo measure one, on an empty mount point (one disk alone: its device in the place of {ARRAY}):\n  \
-         mount {ARRAY} /mnt && bakeoff run fileio --disk host --out /mnt/run --clients 1..16 --factor \
+         mount {ARRAY} /mnt && bakeoff run fileio --path /mnt --clients 1..16 --factor \
          pattern=randread,randwrite\n"
     );
     text

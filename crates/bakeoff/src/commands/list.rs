@@ -1,5 +1,7 @@
 //! `bakeoff list`: what there is to choose from.
 
+mod settings;
+
 use bakeoff_engines::Home;
 use bakeoff_experiment::{Changes, Declared, Experiment, Factor, HOST, Vocabulary, WorkloadNames};
 use bakeoff_lab::{Estimate, Possible, Registry};
@@ -28,6 +30,7 @@ fn names(registry: &Registry) -> String {
         let question = match what {
             Listed::Presets => "What can be run as it is?",
             Listed::Engines => "Which engines can be compared?",
+            Listed::Settings => "What does bakeoff set of which engine, and why?",
             Listed::Workloads => "What can clients do?",
             Listed::Disks => "Which disks can be under the data?",
             Listed::Arrivals => "How can operations follow each other, where a rate is given?",
@@ -51,6 +54,7 @@ fn names_of(registry: &Registry, what: Listed) -> Vec<String> {
             let urls = bakeoff_engines::urls::KINDS.iter().map(|(scheme, _)| format!("{scheme}…"));
             engines.chain(urls).collect()
         }
+        Listed::Settings => settings::engines(registry),
         Listed::Workloads => vocabulary.workloads.iter().map(|it| (*it.name).to_owned()).collect(),
         Listed::Disks => {
             let models = registry.models().listed().into_iter().map(|it| it.name);
@@ -95,6 +99,7 @@ fn list(registry: &Registry, what: Listed) -> Table {
     match what {
         Listed::Presets => presets_table(registry, &vocabulary),
         Listed::Engines => engines(registry),
+        Listed::Settings => settings::table(registry),
         Listed::Workloads => workloads(registry),
         Listed::Disks => disks(registry),
         Listed::Arrivals => arrivals(registry),

@@ -1,11 +1,16 @@
 //! A file a command.
 
+pub mod cluster;
+pub mod compare;
+pub mod completions;
 pub mod disk;
 pub mod disk_daemon;
 pub mod doctor;
 pub mod external;
 pub mod layouts;
 pub mod list;
+pub mod man;
+pub mod merge;
 pub mod plan;
 pub mod present;
 pub mod report;

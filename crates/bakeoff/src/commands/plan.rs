@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use bakeoff_engines::Home;
 use bakeoff_experiment::{
-    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Memory, PlannedTrial, State, base,
+    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Instead, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
-use bakeoff_lab::targets::GroupLimit;
+use bakeoff_lab::targets::{GroupLimit, tables};
 use bakeoff_lab::{Estimate, Possible, Registry, spec};
-use bakeoff_results::AppliedSetting;
 use bakeoff_results::published::Published;
+use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
 
 use crate::find_limit;
 use crate::progress::span;
@@ -63,7 +63,7 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
     let limited = trials.filter(|trial| trial.cell.cpus() != Cpus::Unlimited);
     let shares = |trial: &PlannedTrial| {
         let engine = spec::engine(registry, &trial.cell).ok()?;
-        let inside = engine.home() == Home::Process;
+        let inside = engine.home() == Home::Process && !tables::is_served(&trial.cell);
         inside.then(|| trial.cell.base(Factor::ENGINE).to_owned())
     };
     let engines: BTreeSet<String> = limited.filter_map(shares).collect();
@@ -255,7 +255,7 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
         total += &conditioned(possible, estimate);
         if estimate.most_s > MUCH_LONGER * estimate.trials_s {
             total += &format!(
-                "a trial goes on until ten operations of each kind have ended: if they are slow, \
+                "a trial goes on until {ENOUGH_OPERATIONS} operations of each kind have ended: if they are slow, \
                  the trials take longer, {} at most\n",
                 span(rounded(estimate.most_s))
             );
@@ -332,12 +332,26 @@ fn describe_cuts(
         None => cuts.count.to_string(),
     };
     format!(
-        "{}, {which} of each engine at each level {}, judged by {}: about {}",
+        "{}, {which} of each {} at each level {}{}, judged by {}: about {}",
         count(possible.planned_cuts(experiment), "power cut"),
+        cuts.by.promise[0],
         on(&cuts.file_systems),
+        in_place(experiment, cuts),
         cuts.keep.join(", "),
         span(rounded(estimate.cuts_s)),
     )
+}
+
+/// The levels that power cuts have in the place of others, at which nothing is promised.
+fn in_place(experiment: &Experiment, cuts: &Cuts) -> String {
+    let cut = |it: &&Instead| match it.factor == cuts.by.promise[1] {
+        true => experiment.levels(it.factor).iter().any(|level| base(level) == it.level),
+        false => experiment.levels(it.factor).first().is_some_and(|level| base(level) == it.level),
+    };
+    let taken = cuts.by.instead.iter().filter(cut);
+    let taken: Vec<String> =
+        taken.map(|it| format!("{} {} instead of {}", it.factor, it.cut, it.level)).collect();
+    if taken.is_empty() { String::new() } else { format!(", with {}", taken.join(", ")) }
 }
 
 /// The file systems of power cuts, in words.

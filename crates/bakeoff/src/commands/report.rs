@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, Reports, Rows};
@@ -24,6 +24,7 @@ pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
     let folder = RunFolder::open(&arguments.dir).map_err(Failure::folder)?;
     let mut document = bakeoff_analysis::document(&folder).map_err(Failure::folder)?;
     take_cuts(&mut document, arguments)?;
+    take_applications(&mut document, arguments)?;
     let rows = arguments.rows.map(Rows::from);
     if rows == Some(Rows::Series) {
         document.take_series(&folder).map_err(Failure::folder)?;
@@ -45,7 +46,7 @@ pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
 fn spare_records(output: &Path, arguments: &cli::Report) -> Result<(), Failure> {
     let identity = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
     let Some(target) = identity(output) else { return Ok(()) };
-    let runs = arguments.cuts.iter().chain([&arguments.dir]);
+    let runs = arguments.cuts.iter().chain(&arguments.beside).chain([&arguments.dir]);
     let records = runs.flat_map(|dir| [DATABASE, EXPERIMENT].map(|name| dir.join(name)));
     match records.into_iter().find(|record| identity(record) == Some(target)) {
         Some(record) => Err(Failure::new(
@@ -58,13 +59,11 @@ fn spare_records(output: &Path, arguments: &cli::Report) -> Result<(), Failure> 
 
 /// Takes the power cuts of the other runs that are named.
 fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Failure> {
-    let same = |one: &Path, other: &Path| {
-        one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|it| it == one))
-    };
     let usage = |message: String| Err(Failure::new(Exit::Usage, message));
     for (number, dir) in arguments.cuts.iter().enumerate() {
         let (name, run) = (dir.display(), arguments.dir.display());
-        if same(dir, &arguments.dir) || arguments.cuts[..number].iter().any(|it| same(it, dir)) {
+        let is_known = |it: &PathBuf| is_same(it, dir);
+        if is_known(&arguments.dir) || arguments.cuts[..number].iter().any(is_known) {
             return usage(format!("{name} is named twice; each power cut counts once"));
         }
         let other = self::document(dir)?;
@@ -84,6 +83,21 @@ fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Fai
     Ok(())
 }
 
+/// Takes what the other runs that are named found of the same levels.
+fn take_applications(document: &mut Document, arguments: &cli::Report) -> Result<(), Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    for (number, dir) in arguments.beside.iter().enumerate() {
+        let name = dir.display();
+        let mut known = [&arguments.dir].into_iter().chain(&arguments.beside[..number]);
+        if known.any(|it| is_same(it, dir)) {
+            return Err(usage(format!("{name} is named twice; name each run once")));
+        }
+        let other = self::document(dir)?;
+        document.take_application(&visible(&name.to_string()), &other).map_err(usage)?;
+    }
+    Ok(())
+}
+
 impl From<cli::Rows> for Rows {
     fn from(rows: cli::Rows) -> Self {
         match rows {
@@ -92,6 +106,11 @@ impl From<cli::Rows> for Rows {
             cli::Rows::Series => Rows::Series,
         }
     }
+}
+
+/// Whether two paths lead to one folder.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|it| it == one))
 }
 
 /// What a run folder holds.

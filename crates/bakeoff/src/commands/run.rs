@@ -2,21 +2,32 @@
 
 mod articles;
 mod asked;
+mod contents;
 mod fio;
+mod machines;
+mod path;
 mod record;
+mod scheduler;
+mod shard;
 mod time;
 
 use std::path::Path;
 
 use bakeoff_analysis::{Attempts, Document};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_experiment::{Experiment, Factor};
+use bakeoff_experiment::{Experiment, Factor, Shard};
+use bakeoff_lab::place::device::HeldDevice;
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner, now_s};
 use bakeoff_report::Options;
 use bakeoff_results::{RunFolder, Status, visible};
+use bakeoff_trust::Folder;
 
 use self::asked::Asked;
+pub use self::fio::is_job_file;
+use self::path::Data;
+pub use self::scheduler::SHARDS;
+pub use self::shard::plan_is_known;
 use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
 use crate::cli;
@@ -27,7 +38,7 @@ use crate::progress::Progress;
 use crate::stop;
 
 /// The page of a run, in its folder.
-const REPORT: &str = "report.html";
+pub const REPORT: &str = "report.html";
 
 /// Runs an experiment or the articles, or goes on with a run.
 pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
@@ -51,6 +62,11 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         None => (asked.new_experiment()?, None),
     };
     asked.check_keep_images(&experiment)?;
+    let destroys = arguments.i_know_this_destroys_data;
+    let held = |path| path::held(path, destroys);
+    let data = arguments.path.as_deref().map(held).transpose()?;
+    let began = resumed.as_ref().map(RunFolder::run).transpose().map_err(Failure::folder)?;
+    let shard = shard::asked(arguments, began.as_ref())?;
     // Refused before anything runs.
     present::read(arguments.present.as_deref(), &present::factors(&experiment))?;
     if !arguments.quiet {
@@ -62,12 +78,19 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     if arguments.dry_run {
         // Nothing is mounted to find out more.
         let mountable = || bakeoff_disk::daemon::can_mount().map_err(|error| error.to_string());
-        return dry_run(asked, &asked.on_disks_that_work(experiment, mountable)?);
+        return dry_run(
+            asked,
+            &asked.on_disks_that_work(experiment, mountable)?,
+            shard,
+            data.as_ref(),
+        );
     }
     let (program, launcher) = (trial::program()?, disk_daemon::launcher()?);
     let experiment = asked.on_disks_that_work(experiment, || mounts(&launcher))?;
     let possible = Possible::of(registry, &experiment);
     possible.suffices().map_err(usage)?;
+    let possible = shard::part(&experiment, possible, shard)?;
+    let _alone = shard::alone(arguments, shard)?;
     // Also for those who want the verdict alone: what is not run is not in it.
     possible.left_out.iter().for_each(|it| say(format_args!("{}", line(it))));
     if let Some(clients) = plan::clients_within(registry, &possible).filter(|_| !arguments.quiet) {
@@ -76,22 +99,30 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let remarks = plan::remarks(registry, &experiment, &possible).into_iter();
     remarks.filter(|_| !arguments.quiet).for_each(|remark| say(format_args!("{remark}")));
     let goes_on = resumed.is_some();
-    let mut folder = match resumed {
-        Some(mut folder) => {
-            let began = folder.run().map_err(Failure::folder)?;
+    let mut folder = match resumed.zip(began) {
+        Some((mut folder, began)) => {
             external::check_passwords(&folder, &began.engines)?;
-            record::check_terms(registry, &folder, &began, &experiment, &possible)?;
+            let now =
+                record::check_terms(asked, &folder, &began, &experiment, &possible, data.as_ref())?;
+            machines::go_on(&mut folder, began, &now, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder
         }
         None => {
             let short = time::check(registry, &experiment, &possible)?;
             short.filter(|_| !arguments.quiet).inspect(|short| say(format_args!("{short}")));
-            record::create_folder(asked, &experiment, &possible)?
+            record::create_folder(asked, &experiment, &possible, shard, data.as_ref())?
         }
     };
     let before = goes_on.then(|| how_much(&folder)).transpose()?;
     let stop = stop::flag()?;
+    // What is lost is said to everybody.
+    let told = data.as_ref().filter(|data| !arguments.quiet || data.device().is_some());
+    if let Some(data) = told {
+        say(format_args!("{}", data.described()?));
+        let folder = data.folder().map(Folder::path);
+        folder.map(path::left).unwrap_or_default().iter().for_each(|it| say(format_args!("{it}")));
+    }
     let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
     if goes_on {
         progress.resume(&folder.trials().map_err(Failure::folder)?);
@@ -103,6 +134,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         experiment: &experiment,
         possible: &possible,
         folder: &mut folder,
+        data_in: data.as_ref().and_then(Data::folder),
+        device: data.as_ref().and_then(Data::device),
         stop: &stop,
         reuse: arguments.reuse,
         keep_images: arguments.keep_images,
@@ -136,11 +169,20 @@ fn how_much(folder: &RunFolder) -> Result<(usize, usize), Failure> {
 
 /// Shows the plan, and what would keep the run from beginning on this machine. Nothing is mounted,
 /// and nothing is changed on any server, to find out.
-fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
+fn dry_run(
+    asked: Asked<'_>,
+    experiment: &Experiment,
+    shard: Option<Shard>,
+    data: Option<&Data>,
+) -> Result<Exit, Failure> {
     let Asked { registry, arguments, .. } = asked;
-    let possible = &Possible::of(registry, experiment);
+    let possible = Possible::of(registry, experiment);
     // Where nothing can be run there is no plan.
     possible.suffices().map_err(usage)?;
+    let possible = &shard::part(experiment, possible, shard)?;
+    if let Some(shard) = shard {
+        print(&format!("{}\n", shard::line(experiment, possible, shard)))?;
+    }
     print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
     if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
         say(format_args!("it would not begin here: {error}"));
@@ -151,8 +193,15 @@ fn dry_run(asked: Asked<'_>, experiment: &Experiment) -> Result<Exit, Failure> {
     if let Err(error) = open(folder) {
         say(format_args!("it would not begin here: {error}"));
     }
-    let reuse = arguments.reuse;
-    let preflight = Preflight { registry, experiment, possible, folder, launcher: None, reuse };
+    let device = data.and_then(Data::device).map(HeldDevice::device);
+    if let Some(data) = data.filter(|_| device.is_some()) {
+        print(&format!("{}\n", visible(&data.described()?)))?;
+    }
+    let results = data.and_then(Data::folder).map(|_| folder);
+    let folder = data.and_then(Data::folder).map_or(folder, Folder::path);
+    let (launcher, reuse) = (None, arguments.reuse);
+    let preflight =
+        Preflight { registry, experiment, possible, folder, results, device, launcher, reuse };
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
         say(format_args!("it would not begin here: {problems}"));
     }
@@ -175,7 +224,10 @@ fn conclude(
         Err(_) => Status::Unfinished,
     };
     let noted = folder.set_status(status, Some(now_s())).map_err(Failure::folder);
-    let ending = ended.map_err(|error| Failure::lab(error, Some(folder.dir())))?;
+    let ending = ended.map_err(|error| {
+        // Why it stopped is more than that the folder can't be read.
+        Failure::lab(error, to_go_on(asked, folder).ok().as_deref())
+    })?;
     noted?;
     let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
@@ -186,12 +238,20 @@ fn conclude(
         Ending::Finished { .. } if any_failed(&document) => Ok(Exit::Trials),
         Ending::Finished { .. } => Ok(Exit::Done),
         Ending::Interrupted => {
-            let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
-            let external = external::again(&run, &asked.registry.vocabulary());
-            say(format_args!("interrupted; to go on: bakeoff run --resume {path}{external}"));
+            say(format_args!("interrupted; to go on: {}", to_go_on(asked, folder)?));
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// The command that goes on with a run, with all that no run folder says by itself.
+fn to_go_on(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
+    let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
+    let external = external::again(&run, &asked.registry.vocabulary());
+    let Asked { arguments, .. } = asked;
+    let data = path::again(arguments.path.as_deref(), arguments.i_know_this_destroys_data);
+    let owns = if arguments.i_run_this_server { " --i-run-this-server" } else { "" };
+    Ok(format!("bakeoff run --resume {path}{data}{owns}{external}"))
 }
 
 /// Whether a power cut has shown a broken promise.

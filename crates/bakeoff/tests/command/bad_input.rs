@@ -1,5 +1,7 @@
 //! Nonsense: a clear message, the right exit code, nothing lost and nothing left behind.
 
+use std::io::Write;
+
 use bakeoff_testkit::{Tmpfs, wait_until};
 
 use super::{Place, SMALL};
@@ -99,6 +101,13 @@ fn what_is_no_file_of_rows_is_told_before_anything_is_made() {
     refused("binary.tsv", b"Ape\t\0\x01\x02\n", &["binary.tsv, line 1", "the file is binary"]);
     refused("cut.tsv", b"Ape\tcaf\xc3", &["cut.tsv, line 1", "in the middle of a character"]);
     refused("broken.tsv.gz", b"\x1f\x8b\x08\0\0\0", &["broken.tsv.gz", "gzip data are broken"]);
+    let many: String = (0..50_000).map(|n| format!("Title {n}\tText {}.\n", n * 7919)).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(many.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let short = &packed[..packed.len() / 2];
+    refused("short.tsv.gz", short, &["short.tsv.gz, line ", "gzip data are broken"]);
+    refused("broken.zst", b"\x28\xb5\x2f\xfd\x04", &["broken.zst", "zstd data are broken"]);
     refused("it.dict", b"An ape.", &["it.index", "No such file"]);
     // A line of 2 GB, which takes no room in the file.
     let long = std::fs::File::create(place.path("long.tsv")).unwrap();
@@ -107,7 +116,27 @@ fn what_is_no_file_of_rows_is_told_before_anything_is_made() {
         .run(&["run", "text-oltp", "--rows-from", "long.tsv"])
         .code(2)
         .says(&["long.tsv, line 1", "NUL"]);
-    assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 5, "nothing was made");
+    place.run(&["run", "text-oltp", "--rows-from", "."]).code(2).says(&["it is not a file"]);
+    assert_eq!(std::fs::read_dir(place.path(".")).unwrap().count(), 7, "nothing was made");
+}
+
+/// A file of rows that was changed after a run began is another one's: nothing is measured with it.
+#[test]
+fn a_run_does_not_go_on_with_other_rows_than_it_began_with() {
+    let place = Place::new();
+    let lines = |what: &str| -> String {
+        (1..=10_000).map(|n| format!("Title {n}\tThe {what} of article {n}.\n")).collect()
+    };
+    place.write("mine.tsv", &lines("text"));
+    let text = "workload = \"text-oltp\"\nengine = [\"sqlite\", \"lmdb\"]\nscale = \"small\"\n";
+    place.write("mine.toml", &format!("rows_from = \"mine.tsv\"\nseconds = 0.5\n{text}"));
+    place.run(&["run", "mine.toml", "--out", "r", "--repetitions", "1"]).code(0);
+    let before = super::trials(&place.path("r"));
+    place.write("mine.tsv", &lines("word"));
+    place.run(&["run", "--resume", "r"]).code(3).says(&["the text changed", "mine.tsv"]);
+    place.write("mine.tsv", &lines("text"));
+    place.run(&["run", "--resume", "r"]).code(0);
+    assert_eq!(super::trials(&place.path("r")), before, "it had finished");
 }
 
 #[test]

@@ -12,7 +12,12 @@ fn run(place: &Place, limits: &str, engines: &str, out: &str) -> Done {
     place.write("mine.toml", "workload = \"point\"\nengine = \"sqlite\"\n");
     let arguments = ["run", "mine.toml", "--engine", engines, "--clients", CLIENTS, "--out", out];
     let more = ["--seconds", "1", "--repetitions", "1", "--disk", "host", "--neighbours", "0"];
-    let bakeoff = place.command(&[&arguments[..], &more].concat());
+    limited(place, limits, &[&arguments[..], &more].concat())
+}
+
+/// Runs bakeoff in a shell that sets limits first.
+pub fn limited(place: &Place, limits: &str, arguments: &[&str]) -> Done {
+    let bakeoff = place.command(arguments);
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{limits}; exec \"$0\" \"$@\"")]).arg(bakeoff.get_program());
     shell.args(bakeoff.get_args()).current_dir(place.path("."));

@@ -1,8 +1,8 @@
 //! The workload `fileio`: a folder in the place of an engine.
 
 use bakeoff_results::Scope;
-use bakeoff_results::measure::{COMMITS, CONCURRENCY, PAYLOAD, RETURNED, SYNCS};
-use bakeoff_testkit::{PATIENCE, ended_within, wait_until};
+use bakeoff_results::measure::{COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RETURNED, SYNCS};
+use bakeoff_testkit::{NOBODY, PATIENCE, Tmpfs, ended_within, needs_root, wait_until};
 
 use super::on_disks::can_mount;
 use super::{Place, measured};
@@ -44,7 +44,14 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--factor", "sync=often"], &["is not a rule for syncs", "fdatasync:N", "all:N"]);
     refused(&["--factor", "size=100"], &["1M to 64T"]);
     refused(&["--scale", "small"], &["`scale`", "fileio"]);
-    refused(&["--cuts", "3"], &["fileio notes acknowledged writes in memory alone"]);
+    let host = ["--disk", "host", "--cuts", "3"];
+    refused(&host, &["the power of the disk `host` can't be cut"]);
+    let every = ["--disk", "null", "--repetitions", "0", "--cuts", "every"];
+    refused(&every, &["give a number of cuts"]);
+    // What trials are refused for, power cuts are, too.
+    let large =
+        ["--disk", "ebs-gp2:7G", "--factor", "size=8G", "--repetitions", "0", "--cuts", "3"];
+    refused(&large, &["the files take 8589 MB, and the disk holds 7516 MB", "power cuts"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
     let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing in this experiment"];
@@ -120,6 +127,84 @@ fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
     assert!(!warnings(&document).contains(&"check-failed"), "{document}");
 }
 
+/// What a sync covered is there after a power cut, by whatever call it was made durable.
+#[test]
+fn power_cuts_hold_disks_to_what_was_synced() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null,ssd-sata", "--repetitions", "0", "--cuts", "2"];
+    let of = |syncs: &'static str| ["--clients", "2", "--factor", "size=1M", "--factor", syncs];
+    let syncs = of("sync=never,fsync:2,dsync");
+    let more = ["--factor", "block=8K", "--factor", "depth=1,4"];
+    let plan = place.run(&[&run[..], &syncs, &more, &["--dry-run"]].concat()).code(0);
+    let instead = "pattern randwrite instead of randread, sync fdatasync:1 instead of never";
+    plan.says(&["12 power cuts, 2 of each disk at each level", instead]);
+    let done = place.run(&[&run[..], &syncs, &more, &["--out", "r"]].concat()).code(0);
+    done.says(&["All 6 promises withstood 12 power cuts", "fdatasync:1"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let cuts = document["cuts"].as_array().unwrap();
+    assert_eq!(cuts.len(), 12);
+    let acknowledged = |cut: &serde_json::Value| cut["acknowledged"].as_u64().unwrap();
+    assert!(cuts.iter().any(|cut| acknowledged(cut) > 0), "{cuts:?}");
+    assert_eq!(document["run"]["cuts"]["promise"]["who"], "disk");
+
+    // One of them alone, by the command that a report has.
+    let head = document["run"]["cuts"]["command"].as_str().unwrap().to_owned();
+    let tail = " --disk ssd-sata --factor sync=dsync --keep torn --cut-number 1 --out again";
+    let again = format!("{head}{tail}");
+    let words: Vec<&str> = again.split_whitespace().skip(1).collect();
+    place.run(&words).code(0);
+    let again = place.json("again");
+    let [one] = again["cuts"].as_array().unwrap().as_slice() else { panic!("one cut") };
+    let is_it = |cut: &&serde_json::Value| {
+        cut["engine"] == "ssd-sata" && cut["durability"] == "dsync" && cut["number"] == 1
+    };
+    let first = cuts.iter().find(is_it).unwrap();
+    assert_eq!((&one["seed"], &one["moment"]), (&first["seed"], &first["moment"]));
+    // At depth 4 by a ring.
+    let ring = ["--factor", "depth=4", "--keep", "torn", "--out", "ring"];
+    let done = place.run(&[&run[..], &of("sync=all:10"), &ring].concat()).code(0);
+    done.says(&["Both promises withstood 4 power cuts"]);
+}
+
+/// A disk that acknowledges what is in its cache, and is never flushed, does not keep what was synced.
+#[test]
+fn power_cuts_find_what_a_disk_without_barriers_has_lost() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let disks = "ssd-sata,ssd-sata/barrier=0";
+    let run = ["run", "fileio", "--disk", disks, "--repetitions", "0", "--cuts", "4"];
+    let more = ["--factor", "size=1M", "--keep", "drop-all", "--out", "r"];
+    let done = place.run(&[&run[..], &more].concat()).code(6);
+    done.says(&["ssd-sata/barrier=0 broke its promise at fdatasync:1"]);
+    let document = place.json("r");
+    let promises = document["promises"].as_array().unwrap();
+    let kept = |number: usize| (&promises[number]["engine"], &promises[number]["kept"]);
+    assert_eq!(kept(0), (&"ssd-sata".into(), &true.into()));
+    assert_eq!(kept(1), (&"ssd-sata/barrier=0".into(), &false.into()));
+    assert!(promises[1]["rules"][0]["lost"]["most"].as_u64() > Some(0), "{promises:?}");
+    assert_eq!(promises[1]["rules"][0]["torn"]["cuts"], 0, "it is lost, not torn");
+}
+
+/// `data` of a file is what it holds, and of a file system which data it orders.
+#[test]
+fn the_levels_of_a_factor_that_a_disk_has_a_parameter_of_the_same_name_for_mean_the_factor() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null,null/data=writeback", "--factor"];
+    let planned = place.run(&[&run[..], &["data=zeros", "--dry-run"]].concat()).code(0);
+    planned.says(&["null/data=writeback"]);
+    let other = ["data=journal", "--dry-run"];
+    place.run(&[&run[..], &other].concat()).code(2).says(&["`journal` is not a level of `data`"]);
+}
+
 #[test]
 fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
     let place = Place::new();
@@ -133,6 +218,27 @@ fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
         place.run(&[&all[..], &["--out", &access]].concat()).code(0);
         let document = place.json(&access);
         assert_eq!(warnings(&document).contains(&"from-cache"), told, "{}", document["warnings"]);
+    }
+}
+
+/// By the model alone, in its own time, so that no busy machine changes it.
+#[test]
+fn a_modelled_disk_has_its_limit_beside_what_was_measured() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "hdd-7200", "--clients", "1,4,16", "--factor", "depth=1"];
+    let short = ["--factor", "size=16M", "--seconds", "0.5", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &short].concat());
+    place.run(&["report", "r", "--format", "md"]).code(0).says(&["hdd-7200, the device alone"]);
+    let document = place.json("r");
+    let series = &document["sweep"]["panels"][0]["series"][0];
+    let limit = |at: usize| series["points"][at]["limit"].as_f64().expect("a limit");
+    let limits = [limit(0), limit(1), limit(2)];
+    assert!(limits.is_sorted() && limits[0] > 50.0 && limits[2] < 250.0, "{limits:?}");
+    for trial in document["trials"].as_array().unwrap() {
+        assert!(measured(trial).get(&DEVICE_LIMIT, &Scope::Disk).is_some(), "{trial}");
     }
 }
 
@@ -195,6 +301,94 @@ fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
     let failed = trials.iter().find(|trial| errors(trial) == 1).unwrap();
     let told = failed["warnings"][0].as_str().unwrap();
     assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+}
+
+/// `--path` has the data on another disk than the results, and takes them away again.
+#[test]
+fn files_lie_below_a_path_while_a_run_goes_on_and_not_after_it() {
+    let place = Place::new();
+    let array = place.path("array");
+    std::fs::create_dir(&array).unwrap();
+    std::fs::write(array.join("thesis"), "years").unwrap();
+    let path = array.to_str().unwrap();
+    // The preset's disks are models; a path is the machine's own.
+    let run = ["run", "fileio", "--path", path, "--clients", "1..2", "--factor", "depth=1"];
+    let short = ["--seconds", "1", "--repetitions", "1", "--factor", "size=16M", "--out", "r"];
+    let mut child = place.start(&[&run[..], &short].concat());
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&array).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let there = || names().iter().any(|name| name.starts_with("bakeoff-work-"));
+    wait_until("the files", there);
+    assert!(!place.path("r/work").exists(), "no data lie in the run folder");
+    assert!(ended_within(PATIENCE, &mut child).is_some(), "the run came to its end");
+    let said = child.wait_with_output().unwrap();
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains(&format!("the data lie below {path} (")), "{said}");
+    assert_eq!(names(), ["thesis"]);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2, "one for each number of clients");
+    assert!(trials.iter().all(|trial| trial["levels"]["disk"] == "host" && trial["valid"] == true));
+}
+
+#[test]
+fn a_path_that_is_none_or_is_not_ones_own_is_refused_before_anything_is_written() {
+    let place = Place::new();
+    place.write("file", "x");
+    std::fs::create_dir(place.path("array")).unwrap();
+    let run = |path: &str, more: &[&str]| {
+        let run = ["run", "fileio", "--repetitions", "1", "--out", "r", "--path", path];
+        place.run(&[&run[..], more].concat())
+    };
+    run("nowhere", &[]).code(2).says(&["--path nowhere", "name a folder"]);
+    run("file", &[]).code(2).says(&["--path file is no folder"]);
+    run("/dev/null", &["--dry-run"]).code(2).says(&["is no folder"]);
+    run("array", &["--factor", "size=64T"]).code(4).says(&["is too full", "MB needed"]);
+    run("array", &["--factor", "block=6K"]).code(2).says(&["a multiple of 4K"]);
+    run("array", &["--clients", "0"]).code(2).says(&["--clients"]);
+    if needs_root("own a folder that is another's") {
+        std::os::unix::fs::chown(place.path("array"), Some(NOBODY), Some(NOBODY)).unwrap();
+        run("array", &[]).code(3).says(&["belongs to", "take another folder"]);
+    }
+    assert!(!place.path("r").exists(), "nothing was begun");
+    assert_eq!(std::fs::read_dir(place.path("array")).unwrap().count(), 0);
+}
+
+/// The results need room, too, wherever the data lie.
+#[test]
+fn a_disk_that_is_too_full_for_the_results_is_told_beside_a_path() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("array")).unwrap();
+    let small = place.path("small");
+    let Some(_mounted) = Tmpfs::mount(&small, "1m") else { return };
+    let run = ["run", "fileio", "--path", "array", "--factor", "size=1M", "--repetitions", "1"];
+    let plan = |out: &str| place.run(&[&run[..], &["--dry-run", "--out", out]].concat()).code(0);
+    plan("small/r").says(&["it would not begin here", "the disk under small is too full"]);
+    let elsewhere = plan("r").err();
+    assert!(!elsewhere.contains("is too full"), "{elsewhere}");
+}
+
+/// A file system in memory is no disk, whichever way requests go.
+#[test]
+fn a_path_in_memory_measures_no_disk() {
+    let place = Place::new();
+    let memory = place.path("memory");
+    let Some(_mounted) = Tmpfs::mount(&memory, "300m") else { return };
+    let run = ["run", "fileio", "--path", memory.to_str().unwrap(), "--factor", "size=1M"];
+    for access in ["direct", "buffered"] {
+        let level = format!("access={access}");
+        let short = ["--factor", &level, "--seconds", "0.5", "--repetitions", "1", "--out", access];
+        place.run(&[&run[..], &short].concat()).code(5);
+        let document = place.json(access);
+        for trial in document["trials"].as_array().unwrap() {
+            let reason = trial["reason"].as_str().expect("it failed");
+            assert!(reason.contains("use --path or --out on another one"), "{reason}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&memory).unwrap().count(), 0, "nothing is left there");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn what_power_cuts_found_can_be_had_in_every_form_and_beside_the_latencies_of_an
     place.run(&["run", "timed.toml", "--quiet", "--out", "timed"]).code(0);
     // Markdown does not break a sentence into lines.
     let both = ["report", "timed", "--cuts", "cuts", "--format", "md"];
-    place.run(&both).code(0).says(&["both promises withstood 4 power cuts", "| kept |", "in cuts"]);
+    place.run(&both).code(0).says(&["Both promises withstood 4 power cuts", "| kept |", "in cuts"]);
     lose(&place, "cuts");
     // A report that is written has done what was asked for, whatever it says.
     place.run(&both).code(0).says(&["sqlite broke its promise at strict in 1 of 2 power cuts"]);

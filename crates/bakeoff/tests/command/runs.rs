@@ -262,7 +262,7 @@ fn lists_and_doctor_know_every_engine() {
     place.run(&["list", "engines"]).code(0).says(&engines).says(&["strict", "synchronous=FULL"]);
     place.run(&["list"]).code(0).says(&["redmine", "neighbours", "host", "point", "poisson"]);
     place.run(&["list", "workloads"]).code(0).says(&["giant"]);
-    place.run(&["doctor"]).code(0).says(&engines);
+    place.run(&["doctor"]).code(0).says(&engines).says(&["nginx and php-fpm, for pages"]);
     // The folder of the registry may stay, with nothing in it.
     let left = std::fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.into_iter().all(|name| name == "bakeoff"), "doctor cleans up");

@@ -79,6 +79,7 @@ fn assert_pair(pair: &[Ran]) {
         let [operations, commits] = [&OPERATIONS, &COMMITS].map(|it2| it.of(it2, Scope::Clients));
         assert!(commits > Some(0.0) && commits <= operations, "{commits:?} of {operations:?}");
         assert!(it.of(&MODELLED_LATENCY, Scope::Disk).is_some_and(|mean| mean > 0.0));
+        assert!(it.of(&LOADED, Scope::Trial).is_some_and(|bytes| bytes > 0.0));
     }
 }
 

@@ -166,6 +166,58 @@ fn a_setting_that_the_server_refuses_fails_its_trials_and_no_others() {
     place.assert_clean("r");
 }
 
+/// Memory of one's own choice is not refused in the plan: the server refuses what does not fit, and lives.
+#[test]
+#[ignore = "slow: make test-slow"]
+fn memory_that_is_full_fails_the_trial_with_what_the_server_says_and_leaves_nothing() {
+    const ENGINE: &str = "tarantool:memtx";
+    if !installed(&[ENGINE]) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "mine.toml",
+        "workload = \"point\"\nscale = \"large\"\nengine = [\"tarantool:memtx\", \"sqlite\"]\n\
+         [settings.\"tarantool:memtx\"]\nmemtx_memory = 67108864\n",
+    );
+    let arguments = [&["run", "mine.toml", "--out", "r"][..], &SHORT].concat();
+    place.run(&arguments).code(5).says(&["Failed to allocate"]);
+    let document = place.json("r");
+    for (engine, trial) in trials(&document) {
+        assert_eq!(trial["valid"], engine != ENGINE, "{trial}");
+        let said = trial["reason"].as_str().is_some_and(|why| why.contains("Failed to allocate"));
+        assert_eq!(said, engine == ENGINE, "{trial}");
+    }
+    place.assert_clean("r");
+}
+
+/// The rows fit, and what clients insert does not: their operations fail with what the server says, ten in a row
+/// end the trial, and the server that has answered each of them is stopped as any other.
+#[test]
+#[ignore = "slow: make test-slow"]
+fn memory_that_clients_fill_ends_the_trial_with_what_the_server_answered() {
+    if !installed(&["tarantool:memtx"]) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "mine.toml",
+        "workload = \"oltp\"\nscale = \"100k\"\ntest = \"insert\"\nengine = \"tarantool:memtx\"\n\
+         durability = \"none\"\nrepetitions = 1\nclients = 16\n\
+         [settings.\"tarantool:memtx\"]\nmemtx_memory = 67108864\n",
+    );
+    // It ends when memory is full, which is long before.
+    let arguments = ["run", "mine.toml", "--out", "r", "--seconds", "600", "--disk", "host"];
+    place.run(&arguments).code(5).says(&["gave up after 10 failures in a row"]);
+    let document = place.json("r");
+    let all = trials(&document);
+    let [(_, trial)] = all[..] else { panic!("{document}") };
+    assert_eq!(trial["valid"], false, "{trial}");
+    let why = trial["reason"].as_str().unwrap();
+    assert!(why.contains("of transaction: ") && why.contains("Failed to allocate"), "{why}");
+    place.assert_clean("r");
+}
+
 /// A folder with a server that is too old, for the front of PATH.
 fn too_old(place: &Place) -> String {
     let folder = place.path("old");

@@ -1,6 +1,7 @@
 //! SQLite, but each with a fault.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -25,13 +26,15 @@ enum Fault {
     FailsItsCheck,
     /// A row is never loaded.
     LosesARow,
+    /// Each read takes a millisecond longer, and four where the program is in a folder `after`.
+    ReadsLate,
 }
 
 /// SQLite with a fault, by a name of its own.
 pub struct Bad(&'static str, Fault);
 
 /// Every bad engine.
-pub static ALL: [Bad; 7] = [
+pub static ALL: [Bad; 8] = [
     Bad("panics", Fault::Panics),
     Bad("hangs", Fault::Hangs),
     Bad("loses-rows", Fault::LosesRows),
@@ -39,6 +42,7 @@ pub static ALL: [Bad; 7] = [
     Bad("otherwise", Fault::Otherwise),
     Bad("fails-its-check", Fault::FailsItsCheck),
     Bad("loses-a-row", Fault::LosesARow),
+    Bad("mine", Fault::ReadsLate),
 ];
 
 /// Calls that behave before the fault shows: the warm-up of a window.
@@ -156,6 +160,10 @@ impl Session for BadSession<'_> {
                 }
                 Ok(count)
             }
+            Fault::ReadsLate => {
+                std::thread::sleep(Duration::from_millis(if is_after() { 4 } else { 1 }));
+                self.inner.run(statement, parameters, rows)
+            }
             _ => self.inner.run(statement, parameters, rows),
         }
     }
@@ -167,4 +175,12 @@ impl Session for BadSession<'_> {
     fn rollback(&mut self) -> Result<()> {
         self.inner.rollback()
     }
+}
+
+/// Whether this is the build with a regression.
+fn is_after() -> bool {
+    static IS_AFTER: LazyLock<bool> = LazyLock::new(|| {
+        std::env::current_exe().is_ok_and(|path| path.iter().any(|folder| folder == "after"))
+    });
+    *IS_AFTER
 }

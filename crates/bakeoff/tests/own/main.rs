@@ -6,6 +6,7 @@
 
 mod answers;
 mod articles;
+mod compare;
 mod engines;
 mod planner;
 mod rows;
@@ -18,7 +19,10 @@ use bakeoff_testkit::Test;
 use serde_json::Value;
 
 /// What the lab's own command begins with: it is this program that bakeoff starts again.
-const COMMANDS: [&str; 3] = ["run", "report", "trial"];
+const COMMANDS: [&str; 4] = ["run", "report", "compare", "trial"];
+
+/// Two whole runs.
+const REGRESSION: &str = "a_regression_is_caught_by_the_script_on_the_page";
 
 const TESTS: &[Test] = &[
     ("an_engine_that_panics_fails_its_trial_with_its_words", panics),
@@ -33,6 +37,7 @@ const TESTS: &[Test] = &[
     ("all_articles_are_one_page", articles::one_page),
     ("articles_are_planned_one_after_the_other", articles::plans),
     ("what_is_wrong_with_articles_leaves_nothing_behind", articles::refused),
+    (REGRESSION, compare::catches_a_regression),
     ("a_planner_may_run_more_than_the_plan", planner::runs_more),
     ("a_run_goes_on_with_its_planner_where_it_was_cut_short", planner::goes_on),
 ];
@@ -46,7 +51,7 @@ fn main() -> ExitCode {
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }
     // One of them waits for half a minute, and the others run beside it.
-    bakeoff_testkit::run(TESTS, &[], 2, &arguments)
+    bakeoff_testkit::run(TESTS, &[REGRESSION], 2, &arguments)
 }
 
 /// The lab's command, in a folder.

@@ -5,6 +5,7 @@
 //! (c+j) mod N, and a read goes to the first half. Both as md's `read_balance` does (Linux,
 //! drivers/md/raid10.c). A write goes to both and ends with the later.
 
+mod mirrors;
 mod parameters;
 mod rebuild;
 
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use super::model::Listed;
 use super::{Completion, Device, Kind, Nanos, Request};
 
+pub use mirrors::Mirrors;
 pub use parameters::{Health, Layout, Parameters};
 use rebuild::{Rebuild, STEP};
 
@@ -131,17 +133,15 @@ impl Raid10 {
     fn copies(&self, offset: u64) -> [Spot; 2] {
         let (disks, chunk) = (self.members.len() as u64, self.parameters.chunk);
         let (number, within) = (offset / chunk, offset % chunk);
+        let [first, second] = Mirrors::new(disks as u32, self.parameters).pair(offset);
         match self.parameters.layout {
             Layout::Near => {
-                // An even number of disks puts both at the same place of two disks side by side.
-                let (first, place) = (COPIES * number, COPIES * number / disks * chunk + within);
-                let disk = (first % disks) as usize;
-                [(disk, place), (disk + 1, place)]
+                let place = COPIES * number / disks * chunk + within;
+                [(first, place), (second, place)]
             }
             Layout::Far => {
-                let (disk, place) = (number % disks, number / disks * chunk + within);
-                let next = (disk + 1) % disks;
-                [(disk as usize, place), (next as usize, self.used / COPIES + place)]
+                let place = number / disks * chunk + within;
+                [(first, place), (second, self.used / COPIES + place)]
             }
         }
     }

@@ -17,6 +17,9 @@ use super::requests::Piece;
 /// Inodes of 256 bytes in a block of the inode table.
 const INODES_A_BLOCK: u64 = 16;
 
+/// Blocks that one descriptor speaks of: tags of 16 bytes behind a header.
+const TAGS_A_BLOCK: u64 = 255;
+
 /// Names of some 20 bytes with their headers in a half-full block of a directory.
 const NAMES_A_BLOCK: u64 = 64;
 
@@ -47,6 +50,8 @@ pub struct Journal {
     blocks: bool,
     /// Whether files were created or removed.
     files: bool,
+    /// Pages of data that are written with it.
+    data: u64,
     /// The next block within the journal, or its piece, wherever that is.
     next: u64,
     /// The work that commits the transaction before the running one.
@@ -74,6 +79,7 @@ impl Default for Journal {
             names: 0,
             blocks: false,
             files: false,
+            data: 0,
             next: 0,
             committing: None,
             queued: None,
@@ -106,6 +112,17 @@ impl Journal {
         self.files = true;
     }
 
+    /// Pages of data were changed that are written to the journal, and that the running transaction had
+    /// not yet.
+    pub fn log(&mut self, pages: u64) {
+        self.data += pages;
+    }
+
+    /// Pages of data in the running transaction.
+    pub fn data(&self) -> u64 {
+        self.data
+    }
+
     /// A name changed, and the directory that holds it.
     pub fn rename(&mut self) {
         self.names += 1;
@@ -135,7 +152,7 @@ impl Journal {
 
     /// Whether anything changed since the last commit.
     pub fn is_dirty(&self) -> bool {
-        self.inodes > 0 || self.names > 0 || self.blocks || self.files
+        self.inodes > 0 || self.names > 0 || self.blocks || self.files || self.data > 0
     }
 
     /// Has the running transaction committed by the work `number` and tells what is written for it,
@@ -156,7 +173,7 @@ impl Journal {
         written
     }
 
-    /// The blocks of the running transaction without its commit record: a descriptor, inodes, the
+    /// The blocks of the running transaction without its commit record: a descriptor, data, inodes, the
     /// bitmap of blocks with the group's descriptor, that of inodes (its group's descriptor is in
     /// the same block), and names with the inode of their directory.
     fn blocks(&self) -> u64 {
@@ -166,7 +183,8 @@ impl Journal {
         };
         let bitmaps = u64::from(self.blocks) + u64::from(self.files);
         let groups = u64::from(bitmaps > 0);
-        1 + self.inodes.div_ceil(INODES_A_BLOCK) + bitmaps + groups + names
+        let data = self.data + self.data / TAGS_A_BLOCK;
+        1 + self.inodes.div_ceil(INODES_A_BLOCK) + bitmaps + groups + names + data
     }
 
     /// Where the next blocks of the journal lie.

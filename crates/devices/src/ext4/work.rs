@@ -34,6 +34,16 @@ impl Work {
         self.waits.push((self.steps.len(), number));
     }
 
+    /// Adds requests that need not wait for those of the last step; as a step of their own where other work
+    /// has to be waited for before them.
+    pub(super) fn beside(&mut self, step: Vec<Request>) {
+        let waited = self.waits.iter().any(|(at, _)| *at == self.steps.len());
+        match self.steps.last_mut() {
+            Some(last) if !waited => last.extend(step),
+            _ => self.then(step),
+        }
+    }
+
     /// Adds a step, unless there is nothing in it.
     pub(super) fn then(&mut self, step: Vec<Request>) {
         if !step.is_empty() {

@@ -5,7 +5,7 @@ use crate::device::{Kind, Nanos, Request};
 use super::groups::BLOCK;
 use super::journal::Commit;
 use super::requests::{Piece, flush, requests};
-use super::{Committing, Durable, Ext4, File, Work, counts};
+use super::{Barrier, Committing, Data, Durable, Ext4, File, Work, counts};
 
 /// The least that a writer writes back when it has to wait, as Linux's `MAX_WRITEBACK_PAGES` had.
 const CHUNK: u64 = (4 << 20) / BLOCK;
@@ -85,10 +85,14 @@ impl Ext4 {
             self.pressed.get_or_insert(now);
         }
         let pages = self.cache.pages() + self.background.map_or(0, |(_, pages)| pages);
-        if pages * BLOCK <= self.options.dirty_limit {
+        let over = pages * BLOCK > self.options.dirty_limit;
+        let has_number = self.commit_data(over, work);
+        if !over {
             return;
         }
-        self.number(work);
+        if !has_number {
+            self.number(work);
+        }
         let goal = self.cache.pages().saturating_sub(CHUNK.max(length.div_ceil(BLOCK)));
         let mut step = Vec::new();
         while self.cache.pages() > goal
@@ -112,10 +116,11 @@ impl Ext4 {
         }
         let running = self.journal.running();
         let mut flushes = false;
+        let beside = self.options.journal.data == Data::Writeback;
         if self.journal.is_dirty() {
-            flushes = self.commit(running, work);
+            flushes = self.commit_beside(beside, running, work);
         } else if self.names || !durable.is_empty() {
-            flushes = self.commit(running - 1, work);
+            flushes = self.commit_beside(beside, running - 1, work);
         }
         if !flushes && !work.is_empty() {
             self.flush(work);
@@ -140,6 +145,12 @@ impl Ext4 {
     /// Lets the work go on when a transaction is on the device, which it commits itself if nobody
     /// else does. Tells whether the device is flushed with it, after what the work writes before.
     pub(super) fn commit(&mut self, transaction: u64, work: &mut Work) -> bool {
+        self.commit_beside(false, transaction, work)
+    }
+
+    /// The same, where the journal's blocks may be written `beside` the data before them: then they do not
+    /// wait for these.
+    fn commit_beside(&mut self, beside: bool, transaction: u64, work: &mut Work) -> bool {
         let flushes = match self.journal.commit_of(transaction) {
             Commit::Done => return false,
             Commit::By(number) => {
@@ -150,7 +161,7 @@ impl Ext4 {
             }
             Commit::Own(before) => {
                 before.into_iter().for_each(|number| work.wait(number));
-                self.write_journal(work);
+                self.write_journal(beside, work);
                 true
             }
         };
@@ -160,16 +171,20 @@ impl Ext4 {
 
     /// Commits the running transaction. Of a commit in two steps each is followed by a flush: that
     /// before the commit record, and the one that makes it durable (`REQ_PREFLUSH | REQ_FUA`).
-    fn write_journal(&mut self, work: &mut Work) {
+    fn write_journal(&mut self, beside: bool, work: &mut Work) {
         let commit = self.options.journal.commit;
         let part = self.space.journal(self.near);
-        for pieces in self.journal.commit(work.ticket.number, commit, part) {
+        let written = self.journal.commit(work.ticket.number, commit, part);
+        for (number, pieces) in written.into_iter().enumerate() {
             let step = requests(Kind::Write, pieces);
             for request in &step {
                 let (flow, end) = (&mut self.counts.journal, &mut self.journal_end);
                 counts::add(flow, end, request.offset, request.length);
             }
-            work.then(step);
+            match beside && number == 0 {
+                true => work.beside(step),
+                false => work.then(step),
+            }
             if commit == Committing::Jbd2 {
                 self.flush(work);
             }
@@ -177,7 +192,11 @@ impl Ext4 {
         self.counts.commits += 1;
     }
 
+    /// Has the device flushed, unless that was given up for speed.
     pub(super) fn flush(&mut self, work: &mut Work) {
+        if self.options.journal.barrier == Barrier::Off {
+            return;
+        }
         self.counts.flushes += 1;
         work.then(vec![flush()]);
     }

@@ -6,10 +6,12 @@ use std::ops::Range;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
+use super::copies::Copies;
 use super::data::{Edit, Fate, Shape};
 use super::names::{Change, Missing, Tree};
 use super::unwritten::Unwritten;
 use super::{Ino, Keep, Metadata, PAGE, SECTOR};
+use crate::ext4::Data;
 
 /// The fates of all pending changes.
 pub(super) struct Choice {
@@ -45,9 +47,8 @@ impl Choice {
         tree: &Tree,
         changes: &[Change],
         edits: &HashMap<Ino, VecDeque<Edit>>,
-        metadata: Metadata,
-        keep: Keep,
-        seed: u64,
+        (metadata, data): (Metadata, Data),
+        (keep, seed, copies): (Keep, u64, Option<&Copies>),
     ) -> Self {
         let edits = edits.iter().flat_map(|(ino, edits)| edits.iter().map(|edit| (*ino, edit)));
         let mut all: Vec<_> = changes.iter().map(Any::Change).collect();
@@ -56,12 +57,22 @@ impl Choice {
 
         let may_be_kept = all.iter().filter(|any| !any.is_lost()).count();
         let in_order = metadata == Metadata::Ordered;
+        // Data in the journal and names are one log.
+        let one_log = in_order && data == Data::Journal;
+        let is_late = in_order && data == Data::Writeback;
+        let drawn_by = match keep {
+            Keep::Subset | Keep::Torn if one_log => Keep::Prefix,
+            keep => keep,
+        };
         let mut drawn =
-            Drawn::new(keep, seed, may_be_kept as u64, in_order.then_some(changes.len()));
+            Drawn::new(drawn_by, seed, may_be_kept as u64, in_order.then_some(changes.len()));
+        // What is in the journal is replayed whole.
+        let copies = copies.filter(|_| !one_log);
+        let mut worse = copies.map(|copies| copies.worse(keep, seed, all.len() as u64));
         let mut missing = Missing::default();
         let (mut ends, mut unwritten) = (Ends::default(), Unwritten::default());
         let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
-        for any in all {
+        for (number, any) in (0..).zip(all) {
             match any {
                 Any::Change(change) => {
                     let kept = drawn.keeps_change() && !missing.fells(change, tree);
@@ -71,10 +82,21 @@ impl Choice {
                     choice.changes.push(kept);
                 }
                 Any::Edit(ino, edit) => {
-                    let kept = !edit.is_lost() && drawn.keeps() && !ends.fell(ino, edit);
-                    let new_from = if in_order { unwritten.start(ino, edit) } else { u64::MAX };
+                    let fell = ends.fell(ino, edit);
+                    let kept = !edit.is_lost() && drawn.keeps() && !fell;
+                    let waits = in_order && !is_late;
+                    let new_from = if waits { unwritten.start(ino, edit) } else { u64::MAX };
                     let mut fate = if kept { drawn.fate(edit, new_from) } else { Fate::Dropped };
-                    if in_order {
+                    if one_log && keep == Keep::Torn && kept && drawn.left == 0 {
+                        fate = drawn.first_pages(edit);
+                    }
+                    if let Some(worse) = &mut worse {
+                        fate = worse.of(number, (ino, edit), fate);
+                    }
+                    if is_late && fate == Fate::Dropped && !edit.is_lost() && !fell {
+                        fate = drawn.without_data(edit);
+                    }
+                    if waits {
                         let whole = keep != Keep::Torn;
                         fate = unwritten.settle((ino, edit, new_from), fate, whole);
                     }
@@ -166,6 +188,29 @@ impl Drawn {
             4..7 => self.torn(&edit.range, PAGE, new_from),
             _ => self.torn(&edit.range, SECTOR, new_from),
         }
+    }
+
+    /// The fate of the last write that the journal has: it may end between two of its pages.
+    fn first_pages(&mut self, edit: &Edit) -> Fate {
+        let whole = edit.sectors();
+        let (first, end) = (whole.start / PAGE, whole.end.div_ceil(PAGE));
+        if edit.shape == Shape::Truncate || first + 1 >= end {
+            return Fate::Kept;
+        }
+        match self.random.random_range(first + 1..=end) {
+            last if last == end => Fate::Kept,
+            last => {
+                let kept = whole.start..last * PAGE;
+                Fate::Torn(Vec::from([kept]))
+            }
+        }
+    }
+
+    /// The fate of a write whose bytes are not there: where nothing orders data, half of those past the end
+    /// have their size and their blocks committed all the same.
+    fn without_data(&mut self, edit: &Edit) -> Fate {
+        let is_found = self.keep != Keep::DropAll && edit.grows() && self.random.random();
+        if is_found { Fate::Stale } else { Fate::Dropped }
     }
 
     fn torn(&mut self, range: &Range<u64>, unit: u64, new_from: u64) -> Fate {

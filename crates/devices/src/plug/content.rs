@@ -17,6 +17,13 @@ pub(super) enum Source<'a> {
     Kept(Ino),
     /// Zeros.
     Zeros,
+    /// Bytes that lay on the device before the file was given its blocks: of other files, of none.
+    Stale,
+}
+
+/// A byte that stands for a stale one: never zero, and different from place to place.
+fn stale(place: u64) -> u8 {
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 | 1
 }
 
 /// A stretch with its source.
@@ -88,7 +95,7 @@ impl<'a> Content<'a> {
         let filled = pieces.flat_map(|(range, source)| match source {
             Source::Zeros => Vec::new(),
             Source::Present => contents.filled(self.ino, range),
-            Source::Kept(_) | Source::Bytes { .. } => vec![range],
+            Source::Kept(_) | Source::Bytes { .. } | Source::Stale => vec![range],
         });
         filled.collect()
     }
@@ -117,6 +124,10 @@ impl<'a> Content<'a> {
                     length
                 }
                 Source::Zeros => 0,
+                Source::Stale => {
+                    part.iter_mut().zip(range.start..).for_each(|(it, place)| *it = stale(place));
+                    part.len()
+                }
             };
             part[read..].fill(0);
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 
 use super::content::{Content, Piece, Source, read_full};
-use super::{Contents, Ino, SECTOR};
+use super::{Contents, Ino, PAGE, SECTOR};
 
 /// What was at the place of a change before it.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,9 @@ pub(super) enum Fate {
     Kept,
     /// Only these stretches of it are kept; they start and end between sectors.
     Torn(Vec<Range<u64>>),
+    /// Of a write past the end, the size and the blocks are kept and the bytes are not: the blocks hold what
+    /// lay there before.
+    Stale,
 }
 
 impl Edit {
@@ -92,6 +95,18 @@ impl Edit {
             old: before.into(),
             lost: None,
         }
+    }
+
+    /// Whether it is a write past the end that the file had.
+    pub(super) fn grows(&self) -> bool {
+        self.shape == Shape::Write && self.new_size > self.old_size
+    }
+
+    /// The bytes of the blocks that a write past the end was given.
+    fn new_blocks(&self) -> Range<u64> {
+        let start = self.range.start / PAGE * PAGE;
+        let start = start.max(self.old_size.next_multiple_of(PAGE));
+        start..self.new_size.max(start)
     }
 
     /// Whether it is a truncation that cut bytes off.
@@ -242,7 +257,7 @@ pub(super) fn content<'a>(
     let mut redos = Vec::new();
     for (edit, fate) in edits.iter().zip(fates).rev() {
         let ranges = match fate {
-            Fate::Dropped => None,
+            Fate::Dropped | Fate::Stale => None,
             Fate::Kept => Some(vec![edit.sectors()]),
             Fate::Torn(ranges) => Some(ranges.clone()),
         };
@@ -254,6 +269,10 @@ pub(super) fn content<'a>(
             };
             let pieces = ranges.into_iter().flat_map(|range| content.pieces(range)).collect();
             redos.push(Redo { shape: edit.shape, size, pieces });
+        }
+        if *fate == Fate::Stale {
+            let pieces = vec![(edit.new_blocks(), Source::Stale)];
+            redos.push(Redo { shape: edit.shape, size: edit.new_size, pieces });
         }
         edit.undo(&mut content);
     }

@@ -7,6 +7,7 @@ use super::image::Image;
 use super::names::{Attributes, Kind, Operation, Place, Step};
 use super::state::State;
 use super::{Contents, Ino, Keep, Metadata};
+use crate::ext4::Data;
 
 /// All changes that a power cut would take now, with the tree of names that it would leave.
 ///
@@ -22,6 +23,13 @@ impl Pending {
     /// Nothing pending, over a tree that has a root only.
     pub fn new(root: Ino, attributes: Attributes, metadata: Metadata) -> Self {
         Self { state: State::new(root, attributes, metadata), history: None }
+    }
+
+    /// The same on a file system that orders data in this way.
+    #[must_use]
+    pub fn with_data(mut self, data: Data) -> Self {
+        self.state.data = data;
+        self
     }
 
     /// Adds what was there at mount time: durable. A number that is there already gets a further

@@ -15,6 +15,7 @@ use super::history::{History, Moment};
 use super::names::{Attributes, Kind};
 use super::sparse::Sparse;
 use super::{Contents, Ino, PAGE};
+use crate::ext4::Data;
 
 /// Bytes that are read at once.
 const BLOCK: u64 = 64 << 10;
@@ -23,6 +24,9 @@ const BLOCK: u64 = 64 << 10;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recorded {
     pub(super) root: Ino,
+    /// What is ordered of data.
+    #[serde(default)]
+    pub(super) data: Data,
     /// What was there at its start: numbers, and directory, name and number of each name.
     pub(super) nodes: Vec<(Ino, Kind, Attributes)>,
     pub(super) names: Vec<(Ino, OsString, Ino)>,
@@ -148,6 +152,7 @@ impl History {
         times.push(end);
         let mut recorded = Recorded {
             root,
+            data: self.base().data,
             nodes: nodes.iter().map(|(ino, it)| (*ino, it.kind.clone(), it.attributes)).collect(),
             names,
             files: Vec::new(),

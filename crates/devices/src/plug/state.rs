@@ -5,17 +5,21 @@ use std::io;
 use std::mem;
 
 use super::choice::Choice;
+use super::copies::Copies;
 use super::data::Edit;
 use super::event::{Event, Mark};
 use super::image::Image;
 use super::names::{Attributes, Change, Kind, Operation, Place, Tree, with_ground};
 use super::{Contents, Ino, Keep, Metadata};
+use crate::ext4::Data;
 
 /// All changes that a power cut would take at a moment, with the tree of names that it would leave.
 #[derive(Clone)]
 pub struct State {
     root: Ino,
     pub(super) metadata: Metadata,
+    /// What is ordered of data, where the journal keeps names in order.
+    pub(super) data: Data,
     tree: Tree,
     changes: Vec<Change>,
     edits: HashMap<Ino, VecDeque<Edit>>,
@@ -32,7 +36,8 @@ impl State {
         let mut tree = Tree::default();
         tree.add_root(root, attributes);
         let (changes, edits) = (Vec::new(), HashMap::new());
-        Self { root, metadata, tree, changes, edits, next: 0, settled: 0, bytes: 0 }
+        let data = Data::Ordered;
+        Self { root, metadata, data, tree, changes, edits, next: 0, settled: 0, bytes: 0 }
     }
 
     pub(super) fn adopt(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
@@ -74,12 +79,33 @@ impl State {
     /// # Errors
     /// When a file's size can't be had.
     pub fn image(&self, keep: Keep, seed: u64, contents: &dyn Contents) -> io::Result<Image<'_>> {
-        let choice = Choice::new(&self.tree, &self.changes, &self.edits, self.metadata, keep, seed);
+        self.image_on(None, keep, seed, contents)
+    }
+
+    /// The same, where files lie on an array, with the worse of the two copies of what was in flight.
+    ///
+    /// # Errors
+    /// When a file's size can't be had.
+    pub fn image_on(
+        &self,
+        copies: Option<&Copies>,
+        keep: Keep,
+        seed: u64,
+        contents: &dyn Contents,
+    ) -> io::Result<Image<'_>> {
+        let modes = (self.metadata, self.data);
+        let drawn = (keep, seed, copies);
+        let choice = Choice::new(&self.tree, &self.changes, &self.edits, modes, drawn);
         let mut tree = self.tree.clone();
         for (change, _) in self.changes.iter().zip(&choice.changes).filter(|(_, kept)| **kept) {
             tree.apply(change);
         }
         Image::new(self.root, &tree, &self.edits, &choice.edits, contents)
+    }
+
+    /// The files of which bytes or sizes are pending.
+    pub fn edited(&self) -> impl Iterator<Item = Ino> {
+        self.edits.keys().copied()
     }
 
     /// What an event does.
@@ -105,7 +131,13 @@ impl State {
                 });
             }
             Event::CommitJournal(mark) if self.metadata == Metadata::Ordered => {
-                return self.settle_changes(mark, |_| true);
+                let mut free = match self.data {
+                    // They are in the transaction.
+                    Data::Journal => self.settle_all_edits(mark),
+                    Data::Ordered | Data::Writeback => Vec::new(),
+                };
+                free.extend(self.settle_changes(mark, |_| true));
+                return free;
             }
             Event::SyncDir(..) | Event::CommitJournal(_) => {}
             Event::CommitNames(mark) => return self.settle_changes(mark, |_| true),
@@ -166,12 +198,16 @@ impl State {
         free
     }
 
+    /// Makes earlier changes of all files' bytes durable. Gives the files that kept what they cut off.
+    fn settle_all_edits(&mut self, mark: Mark) -> Vec<Ino> {
+        let edited: Vec<Ino> = self.edits.keys().copied().collect();
+        edited.into_iter().flat_map(|ino| self.settle_edits(ino, mark)).collect()
+    }
+
     /// Makes all earlier changes durable. Returns the files and folders that have no name any more, and
     /// the files whose cut-off ends were kept until now.
     fn settle(&mut self, mark: Mark) -> Vec<Ino> {
-        let edited: Vec<Ino> = self.edits.keys().copied().collect();
-        let mut free: Vec<Ino> =
-            edited.into_iter().flat_map(|ino| self.settle_edits(ino, mark)).collect();
+        let mut free = self.settle_all_edits(mark);
         free.extend(self.settle_changes(mark, |_| true));
         self.settled = mark.0;
         free

@@ -56,6 +56,7 @@ impl Unwritten {
             Fate::Kept => parts(std::iter::once(edit.sectors()), start, is_missing),
             Fate::Torn(kept) => parts(kept.into_iter(), start, is_missing),
             Fate::Dropped => Fate::Dropped,
+            Fate::Stale => return Fate::Stale,
         };
         let kept: HashSet<u64> = match &fate {
             Fate::Torn(kept) => kept.iter().map(|part| part.start / PAGE).collect(),

@@ -39,6 +39,7 @@ impl<'a> Walk<'a> {
         let root = recorded.nodes.iter().find(|(ino, ..)| *ino == recorded.root);
         let attributes = root.expect("a history has a root").2;
         let mut state = State::new(recorded.root, attributes, metadata);
+        state.data = recorded.data;
         let nodes: HashMap<Ino, _> = recorded
             .nodes
             .iter()
@@ -166,7 +167,9 @@ impl<'a> Walk<'a> {
                     changed.insert(range.start / PAGE);
                     changed.extend((range.end < u64::MAX).then(|| (range.end - 1) / PAGE));
                 }
-                Source::Bytes { .. } | Source::Kept(_) => changed.extend(pages(&range)),
+                Source::Bytes { .. } | Source::Kept(_) | Source::Stale => {
+                    changed.extend(pages(&range))
+                }
             }
         }
         let (mut sum, mut page) = (file.sum(), vec![0; PAGE as usize]);

@@ -2,8 +2,8 @@
 
 use bakeoff_devices::device::{Kind, Nanos, Request};
 use bakeoff_devices::ext4::{
-    Background, Committing, Counts, Durable, Ext4, JournalPlace, LEAST_SPAN, Mode, Options,
-    Parameters, Sync, Work,
+    Background, Barrier, Committing, Counts, Data, Durable, Ext4, JournalPlace, LEAST_SPAN, Mode,
+    Options, Parameters, Sync, Work,
 };
 
 const KIB: u64 = 1 << 10;
@@ -100,6 +100,91 @@ fn a_write_in_place_makes_no_commit_but_an_append_does() {
     sync(&mut ext4, 0, FILE, Sync::Data);
     write(&mut ext4, 0, FILE, MIB + 4 * KIB + 100, 100);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w8 f w4 f");
+}
+
+fn with_data(data: Data) -> Ext4 {
+    let journal = Parameters { data, ..Parameters::default() };
+    Ext4::new(Options { journal, ..Options::default() })
+}
+
+/// By its age; a sync still waits for the data of its own file.
+#[test]
+fn with_writeback_a_commit_does_not_wait_for_data() {
+    for (data, later) in [(Data::Ordered, "w4 w16 f w4 f"), (Data::Writeback, "w4+w16 f w4 f")] {
+        let mut ext4 = with_data(data);
+        ext4.adopt(FILE, MIB);
+        write(&mut ext4, 0, FILE, MIB, 4 * KIB);
+        let all = background(&mut ext4, 100 * SECOND);
+        let (_, work, durable) = all.last().expect("it is written back");
+        assert_eq!(shape(work), later, "{data:?}");
+        assert!(durable.contains(&Durable::File(FILE)), "{durable:?}");
+        write(&mut ext4, 100 * SECOND, FILE, MIB + 4 * KIB, 4 * KIB);
+        let synced = shape(&sync(&mut ext4, 100 * SECOND, FILE, Sync::Data));
+        assert!(synced.starts_with("w4 w"), "{data:?}: {synced}");
+    }
+}
+
+#[test]
+fn journalled_data_are_written_twice_and_by_a_commit_of_anybody() {
+    let mut ext4 = with_data(Data::Journal);
+    ext4.adopt(FILE, MIB);
+    ext4.adopt(1, MIB);
+    write(&mut ext4, 0, FILE, 0, 8 * KIB);
+    // A descriptor, an inode and two pages.
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w16 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "f");
+    // The page cache can't be left out, and a page is once in a transaction.
+    for _ in 0..3 {
+        assert_eq!(shape(&ext4.write(0, FILE, 0, 4 * KIB, Mode::Direct, None)), "");
+    }
+    write(&mut ext4, 0, 1, 0, 4 * KIB);
+    assert_eq!(shape(&sync(&mut ext4, 0, 1, Sync::Data)), "w16 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "f", "the other sync took it in");
+    let written = ext4.counts();
+    assert_eq!((written.all.device_writes.bytes, written.journal.bytes), (0, 40 * KIB));
+    background(&mut ext4, 100 * SECOND);
+    let later = ext4.counts();
+    assert_eq!((later.all.device_writes.bytes, later.journal.bytes), (12 * KIB, 40 * KIB));
+    assert_eq!(ext4.dirty(), 0);
+}
+
+#[test]
+fn journalled_data_are_committed_before_they_are_written_to_their_places() {
+    let mut ext4 = with_data(Data::Journal);
+    ext4.adopt(FILE, MIB);
+    write(&mut ext4, 0, FILE, 0, 4 * KIB);
+    let all = background(&mut ext4, 100 * SECOND);
+    let shapes: Vec<String> = all.iter().map(|(_, work, _)| shape(work)).collect();
+    assert_eq!(shapes, ["w12 f w4 f", "w4"]);
+    // A transaction that fills its part of the journal is committed by its writer.
+    let mut committed = 0;
+    for page in 0..1024 {
+        let work = ext4.write(200 * SECOND, FILE, page * 4 * KIB, 4 * KIB, Mode::Buffered, None);
+        committed += u64::from(!work.is_empty());
+        ext4.done(work.ticket);
+    }
+    assert!((1..1024).contains(&committed), "{committed}");
+    assert_eq!(ext4.counts().commits, 1 + committed);
+}
+
+/// All that is written waits as before; it is not flushed.
+#[test]
+fn without_barriers_nothing_is_flushed() {
+    let journal = Parameters { barrier: Barrier::Off, ..Parameters::default() };
+    let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
+    ext4.adopt(FILE, MIB);
+    write(&mut ext4, 0, FILE, 8 * KIB, 4 * KIB);
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4");
+    write(&mut ext4, 0, FILE, MIB, 4 * KIB);
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w16 w4");
+    assert_eq!(ext4.written(), 28 * KIB);
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "");
+    write(&mut ext4, 0, FILE, 0, 4 * KIB);
+    let later = background(&mut ext4, 100 * SECOND);
+    assert!(later.iter().any(|(_, _, durable)| durable.contains(&Durable::File(FILE))));
+    let flushes = later.iter().flat_map(|(_, work, _)| work.steps.iter().flatten());
+    assert_eq!(flushes.filter(|request| request.kind == Kind::Flush).count(), 0);
+    assert_eq!((ext4.counts().flushes, ext4.counts().commits), (0, 2));
 }
 
 #[test]
@@ -319,7 +404,8 @@ fn a_sequential_file_is_read_and_written_in_large_requests() {
 
 #[test]
 fn a_journal_near_the_data_is_one_write_and_in_pieces_between_them() {
-    let journal = Parameters { commit: Committing::Fast, journal: JournalPlace::Near };
+    let (commit, journal) = (Committing::Fast, JournalPlace::Near);
+    let journal = Parameters { commit, journal, ..Parameters::default() };
     let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w24 f");

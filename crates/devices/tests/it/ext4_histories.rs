@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_devices::device::{Kind, Nanos};
 use bakeoff_devices::ext4::{
-    Background, Committing, Durable, Ext4, Extent, JournalPlace, Mode, Options, Parameters, Sync,
-    Work,
+    Background, Barrier, Committing, Data, Durable, Ext4, Extent, JournalPlace, Mode, Options,
+    Parameters, Sync, Work,
 };
 use proptest::prelude::*;
 
@@ -103,6 +103,7 @@ impl Known {
 
 struct Checker {
     ext4: Ext4,
+    journal: Parameters,
     now: Nanos,
     files: BTreeMap<u64, Known>,
     host_bytes: u64,
@@ -112,7 +113,13 @@ struct Checker {
 impl Checker {
     fn new(options: Options) -> Self {
         let files = BTreeMap::new();
-        Self { ext4: Ext4::new(options), now: 0, files, host_bytes: 0, device_bytes: 0 }
+        let (ext4, journal) = (Ext4::new(options), options.journal);
+        Self { ext4, journal, now: 0, files, host_bytes: 0, device_bytes: 0 }
+    }
+
+    /// Whether what is durable is in its place, and not in the journal alone.
+    fn in_place(&self) -> bool {
+        self.journal.data != Data::Journal
     }
 
     fn file(&mut self, file: u64) -> &mut Known {
@@ -173,7 +180,7 @@ impl Checker {
                 self.file(file).host_writes(at, sectors);
                 self.device_does(&work, journal);
                 let range = at as usize..(at + sectors) as usize;
-                if mode == Mode::Direct {
+                if mode == Mode::Direct && self.in_place() {
                     assert!(!self.file(file).stale[range].contains(&true));
                 }
                 if sync.is_some() {
@@ -184,7 +191,9 @@ impl Checker {
                 let work = ext4.sync(now, file, sync);
                 self.device_does(&work, journal);
                 self.is_durable(file, &work);
-                self.reads_all(file);
+                if self.in_place() {
+                    self.reads_all(file);
+                }
             }
             Step::FailSync(file) => {
                 ext4.fail_sync(file);
@@ -226,16 +235,22 @@ impl Checker {
             self.device_does(&work, journal);
             for durable in durable {
                 if let Durable::File(file) = durable {
-                    assert!(self.file(file).is_written(), "{file} is not durable");
+                    let is_written = self.file(file).is_written();
+                    assert!(is_written || !self.in_place(), "{file} is not durable");
                 }
             }
         }
         self.now = until;
     }
 
-    /// After a sync all of the file is on the device, and the device was flushed at last.
+    /// After a sync all of the file is on the device, unless it is in the journal, and the device was
+    /// flushed at last; without barriers never.
     fn is_durable(&mut self, file: u64, work: &Work) {
-        assert!(self.file(file).is_written(), "{file} is not durable");
+        assert!(self.file(file).is_written() || !self.in_place(), "{file} is not durable");
+        if self.journal.barrier == Barrier::Off {
+            assert!(work.steps.iter().flatten().all(|request| request.kind != Kind::Flush));
+            return;
+        }
         let last = work.steps.last().expect("a sync flushes");
         assert_eq!((last.len(), last[0].kind), (1, Kind::Flush));
     }
@@ -274,11 +289,13 @@ proptest! {
         limit in prop_oneof![Just(16u64), Just(64), Just(100_000)],
         commit in prop_oneof![Just(Committing::Jbd2), Just(Committing::Fast)],
         journal in prop_oneof![Just(JournalPlace::Middle), Just(JournalPlace::Near)],
+        data in prop_oneof![Just(Data::Ordered), Just(Data::Writeback), Just(Data::Journal)],
+        barrier in prop_oneof![3 => Just(Barrier::On), 1 => Just(Barrier::Off)],
     ) {
         let options = Options {
             dirty_background: limit * PAGE / 2,
             dirty_limit: limit * PAGE,
-            journal: Parameters { commit, journal },
+            journal: Parameters { barrier, commit, data, journal },
             ..Options::default()
         };
         let empty = Ext4::new(options).span();

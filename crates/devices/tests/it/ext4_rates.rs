@@ -70,7 +70,7 @@ fn an_append_takes_two_seeks_and_a_turn_and_a_write_in_place_one_turn() {
                 (JournalPlace::Near, Committing::Jbd2, 40.0..=60.0),
                 (JournalPlace::Near, Committing::Fast, 50.0..=120.0),
             ] {
-                let chosen = Parameters { commit, journal };
+                let chosen = Parameters { commit, journal, ..Parameters::default() };
                 let append = commits_a_second(chosen, others, 0, seed);
                 let in_place = commits_a_second(chosen, others, 64 * MIB, seed);
                 let (place, by) = (format!("{journal:?}"), format!("{commit:?}"));

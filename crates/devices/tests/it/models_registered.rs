@@ -141,7 +141,10 @@ fn what_is_wrong_is_told_with_what_is_right() {
     assert!(error("floppy").contains("drum, drums:SIZE, raid10:N×MODEL"));
     assert!(error("raid10:4×drun").contains("perhaps `drum` was meant"));
     let key = error("drum/each_m=1");
-    assert!(key.contains("perhaps `each_ms` was meant; it has cache, commit, each_ms"), "{key}");
+    assert!(
+        key.contains("perhaps `each_ms` was meant; it has barrier, cache, commit, data"),
+        "{key}"
+    );
     assert!(error("drum/each_ms=slow").contains("each_ms is `slow`, and must be a number"));
     assert!(
         error("drum/each_ms=0").contains("this drum is not possible: each_ms is 0, and must be")

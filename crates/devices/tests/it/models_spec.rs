@@ -44,7 +44,8 @@ fn there_is_one_way_to_write_each() {
         ("ebs-gp2:1T", "ebs-gp2:1024G"),
         ("hdd-7200/used=0.5/cache=1048576", "hdd-7200/cache=1M/used=0.5"),
         ("hdd-7200/used=1/rpm=7200", "hdd-7200"),
-        ("ebs-gp3/journal=middle/commit=jbd2", "ebs-gp3"),
+        ("ebs-gp3/journal=middle/commit=jbd2/barrier=1", "ebs-gp3"),
+        ("raid10:4×ssd-sata/cache=1M/barrier=0", "raid10:4×ssd-sata/barrier=0/cache=1M"),
     ] {
         assert_eq!(Models::standard().parse(text).unwrap().to_string(), canonical);
     }
@@ -84,7 +85,7 @@ fn what_is_not_there_is_named_with_what_is() {
     assert!(unknown.contains("`floppy`;") && unknown.contains("ebs-gp2:SIZE"), "{unknown}");
     let key = error("hdd-7200/rmp=5400");
     assert!(key.contains("`rmp`, perhaps `rpm` was meant") && key.contains("used"), "{key}");
-    assert!(error("null/rpm=1").ends_with("it has commit, journal"));
+    assert!(error("null/rpm=1").ends_with("it has barrier, commit, data, journal"));
     assert!(error("hdd-7200/").contains("no parameter ``"));
     for text in
         ["ebs-gp2", "ebs-gp2:", "ebs-gp2:0G", "ebs-gp2:17T", "ebs-gp2:100", "ebs-gp2:99999999999T"]
@@ -137,6 +138,9 @@ fn devices_that_cannot_be_are_refused_with_the_reason() {
         ("ebs-gp3/jitter=2", "jitter is 2"),
         ("null/commit=5", "commit has an unknown variant `5`, expected `jbd2` or `fast`"),
         ("hdd-7200/journal=far", "expected `middle` or `near`"),
+        ("hdd-7200/data=none", "expected one of `ordered`, `writeback`, `journal`"),
+        ("hdd-7200/barrier=2", "barrier has an invalid value, expected 0 or 1"),
+        ("hdd-7200/barrier=no", "barrier is `no`"),
     ] {
         let error = error(text);
         assert!(error.contains(reason), "{text}: {error}");
@@ -175,7 +179,8 @@ fn every_model_has_a_file_system_to_choose() {
         let chosen =
             |text: &str| Models::standard().parse(&format!("{name}{text}")).unwrap().file_system();
         assert_eq!(chosen(""), shipped, "{name}");
-        let other = Parameters { commit: Committing::Fast, journal: JournalPlace::Near };
+        let (commit, journal) = (Committing::Fast, JournalPlace::Near);
+        let other = Parameters { commit, journal, ..shipped };
         assert_eq!(chosen("/commit=fast/journal=near"), other, "{name}");
     }
     let spec = table("model = 'null'\ncommit = 'fast'").unwrap();

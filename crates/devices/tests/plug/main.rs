@@ -5,6 +5,7 @@
 
 mod check;
 mod commands;
+mod data;
 mod driver;
 mod history;
 mod model;

@@ -73,16 +73,21 @@ impl Replies {
         loop {
             if let Some((start, done)) = queue.waiting.pop_front() {
                 drop(queue);
-                (done.then)();
-                if let Some(timed) = done.timed {
-                    self.learn(&timed, start.elapsed());
-                }
+                self.answer(start, done);
                 queue = self.queue.lock().expect("nobody panics with it");
             } else if queue.open {
                 queue = self.more.wait(queue).expect("nobody panics with it");
             } else {
                 return;
             }
+        }
+    }
+
+    /// Tells who waits, on this thread; `start` is the start of the clock by which it is measured.
+    pub(super) fn answer(&self, start: Instant, done: Done) {
+        (done.then)();
+        if let Some(timed) = done.timed {
+            self.learn(&timed, start.elapsed());
         }
     }
 

@@ -59,11 +59,14 @@ struct Job {
     /// When it came, in real time.
     came: Nanos,
     then: Then,
+    quick: bool,
 }
 
 /// Work that is done.
 pub(super) struct Done {
     pub(super) then: Then,
+    /// Whether the answer waits for nobody.
+    quick: bool,
     /// Nothing for work that was let go before the model had it done.
     pub(super) timed: Option<Timed>,
 }
@@ -127,17 +130,16 @@ impl Schedule {
         now.saturating_sub(self.idle)
     }
 
-    /// Takes in work that came at this moment and is not empty.
-    pub(super) fn submit(&mut self, came: Nanos, work: Work, then: Then) {
+    /// Takes in work that came at this moment and is not empty; `quick` says that its answer waits for nobody.
+    pub(super) fn submit(&mut self, came: Nanos, work: Work, then: Then, quick: bool) {
         // It set out a little before; but what the device did since is decided.
         let sent = self.device_time(came).saturating_sub(self.way);
         self.advance(sent);
         let sent = sent.max(self.device_now);
         self.device_now = sent;
         let Work { steps, waits, ticket } = work;
-        let (all, work) = (steps.len(), ticket.number);
-        let job =
-            Job { steps: steps.into_iter(), all, waits, work, open: 0, arrived: sent, came, then };
+        let (all, work, steps) = (steps.len(), ticket.number, steps.into_iter());
+        let job = Job { steps, all, waits, work, open: 0, arrived: sent, came, then, quick };
         self.next_id += 1;
         self.under_way.insert(work);
         self.go_on(self.next_id, job, sent);
@@ -155,7 +157,7 @@ impl Schedule {
             self.fast = modelled < FAST;
             let (way, precisely) = (self.way, self.precisely);
             let timed = Timed { modelled, came: job.came, way, precisely };
-            self.done.push(Done { then: job.then, timed: Some(timed) });
+            self.done.push(Done { then: job.then, quick: job.quick, timed: Some(timed) });
             self.under_way.remove(&job.work);
             for (number, held) in self.held.remove(&job.work).unwrap_or_default() {
                 self.go_on(number, held, at);
@@ -227,6 +229,14 @@ impl Schedule {
         self.done.drain(..)
     }
 
+    /// Of what has been done on a fast device, so many at most whose answers wait for nobody: the first.
+    pub(super) fn quickly_done(&mut self, most: usize) -> Vec<Done> {
+        if !self.fast {
+            return Vec::new();
+        }
+        self.done.extract_if(.., |done| done.quick).take(most).collect()
+    }
+
     /// How many wait for work.
     pub(super) fn waiting(&self) -> usize {
         self.jobs.len()
@@ -253,8 +263,8 @@ impl Schedule {
             self.under_way.clear();
             let held = self.held.drain().flat_map(|(_, held)| held);
             self.jobs.extend(held);
-            let let_go = self.jobs.drain().map(|(_, job)| Done { then: job.then, timed: None });
-            self.done.extend(let_go);
+            let let_go = |(_, job): (u64, Job)| Done { then: job.then, quick: false, timed: None };
+            self.done.extend(self.jobs.drain().map(let_go));
         }
     }
 
@@ -295,7 +305,7 @@ mod tests {
         schedule.set_span(ext4.span());
         ext4.write(0, 1, 0, bytes, Mode::Buffered, None);
         let background = ext4.tick(1).expect("there are too many dirty pages");
-        schedule.submit(1, background.work, Box::new(|| ()));
+        schedule.submit(1, background.work, Box::new(|| ()), false);
         (ext4, schedule)
     }
 
@@ -318,14 +328,14 @@ mod tests {
 
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
         let work = ext4.sync(2, 1, Sync::All);
-        schedule.submit(2, work, Box::new(|| ()));
+        schedule.submit(2, work, Box::new(|| ()), false);
         let both = ends(&mut schedule);
         assert_eq!(both.len(), 2);
         assert!(both[0] >= written && both[1] >= both[0], "{both:?}, written at {written}");
 
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
         let work = ext4.sync(2, 2, Sync::Data);
-        schedule.submit(2, work, Box::new(|| ()));
+        schedule.submit(2, work, Box::new(|| ()), false);
         let first = ends(&mut schedule)[0];
         assert!(first < written / 2, "{first} of {written}");
     }
@@ -335,13 +345,13 @@ mod tests {
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
         for now in 2..6 {
             let work = ext4.sync(now, 1, Sync::All);
-            schedule.submit(now, work, Box::new(|| ()));
+            schedule.submit(now, work, Box::new(|| ()), false);
         }
         schedule.set_timing(6, false);
         assert_eq!((schedule.done().count(), schedule.waiting()), (5, 0));
         schedule.set_timing(7, true);
         let work = ext4.sync(7, 1, Sync::All);
-        schedule.submit(7, work, Box::new(|| ()));
+        schedule.submit(7, work, Box::new(|| ()), false);
         assert_eq!(ends(&mut schedule).len(), 1);
     }
 }

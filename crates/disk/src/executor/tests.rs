@@ -90,6 +90,53 @@ fn steps_are_made_in_order_and_their_requests_together() {
     assert_eq!(executor.counts().reads, 4);
 }
 
+/// The threads that give three answers of a device that takes so long, one after the other.
+fn answering(time: Nanos, quick: bool) -> Vec<String> {
+    let executor = executor(&[time]);
+    let (told, heard) = channel();
+    let answer = |n| {
+        let told = told.clone();
+        let name = || thread::current().name().unwrap_or_default().to_owned();
+        let then = Box::new(move || told.send(name()).unwrap());
+        match quick {
+            true => executor.perform_quick(executor.now(), one(n), then),
+            false => executor.perform(executor.now(), one(n), then),
+        }
+        heard.recv_timeout(PATIENCE).unwrap()
+    };
+    (0..3).map(answer).collect()
+}
+
+#[test]
+fn what_waits_for_nobody_is_answered_by_the_thread_that_keeps_a_fast_device_s_time() {
+    for (time, quick, by) in [
+        (MS / 10, true, "disk-timing"),
+        (MS / 10, false, "disk-reply-"),
+        (2 * MS, true, "disk-reply-"),
+    ] {
+        let names = answering(time, quick);
+        assert!(names.iter().all(|name| name.starts_with(by)), "{time} ns, {quick}: {names:?}");
+    }
+}
+
+#[test]
+fn all_threads_end_when_an_answer_of_the_thread_that_keeps_the_time_drops_the_executor() {
+    for _ in 0..20 {
+        let executor = executor(&[MS / 10]);
+        let (shared, last) = (Arc::downgrade(&executor.shared), Arc::clone(&executor));
+        let (go, told) = channel();
+        let then = move || {
+            told.recv().unwrap();
+            drop(last);
+        };
+        executor.perform_quick(executor.now(), one(0), Box::new(then));
+        drop(executor);
+        go.send(()).unwrap();
+        // Each thread holds it until its end.
+        wait_until("the threads' end", || shared.upgrade().is_none());
+    }
+}
+
 /// Whether work is done when the call that asks for it returns, on the thread that asks.
 fn at_once(executor: &Executor, work: Work) -> bool {
     let by = Arc::new(Mutex::new(None));

@@ -9,11 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::plug::Keep;
+use bakeoff_devices::plug::{Copies, Keep, State};
 use bakeoff_devices::trigger::{Awaited, Signature, Trigger};
 
 use super::Volume;
 use super::armed::{Call, Met};
+use super::durable::Model;
 use super::inode::Inode;
 use super::noted::now;
 use crate::materialise::materialise;
@@ -144,8 +145,18 @@ impl Volume {
         let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
         let model = self.model();
         let contents = self.contents()?;
-        let image = model.pending.image(keep, seed, &contents)?;
+        let pending = model.pending.state();
+        let copies = self.copies(&model, pending);
+        let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
         materialise(&image, &contents, &place)
+    }
+
+    /// Where what is pending lies on the disks of an array, as far as it has a place by now; `None` where
+    /// there is one copy of all. The extents are those at the time of the call. An image of an earlier
+    /// moment is made when the power is off, and so takes files to lie where they lie then.
+    pub(super) fn copies(&self, model: &Model, pending: &State) -> Option<Copies> {
+        let extents = pending.edited().map(|ino| (ino, model.ext4.extents(ino)));
+        Some(Copies::new(self.mirrors?, extents.collect()))
     }
 
     /// Sees that an image can be made in a folder; says where it is.

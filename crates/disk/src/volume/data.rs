@@ -210,8 +210,9 @@ impl Volume {
         let (ino, file) = (inode.ino, inode.writer()?);
         let mut shape = inode.shape();
         let size = shape.size;
-        let durable = access.mode == Mode::Direct
-            && self.is_lasting_at_once(inode, offset + data.len() as u64, &mut shape)?;
+        let bypasses = access.mode == Mode::Direct && !self.journals_data;
+        let durable =
+            bypasses && self.is_lasting_at_once(inode, offset + data.len() as u64, &mut shape)?;
         let noted = !durable || self.model().pending.history().is_some();
         let mut old = 0;
         if noted {
@@ -241,7 +242,7 @@ impl Volume {
         let work = model.ext4.write(now, ino, offset, length, access.mode, access.sync);
         model.note_closed();
         let sync = access.sync.map(|_| model.pending.mark());
-        let is_direct = access.mode == Mode::Direct && sync.is_none() && !durable;
+        let is_direct = bypasses && sync.is_none() && !durable;
         let direct = is_direct.then(|| model.begin_direct(ino, from, length)).flatten();
         drop(model);
         if offset + length > size {

@@ -5,13 +5,14 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::{self, Background, Durable, Ext4, Sync, Ticket};
+use bakeoff_devices::ext4::{self, Background, Barrier, Durable, Ext4, Sync, Ticket};
 use bakeoff_devices::plug::{Attributes, Mark, Metadata, Pending, Place};
 use bakeoff_devices::trace::Waits;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::noted::{Noted, Recorders};
+use super::unflushed::{Reached, Unflushed};
 use super::{Ino, ROOT, Volume};
 use crate::executor::{Then, Ticked};
 
@@ -60,6 +61,8 @@ pub(super) struct Model {
     first_direct: u64,
     /// Bytes of those that the device is done with.
     cached: u64,
+    /// What syncs and commits have brought to the device, where nothing is flushed.
+    unflushed: Unflushed,
     /// What the executor was last told.
     span: u64,
 }
@@ -76,7 +79,7 @@ impl Model {
         Self {
             open: ext4.transaction(),
             ext4,
-            pending: Pending::new(ROOT, attributes(root), metadata),
+            pending: Pending::new(ROOT, attributes(root), metadata).with_data(journal.data),
             noted: Vec::new(),
             recorders: Recorders::default(),
             closed: BTreeMap::new(),
@@ -84,6 +87,10 @@ impl Model {
             direct: VecDeque::new(),
             first_direct: 0,
             cached: 0,
+            unflushed: Unflushed::new(match journal.barrier {
+                Barrier::Off => device_cache,
+                Barrier::On => 0,
+            }),
             span: 0,
         }
     }
@@ -108,7 +115,14 @@ impl Model {
             return Vec::new();
         };
         self.closed = self.closed.split_off(&(transaction + 1));
-        self.pending.commit_journal(mark)
+        self.reach(Reached::Journal(mark))
+    }
+
+    /// Takes note of what a sync or a commit has brought to the device. Gives what is no longer needed of
+    /// what is durable by then: this, where the device was flushed.
+    fn reach(&mut self, reached: Reached) -> Vec<Ino> {
+        let durable = self.unflushed.reach(reached, self.ext4.written());
+        durable.into_iter().flat_map(|reached| reached.settle(&mut self.pending)).collect()
     }
 
     /// Notes a direct write that begins. Gives its number, if it needs no sync to be durable: where
@@ -245,13 +259,14 @@ impl Volume {
     fn became_durable(&self, durable: &[Durable], mark: Mark, asked: Asked) {
         let Ok(_power) = self.powered() else { return };
         let mut model = self.model();
-        let pending = &mut model.pending;
         let free: Vec<Ino> = durable
             .iter()
-            .flat_map(|what| match what {
-                Durable::File(file) => pending.expire(*file, mark),
-                Durable::Names if asked == Asked::Yes => pending.commit_names(mark),
-                Durable::Names => pending.commit_journal(mark),
+            .flat_map(|what| {
+                model.reach(match what {
+                    Durable::File(file) => Reached::WrittenBack(*file, mark),
+                    Durable::Names if asked == Asked::Yes => Reached::Names(mark),
+                    Durable::Names => Reached::Journal(mark),
+                })
             })
             .collect();
         drop(model);
@@ -261,7 +276,7 @@ impl Volume {
     /// A sync of a file that covers what was done before `mark` has reached the device.
     pub(super) fn synced(&self, ino: Ino, mark: Mark) -> Result<(), Errno> {
         let _power = self.powered()?;
-        let free = self.model().pending.sync_file(ino, mark);
+        let free = self.model().reach(Reached::File(ino, mark));
         self.free(&free);
         Ok(())
     }
@@ -269,7 +284,7 @@ impl Volume {
     /// A sync of a folder has reached the device.
     pub(super) fn synced_folder(&self, ino: Ino, mark: Mark) -> Result<(), Errno> {
         let _power = self.powered()?;
-        let free = self.model().pending.sync_dir(ino, mark);
+        let free = self.model().reach(Reached::Folder(ino, mark));
         self.free(&free);
         Ok(())
     }

@@ -109,7 +109,8 @@ impl Volume {
         let place = self.check_place(to)?;
         let (moment, pending, number) = self.begin();
         let made = Then::new(self, moment, number).and_then(|contents| {
-            let image = pending.image(keep, seed, &contents)?;
+            let copies = self.copies(&self.model(), &pending);
+            let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
             materialise(&image, &contents, &place)
         });
         self.end();
@@ -125,7 +126,7 @@ impl Volume {
     /// durable in this way.
     ///
     /// # Errors
-    /// As there; or that moment is not remembered, or not in this way.
+    /// Those of [`Volume::image`]; or that moment is not remembered, or not in this way.
     pub fn image_of(
         &self,
         number: usize,
@@ -149,7 +150,9 @@ impl Volume {
         let (history, moment, pending) = known().ok_or_else(forgotten)?;
         let present = self.contents()?;
         let contents = history.earlier(moment, &present);
-        materialise(&pending.image(keep, seed, &contents)?, &contents, &place)
+        let copies = self.copies(&model, &pending);
+        let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
+        materialise(&image, &contents, &place)
     }
 
     /// The remembered history from its start to the first awaited moment, in a form that can be kept.

@@ -2,11 +2,16 @@
 
 use super::storage::{Logged, Storage};
 use crate::Terms;
-use crate::fair::{Cache, Setting, Share};
+use crate::fair::{Cache, Least, Setting, Share};
 
+/// The part of a memory limit that is for tuples and indexes of memtx, in percent.
+const TUPLES_PERCENT: u64 = 75;
+/// What each entry of a table or an index takes there beside the bytes of the rows: it is a tuple, with a place in
+/// a tree. Redmine's rows at `small` have 5.7 MB in 102,361 entries and took 9.3 MB (Tarantool 2.6.0).
+const ENTRY_BYTES: u64 = 35;
 /// The memory for tuples and indexes of memtx.
 const TUPLES: Share = Share::percent(
-    75,
+    TUPLES_PERCENT,
     "75 % of a memory limit: all data have to be in it; the rest is for Lua, the connections and the log",
 );
 /// The same where memory is not limited, in bytes. It is taken as it is used.
@@ -24,6 +29,14 @@ const LONGEST: u64 = 32 << 20;
 /// vinyl's cache.
 pub(super) fn cache(terms: &Terms) -> Cache {
     CACHE.cache("vinyl_cache", terms)
+}
+
+/// The least limit of memory whose part for tuples and indexes of memtx holds rows of so many bytes, in so many
+/// entries of tables and indexes.
+pub(super) fn least(rows: u64, entries: u64) -> Least {
+    let taken = u128::from(rows) + u128::from(entries) * u128::from(ENTRY_BYTES);
+    let mib = (100 * taken).div_ceil(u128::from(TUPLES_PERCENT) << 20);
+    Least { engine_mib: u64::try_from(mib).unwrap_or(u64::MAX >> 20), client_kib: 0 }
 }
 
 /// What a private server gets with all tables in that storage engine.
@@ -60,4 +73,30 @@ fn vinyl(terms: &Terms) -> Vec<Setting> {
         settings.push(Setting::new("vinyl_memory", eighth, why));
     }
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Durability;
+
+    #[test]
+    fn the_least_limit_has_room_for_the_rows_as_they_were_measured_and_a_lower_one_has_not() {
+        const MIB: u64 = 1 << 20;
+        // Redmine at small and large, articles at large, and nothing.
+        let measured: [(u64, u64, u64); 2] = [(0, 0, 0), (5_700_000, 102_361, 9_300_000)];
+        let by_rule: [(u64, u64); 3] =
+            [(57_000_000, 1_000_332), (244_000_000, 200_000), (1 << 40, 1 << 30)];
+        let by_rule = by_rule.map(|(rows, entries)| (rows, entries, rows + ENTRY_BYTES * entries));
+        for (rows, entries, taken) in measured.into_iter().chain(by_rule) {
+            let least = least(rows, entries).bytes(4);
+            let room = |limit: u64| {
+                let terms = Terms { memory_bytes: Some(limit), ..Terms::new(Durability::Strict) };
+                let set = memtx(&terms).into_iter().find(|it| it.name == "memtx_memory");
+                set.expect("it is set").value.parse::<u64>().expect("bytes")
+            };
+            assert!(room(least) + 1 >= taken, "{rows}: {least}");
+            assert!(least == 0 || room(least - MIB) <= taken, "{rows}: {least}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::cuts::IMAGES;
 use crate::keys::Layer;
 use crate::level::each_once;
 use crate::message::{Given, Place, Problem};
-use crate::{Changes, Count, Cuts, FILE_SYSTEMS, Factor, KEEPS, Vocabulary, WorkloadNames};
+use crate::{Changes, Count, CutBy, Cuts, FILE_SYSTEMS, Factor, KEEPS, Vocabulary, WorkloadNames};
 
 /// What the layers say of cuts, made whole; `None` where none are made.
 pub(super) fn settle(
@@ -17,8 +17,13 @@ pub(super) fn settle(
     vocabulary: &Vocabulary,
 ) -> Option<Cuts> {
     asked(layer)?;
-    let mut engines = each_once(factors.get(&Factor::ENGINE).into_iter().flatten());
-    engines.retain(|engine| vocabulary.engines.stores(engine));
+    // Where there is none, the check refuses the cuts.
+    let by = workload.cut_by.clone().unwrap_or_else(|_| CutBy::engines(""));
+    let [subject, _] = by.promise;
+    let mut subjects = each_once(factors.get(&subject).into_iter().flatten());
+    if subject == Factor::ENGINE {
+        subjects.retain(|engine| vocabulary.engines.stores(engine));
+    }
     Some(Cuts {
         count: match value(&layer.cuts) {
             Some(Count::Times(count)) => count,
@@ -31,9 +36,8 @@ pub(super) fn settle(
         file_systems: value(&layer.file_system).unwrap_or_else(|| vec![FILE_SYSTEMS[0].into()]),
         recovery: value(&layer.cut_recovery).unwrap_or(false),
         only: value(&layer.cut_number),
-        // Where there is none, the check refuses the cuts.
-        workload: workload.cut_by.clone().unwrap_or_default(),
-        engines: engines.into_iter().map(str::to_owned).collect(),
+        subjects: subjects.into_iter().map(str::to_owned).collect(),
+        by,
     })
 }
 

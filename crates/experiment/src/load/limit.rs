@@ -1,6 +1,7 @@
 //! What is wrong with looking for the highest rate that keeps a limit.
 
-use crate::limit::VALID;
+use bakeoff_factor::limit::VALID;
+
 use crate::message::Problem;
 use crate::{Experiment, Factor, PlannerNames, WorkloadNames};
 

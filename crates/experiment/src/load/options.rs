@@ -49,6 +49,12 @@ impl Check<'_> {
         let means = |meanings: [String; 2]| vec![at(ambiguous(factor, &meanings))];
         match (factor, &holders[..]) {
             (Factor::Own(_), _) | (Factor::Declared(_), []) => Vec::new(),
+            // A level that is no value of the option can mean the factor alone.
+            (Factor::Declared(_), _)
+                if !levels.is_empty() && !self.may_mean(&holders, factor, levels) =>
+            {
+                Vec::new()
+            }
             (Factor::Declared(_), [first, ..]) => {
                 means([format!("the workload `{}`", self.experiment.workload), first.words()])
             }
@@ -62,6 +68,14 @@ impl Check<'_> {
                 if twice.is_empty() { self.levels(option, &holders, levels) } else { twice }
             }
         }
+    }
+
+    /// Whether a level of a factor is a value of the option of that name, too.
+    fn may_mean(&self, holders: &[Holder<'_>], factor: Factor, levels: &Levels) -> bool {
+        let takes = |holder: &Holder<'_>, level: &str| {
+            self.vocabulary.holders(holder.of).takes(holder.level, factor.name(), level).is_ok()
+        };
+        levels.iter().any(|given| holders.iter().any(|it| takes(it, base(&given.value))))
     }
 
     /// The engines and disks of the experiment that have an option of that name, each once.

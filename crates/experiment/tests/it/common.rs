@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bakeoff_experiment::{
-    ArrivalNames, Changes, CollectionNames, Declared, DeviceProblem, DeviceTable, DiskModels,
-    Disks, EngineNames, Engines, Error, Experiment, Factor, ParameterNames, PlannerNames, Standing,
-    Variant, Vocabulary, WorkloadNames, presets, without_passwords,
+    ArrivalNames, Changes, CollectionNames, CutBy, Declared, DeviceProblem, DeviceTable,
+    DiskModels, Disks, EngineNames, Engines, Error, Experiment, Factor, ParameterNames,
+    PlannerNames, Standing, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -55,7 +55,7 @@ pub fn vocabulary_with(engines: &[&str]) -> Vocabulary {
         factors: Factor::OWN.into(),
         reads_back: name == "ledger",
         takes_rows: Vec::new(),
-        cut_by: Ok("ledger".to_owned()),
+        cut_by: Ok(CutBy::engines("ledger")),
     };
     let files = WorkloadNames {
         factors: OF_FILES.into(),
@@ -116,10 +116,11 @@ fn standing(engine: &str, name: &str, _: &str) -> Standing {
     }
 }
 
-/// A level with options, whose values are canonical in small letters; a `path` asks for trust.
+/// A level with options, whose values are canonical in small letters; a `path` asks for trust, and a `wal_mode`
+/// is no setting.
 pub fn variant(text: &str, _: &[(&str, &str)]) -> Result<Variant, String> {
     let name = text.split('/').next().unwrap_or(text);
-    if name != "mariadb:innodb" {
+    if !["mariadb:innodb", "tarantool:memtx"].contains(&name) {
         return Err(format!("`{name}` takes no options\nwrite `{name}` alone"));
     }
     let mut options: Vec<(String, String)> = Vec::new();
@@ -133,9 +134,11 @@ pub fn variant(text: &str, _: &[(&str, &str)]) -> Result<Variant, String> {
     options.sort();
     let written = options.iter().map(|(name, value)| format!("/{name}={value}"));
     let level = format!("{name}{}", written.collect::<String>());
-    let (own, settings): (Vec<_>, _) = options.into_iter().partition(|(name, _)| name == "path");
+    let is_own = |(name, _): &(String, String)| ["path", "wal_mode"].contains(&&**name);
+    let (own, settings): (Vec<_>, _) = options.into_iter().partition(is_own);
     let why = "has bakeoff run the programs in a folder".to_owned();
-    let trusts = own.into_iter().map(|(name, _)| (name, why.clone())).collect();
+    let trusted = own.into_iter().filter(|(name, _)| name == "path");
+    let trusts = trusted.map(|(name, _)| (name, why.clone())).collect();
     Ok(Variant { level, settings, trusts })
 }
 

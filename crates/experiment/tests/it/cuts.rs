@@ -1,7 +1,7 @@
 //! Power cuts: what an experiment and the flags say of them.
 
-use crate::common::{GOOD, load};
-use bakeoff_experiment::{Changes, Count, Cuts, Experiment};
+use crate::common::{DEPTH, FILES, GOOD, load, load_with, vocabulary};
+use bakeoff_experiment::{Changes, Count, CutBy, Cuts, Experiment, Factor, Instead};
 
 fn cutting(more: &str, changes: &Changes) -> Experiment {
     let toml = format!("{GOOD}disk = [\"host\", \"hdd-7200\"]\n{more}");
@@ -48,8 +48,8 @@ fn one_cut_is_repeated_alone_and_without_trials() {
         recovery: false,
         only: Some(7),
         every: None,
-        workload: "ledger".into(),
-        engines: vec!["sqlite".into()],
+        by: CutBy::engines("ledger"),
+        subjects: vec!["sqlite".into()],
     };
     assert_eq!((experiment.cuts.as_ref(), cuts.numbers()), (Some(&cuts), 7..8));
     assert_eq!(experiment.plan().trials(), 0);
@@ -64,7 +64,9 @@ fn each_engine_at_each_level_is_cut_once_on_the_virtual_disk() {
     let cells = [("sqlite", "strict"), ("sqlite", "none"), ("lmdb", "strict"), ("lmdb", "none")];
     assert_eq!(experiment.cut_cells(), cells);
     assert_eq!((experiment.cut_disk(), experiment.cut_clients()), (Some("hdd-7200"), 8));
-    assert_eq!(experiment.cuts.as_ref().map(|cuts| &*cuts.workload), Some("ledger"));
+    // What is staged is made for as many clients as there are.
+    assert_eq!(experiment.cut_cell("lmdb", "none").clients(), experiment.cut_clients());
+    assert_eq!(experiment.cuts.as_ref().map(|cuts| &*cuts.by.workload), Some("ledger"));
     let uncut = load(
         toml,
         &Changes { cuts: Some(Count::Times(0)), repetitions: Some(1), ..Changes::default() },
@@ -104,4 +106,33 @@ fn every_moment_is_cut_once_within_a_budget() {
     }
     let wrong = load(&format!("{GOOD}disk = \"hdd-7200\"\ncuts = \"all\"\n"), &Changes::default());
     assert!(wrong.expect_err("no number").to_string().contains("valid: every"));
+}
+
+/// Where a workload has no engine, its disks promise, and a level that promises nothing has another one
+/// in its place.
+#[test]
+fn each_disk_is_cut_at_each_level_that_promises_something() {
+    let mut vocabulary = vocabulary();
+    let files = vocabulary.workloads.iter_mut().find(|it| it.name == "files").expect("it is there");
+    files.cut_by = Ok(CutBy {
+        workload: "files".into(),
+        promise: [Factor::DISK, DEPTH],
+        instead: vec![Instead { factor: DEPTH, level: "1", cut: "2" }],
+    });
+    let toml = format!(
+        "{FILES}disk = [\"hdd-7200\", \"host\", \"hdd-7200@again\", \"ebs-gp2:7G\"]\n\
+         compare = \"disk\"\ndepth = [1, 2, 4]\ncuts = 3\n"
+    );
+    let experiment = load_with(&toml, &Changes::default(), &vocabulary)
+        .unwrap_or_else(|error| panic!("{error}"));
+    // This machine's own is refused where it is known why.
+    let disks = ["hdd-7200", "host", "ebs-gp2:7G"];
+    let cells: Vec<_> = disks.iter().flat_map(|disk| [(*disk, "2"), (*disk, "4")]).collect();
+    assert_eq!(experiment.cut_cells(), cells);
+    let cell = experiment.cut_cell("ebs-gp2:7G", "4");
+    assert_eq!((cell.base(Factor::DISK), cell.base(DEPTH)), ("ebs-gp2:7G", "4"));
+    // No other disk would do than one that can lose its power.
+    let host = toml.replace("\"hdd-7200\", ", "").replace("\"hdd-7200@again\", \"ebs-gp2:7G\"", "");
+    let refused = load_with(&host, &Changes::default(), &vocabulary).expect_err("it is the host's");
+    assert!(refused.to_string().contains("the power of the disk `host` can't be cut"), "{refused}");
 }

@@ -8,8 +8,8 @@ use crate::common::{
     DEPTH, GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
 };
 use bakeoff_experiment::{
-    Bounds, Changes, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, PlannerNames, Rate,
-    RowsFrom, WorkloadNames, base, engine, presets,
+    Bounds, Changes, CutBy, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, PlannerNames,
+    Rate, RowsFrom, WorkloadNames, base, engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -124,7 +124,8 @@ static OF_FILEIO: [Declared; 6] = [
     plain("access"),
 ];
 
-static OF_VOTES: [Declared; 2] = [plain("step"), plain("connection")];
+static OF_VOTES: [Declared; 4] =
+    [plain("step"), plain("connection"), plain("rtt"), plain("server")];
 
 static OF_PAGES: [Declared; 2] = [plain("url"), plain("requests_per_connection")];
 
@@ -135,7 +136,7 @@ const fn plain(name: &'static str) -> Declared {
 
 #[test]
 fn presets_are_right_and_as_long_as_they_say() {
-    let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres"];
+    let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres", "tarantool:memtx"];
     let mut vocabulary = vocabulary_with(&[&["sqlite", "lmdb", "fjall"], &servers[..]].concat());
     let files = vocabulary.workload("files").expect("a workload").clone();
     let own = [Factor::MEMORY, Factor::DISK, Factor::CLIENTS, DEPTH];
@@ -257,10 +258,10 @@ prop_compose! {
         recovery: bool,
         only in prop::option::of(0u32..10_000),
     ) -> Cuts {
-        let (workload, engines) = ("ledger".to_owned(), Vec::new());
+        let (by, subjects) = (CutBy::engines("ledger"), Vec::new());
         let [keep, file_systems] =
             [keep, file_systems].map(|names| names.into_iter().map(str::to_owned).collect());
-        Cuts { count, keep, file_systems, recovery, only, every: None, workload, engines }
+        Cuts { count, keep, file_systems, recovery, only, every: None, by, subjects }
     }
 }
 
@@ -298,7 +299,7 @@ prop_compose! {
             }
             let mut seen = BTreeSet::new();
             let each_once = engines.iter().map(|level| base(level).to_owned());
-            cuts.engines = each_once.filter(|engine| seen.insert(engine.clone())).collect();
+            cuts.subjects = each_once.filter(|engine| seen.insert(engine.clone())).collect();
         }
         let levels = factors[&compare].iter().map(|level| base(level));
         // Of one level nothing is decided.

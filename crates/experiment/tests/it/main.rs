@@ -10,3 +10,4 @@ mod messages;
 mod options;
 mod plans;
 mod published;
+mod shards;

@@ -522,14 +522,14 @@ fn what_can_not_be_opened_is_named() {
 error: unknown preset `redmin`
  |
  = help: did you mean `redmine`?
- = help: valid: articles/redmine, articles/text-oltp, articles/fileio, demo, redmine, redmine-sweep, redmine-steady, oltp, text-oltp, vote, power-cut, fileio, fileio-sysbench, page, articles
+ = help: valid: articles/redmine, articles/text-oltp, articles/fileio, articles/vote, demo, redmine, redmine-sweep, redmine-steady, oltp, text-oltp, vote, power-cut, fileio, fileio-sysbench, page, articles
  = help: an experiment of your own is a file: `bakeoff run FILE.toml`";
     assert_eq!(open("redmin"), unknown);
     let article = "\
 error: unknown preset `articles/redmin`
  |
  = help: did you mean `articles/redmine`?
- = help: valid: articles/redmine, articles/text-oltp, articles/fileio
+ = help: valid: articles/redmine, articles/text-oltp, articles/fileio, articles/vote
  = help: a file of your own ends in .toml: `bakeoff run FILE.toml`";
     assert_eq!(open("articles/redmin"), article);
     assert!(open("articles/redmin.toml").starts_with("error: can't read `articles/redmin.toml`"));

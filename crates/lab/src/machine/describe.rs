@@ -3,15 +3,31 @@
 use std::fs;
 use std::path::Path;
 
-use bakeoff_results::Machine;
+use bakeoff_results::{Host, Machine};
 
 use crate::machine::accounts::Device;
+
+/// What a raw device has in the place of a file system's name.
+pub const NO_FILE_SYSTEM: &str = "no file system";
 
 /// Describes this machine and the file system of `folder`.
 ///
 /// # Errors
 /// When the folder can't be read; what the system does not tell is left empty.
 pub fn describe(folder: &Path) -> std::io::Result<Machine> {
+    described(file_system(folder)?, Device::under(folder)?.name)
+}
+
+/// Describes this machine and a raw device by its number, as stat(2) has it, with what tells the device from
+/// others.
+///
+/// # Errors
+/// When the system tells nothing of itself.
+pub fn describe_device(number: u64) -> std::io::Result<Machine> {
+    described(NO_FILE_SYSTEM.into(), Device::of(number).in_full(&host().boot))
+}
+
+fn described(file_system: String, device: String) -> std::io::Result<Machine> {
     let read = |path: &str| fs::read_to_string(path);
     // Not every system has it.
     let os_release = read("/etc/os-release").unwrap_or_default();
@@ -23,9 +39,16 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
         processor,
         processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
         memory_bytes: memory("MemTotal")?,
-        file_system: file_system(folder)?,
-        device: Device::under(folder)?.name,
+        file_system,
+        device,
     })
+}
+
+/// What tells this machine from others of its kind; what the system does not tell is left empty. Sources:
+/// proc_sys_kernel(5), random(4).
+pub fn host() -> Host {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    Host { name: read("/proc/sys/kernel/hostname"), boot: read("/proc/sys/kernel/random/boot_id") }
 }
 
 /// How many processes wanted a processor in the last minute, on average; `None` where the system

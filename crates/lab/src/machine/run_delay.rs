@@ -12,6 +12,8 @@ use super::usage::family;
 #[derive(Debug, Default)]
 pub struct RunDelays {
     roots: Vec<u32>,
+    /// One whose family is not looked at, though it is a part of another one.
+    apart: Option<u32>,
     /// What each thread had waited when it was first seen, and when it was last seen.
     threads: BTreeMap<u32, (Duration, Duration)>,
     looked: bool,
@@ -23,10 +25,17 @@ impl RunDelays {
         Self { roots, ..Self::default() }
     }
 
+    /// But for this process and its descendants.
+    pub fn without(self, apart: u32) -> Self {
+        Self { apart: Some(apart), ..self }
+    }
+
     /// Looks at all threads. One that is new since the first look has waited all it has waited
     /// meanwhile.
     pub fn look(&mut self) {
-        for pid in self.roots.iter().filter_map(|root| family(*root).ok()).flatten() {
+        let apart = self.apart.and_then(|root| family(root).ok()).unwrap_or_default();
+        let all = self.roots.iter().filter_map(|root| family(*root).ok()).flatten();
+        for pid in all.filter(|pid| !apart.contains(pid)) {
             let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
             for thread in threads {
                 let name = thread.file_name();
@@ -55,6 +64,19 @@ mod tests {
     use bakeoff_testkit::wait_until;
 
     use super::*;
+
+    #[test]
+    fn a_family_that_is_apart_is_not_looked_at() {
+        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut looked = RunDelays::of(vec![sleeper.id()]);
+        let mut apart = RunDelays::of(vec![sleeper.id()]).without(sleeper.id());
+        looked.look();
+        apart.look();
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert!(looked.total().is_some());
+        assert_eq!(apart.total(), None);
+    }
 
     #[test]
     fn what_waits_for_a_processor_is_seen() {

@@ -41,7 +41,11 @@ impl Counter {
         if let Ok(counter) = kernel(folder) {
             return Some(Self::Kernel(counter));
         }
-        let device = Device::under(folder).ok()?;
+        Self::of_device(Device::under(folder).ok()?)
+    }
+
+    /// The device's own count, for a target that has no files; `None` where it has none, as a partition.
+    pub fn of_device(device: Device) -> Option<Self> {
         device.flushes().map(|_| Self::Device(device))
     }
 

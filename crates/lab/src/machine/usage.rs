@@ -101,6 +101,18 @@ impl Usage {
     }
 }
 
+impl Usage {
+    /// Of a process and all its descendants, as [`Usage::of_family`], but for `apart`, which is one of
+    /// these, and all below that. What is used between the two looks, a few milliseconds, counts here.
+    ///
+    /// # Errors
+    /// As of [`Usage::of_family`], of either.
+    pub fn of_family_without(root: u32, apart: u32) -> io::Result<Self> {
+        let apart = Self::of_family(apart)?;
+        Ok(Self::of_family(root)? - apart)
+    }
+}
+
 /// One of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Member {
@@ -218,6 +230,30 @@ mod tests {
         assert!(family.write_calls >= alone.write_calls + 300_000, "{family:?} {alone:?}");
         assert!(family.cpu >= Duration::from_millis(20), "{family:?}");
         assert!(Usage::of_family(shell.id()).is_err(), "it is gone");
+    }
+
+    #[test]
+    fn one_of_a_family_is_counted_apart() {
+        // The child has read, the shell itself nothing like as much.
+        let script = "sh -c 'head -c 300000 /dev/zero >/dev/null; echo $$; exec sleep 60' & \
+                      read go; kill $!; wait";
+        let mut shell = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let child: u32 = line.trim().parse().unwrap();
+        let whole = Usage::of_family(shell.id()).unwrap();
+        let rest = Usage::of_family_without(shell.id(), child).unwrap();
+        let apart = Usage::of_family(child).unwrap();
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+        assert!(apart.read_calls >= 300_000, "{apart:?}");
+        assert!(whole.read_calls >= 300_000, "{whole:?}");
+        assert!(rest.read_calls < 300_000, "{rest:?}");
     }
 
     /// Does something as an ordinary user, which this process is or this thread becomes.

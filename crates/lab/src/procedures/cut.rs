@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::control::Control;
-use bakeoff_engines::{Durability, Signature};
+use bakeoff_engines::Signature;
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 pub use self::clients::ClientRun;
@@ -61,13 +61,13 @@ const PLACED: u32 = 3;
 /// is said.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How the cuts of an engine at a level are made.
+/// How the cuts of an engine at a level are made; or of a disk whose files are written without one.
 #[derive(Clone, Debug)]
 pub struct CutTerms {
-    /// The engine's name, for the record.
+    /// The engine's name, or the disk, for the record.
     pub engine: String,
-    /// The durability level.
-    pub durability: Durability,
+    /// The level of its promise, by its name: of durability, or when files are synced.
+    pub level: String,
     /// What that level says: what the cuts are judged by.
     pub promised: Promised,
     /// How many clients are at work.
@@ -147,20 +147,20 @@ impl CutTerms {
     fn moment(&self, seed: u64, number: u32, patience: Duration) -> Moment {
         match self.is_placed(number) {
             true => Moment::place(seed, self.signatures, patience),
-            false => Moment::draw(seed, self.durability),
+            false => Moment::draw(seed, self.promised),
         }
     }
 
     /// The seed of a cut.
     fn seed(&self, trial: &TrialSpec, number: u32) -> u64 {
-        moment::seed(trial.seed, &self.engine, self.durability, number)
+        moment::seed(trial.seed, &self.engine, &self.level, number)
     }
 
     /// The record of a cut of which nothing is known yet.
     fn record(&self, number: u32, metadata: Metadata, seed: u64, moment: &Moment) -> Cut {
         Cut {
             engine: self.engine.clone(),
-            durability: self.durability.name().into(),
+            durability: self.level.clone(),
             file_system: match metadata {
                 Metadata::Ordered => FileSystem::Ext4,
                 Metadata::Posix => FileSystem::Posix,
@@ -183,7 +183,7 @@ impl CutTerms {
 
     /// The record of the first cut, where none can be made.
     pub fn refused(&self, metadata: Metadata, reason: String) -> Cut {
-        let moment = Moment::draw(0, self.durability);
+        let moment = Moment::draw(0, self.promised);
         let (promised, failed) = (Promised::Nothing, Some(reason));
         let record = self.record(0, metadata, 0, &moment);
         Cut { promised, clients: 0, moment: String::new(), failed, ..record }

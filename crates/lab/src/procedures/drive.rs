@@ -14,10 +14,12 @@ mod debts;
 mod drain;
 mod first;
 mod inside;
+mod limit;
 mod measure;
 mod priced;
 mod traced;
 mod turns;
+mod unsent;
 
 use std::fs;
 use std::path::Path;
@@ -34,11 +36,12 @@ use crate::driving::Drive;
 use crate::error::wanting;
 use crate::machine::accounts;
 use crate::place::disk::{Disk, Options};
+use crate::place::images::Image;
 use crate::place::limits::Limits;
 use crate::place::{self, Place, RESERVE, Staged, room};
 use crate::process::job::{Message, Task};
 use crate::process::{Process, Received};
-use crate::spec::{DiskSpec, TrialSpec};
+use crate::spec::{self, DiskSpec, TrialSpec};
 
 /// Its name.
 const NAME: &str = "drive";
@@ -115,7 +118,7 @@ impl Turns<'_> {
         turns::run(self, stage, &place, (&mut disk, &Limits::default()), ended)
     }
 
-    /// Restores the image, runs the trials on it and removes it.
+    /// Runs the trials on the image, or on a copy of it.
     fn here(&self, stage: &mut Stage<'_>, ended: &mut Ended<'_>) -> Result<Measured, TrialError> {
         let trial = self.trial;
         let image = stage.image(&trial.setup)?;
@@ -123,6 +126,39 @@ impl Turns<'_> {
         let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(loaded)));
         let shared = trial.setup.shared.iter().map(|it| it.of(loaded));
         let limits = Limits::create(&wanted.collect(), &shared.collect::<Vec<_>>())?;
+        let registry = stage.registry;
+        // Of all trials beforehand: between them the disk goes on.
+        let of_devices = self.turns.iter().map(|turn| limit::of(registry, trial, turn));
+        let mut of_devices = of_devices.collect::<Vec<_>>().into_iter();
+        let mut put = |measured: &mut Measured| {
+            let limit = of_devices.next().flatten();
+            measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
+            measured.measures.set_some(&measures::DEVICE_LIMIT, Scope::Disk, limit);
+        };
+        let ended: &mut Ended<'_> = &mut |stage: &mut Stage<'_>, mut measured: Measured| {
+            put(&mut measured);
+            ended(stage, measured)
+        };
+        // Of a raw device there is no copy.
+        let in_place = stage.device.is_some() || spec::is_in_place(stage.registry, trial);
+        let measured = match in_place {
+            true => self.on_files(stage, &image.folder, limits, ended),
+            false => self.on_copy(stage, &image, limits, ended),
+        };
+        measured.map(|mut measured| {
+            put(&mut measured);
+            measured
+        })
+    }
+
+    /// Restores the image, runs the trials on it and removes it.
+    fn on_copy(
+        &self,
+        stage: &mut Stage<'_>,
+        image: &Image,
+        limits: Limits,
+        ended: &mut Ended<'_>,
+    ) -> Result<Measured, TrialError> {
         let files = stage.work.join("trial");
         let measured = image
             .restore(&files, !limits.leave_memory() || self.is_cold(), stage.stop)
@@ -133,10 +169,7 @@ impl Turns<'_> {
         wanting("removing the trial's folder", place::remove(&files))?;
         match (measured, left) {
             (Err(_), Err(full)) if !stage.stopped() => Err(full.into()),
-            (measured, _) => measured.map(|mut measured| {
-                measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
-                measured
-            }),
+            (measured, _) => measured,
         }
     }
 
@@ -168,8 +201,7 @@ impl Turns<'_> {
             }
         };
         let is_virtual = disk.is_virtual();
-        let server = stage.work.join("server");
-        let wanted = |at: &Path| trial.setup.place(at, &server);
+        let wanted = |at: &Path| stage.place(&trial.setup, at);
         let mut staged = Staged::new(wanted, disk, files, limits)?;
         let measured = self.in_place(stage, &mut staged, ended);
         let mut measured = staged.limits().judge(measured);

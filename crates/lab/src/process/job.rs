@@ -46,6 +46,8 @@ pub enum Task {
         /// The group's name.
         group: Option<String>,
     },
+    /// Serve its pages, for another process that asks and is answered in lines.
+    Serve,
     /// Do what is inside of a procedure.
     Inside {
         /// The procedure's name.
@@ -78,6 +80,8 @@ pub enum Message {
     },
     /// What it answered when it was asked.
     Answered(Told),
+    /// What a process that serves answers to who has started it: the target's own.
+    Served(Value),
     /// So many operations have conditioned it.
     Conditioning {
         /// So many so far.

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -20,6 +20,9 @@ use crate::{LOG, TrialError};
 /// How much of what a process says on its standard error is kept for the record.
 const TAIL: usize = 4096;
 
+/// This program's file, also where another one was put in its place meanwhile, as a build does.
+const OWN: &str = "/proc/self/exe";
+
 /// How long the last words of a process that was ended may take to come.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -30,6 +33,24 @@ pub struct Program {
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+}
+
+impl Program {
+    /// The one that this process is: with the same arguments it is another process of the same kind.
+    pub fn own() -> Self {
+        Self { path: OWN.into(), arguments: std::env::args_os().skip(1).collect() }
+    }
+
+    /// What starts it. A process of this program's own file is called as this one is: messages name it so.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments);
+        let called = std::env::args_os().next().filter(|_| self.path == Path::new(OWN));
+        if let Some(called) = called {
+            command.arg0(called);
+        }
+        command
+    }
 }
 
 /// A running process; killed when dropped.
@@ -56,8 +77,7 @@ impl Process {
     /// # Errors
     /// When it can't be started.
     pub fn start(program: &Program, job: &Job) -> io::Result<Self> {
-        let mut command = Command::new(&program.path);
-        command.args(&program.arguments);
+        let mut command = program.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that Ctrl-C reaches only the lab, which ends it in order.
         command.process_group(0);
@@ -118,6 +138,11 @@ impl Process {
     /// When it is gone, or can't be told.
     pub fn tell(&mut self, what: &impl Serialize) -> io::Result<()> {
         self.send(&serde_json::to_string(what)?)
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits a little for the next message.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use bakeoff_devices::neighbour::Level;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::Durability;
-use bakeoff_experiment::{Cell, Cpus, Cuts, Factor, Memory, State};
+use bakeoff_experiment::{Cell, Cpus, CutBy, Cuts, Factor, Memory, State};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Runner;
@@ -74,7 +74,7 @@ impl Runner<'_> {
         Ok(failed)
     }
 
-    /// Makes the cuts of an engine at a level; how many failed.
+    /// Makes the cuts of an engine, or of a disk, at a level of its promise; how many failed.
     fn cut_level(
         &mut self,
         stage: &mut Stage<'_>,
@@ -82,11 +82,10 @@ impl Runner<'_> {
         common: &mut Common,
     ) -> Result<u32, LabError> {
         let due = self.due_cuts((engine, level), &common.cuts)?;
-        let durability = Durability::parse(level).expect("a checked level");
-        let terms = self.terms(engine, durability, common)?;
+        let terms = self.terms(engine, level, common)?;
         let Some((_, file_system)) = due.first() else { return Ok(0) };
         // What keeps all of them from being made is told once.
-        let ready = self.cut_spec(engine, level, &common.cuts.workload).and_then(|trial| {
+        let ready = self.cut_spec(engine, level, &common.cuts.by.workload).and_then(|trial| {
             stage.image(&trial.setup)?;
             Ok(trial)
         });
@@ -176,12 +175,8 @@ impl Runner<'_> {
         })
     }
 
-    fn terms(
-        &self,
-        engine: &str,
-        durability: Durability,
-        common: &Common,
-    ) -> Result<CutTerms, MachineError> {
+    fn terms(&self, engine: &str, level: &str, common: &Common) -> Result<CutTerms, MachineError> {
+        let of_engine = common.cuts.by.promise == CutBy::OF_ENGINES;
         let images = self.keep_images.then(|| self.folder.dir().join(IMAGES));
         if self.keep_images {
             let made = self.held()?.below(IMAGES).map_err(io::Error::from);
@@ -189,17 +184,24 @@ impl Runner<'_> {
         }
         Ok(CutTerms {
             engine: engine.into(),
-            durability,
-            promised: promised(self.registry, engine, durability),
+            level: level.into(),
+            promised: match of_engine {
+                true => promised(self.registry, engine, level),
+                // What a sync covered is durable once it has returned.
+                false => Promised::Everything,
+            },
             clients: self.experiment.cut_clients(),
             keep: common.keep.clone(),
-            steady: self.experiment.cut_cell(engine, durability.name()).state() == State::Steady,
+            steady: self.experiment.cut_cell(engine, level).state() == State::Steady,
+            // A disk may have an engine's name.
             signatures: self
                 .registry
                 .engine(engine)
+                .filter(|_| of_engine)
                 .map(|engine| engine.signatures())
                 .unwrap_or_default(),
-            timed: common.cuts.numbers().next(),
+            // Files that are opened recover nothing.
+            timed: common.cuts.numbers().next().filter(|_| of_engine),
             recovery: common.cuts.recovery,
             keep_images: images,
             patience: cut::PATIENCE,
@@ -246,7 +248,8 @@ pub fn file_systems(cuts: &Cuts) -> Vec<FileSystem> {
 }
 
 /// What a level says, by its engine's documentation.
-fn promised(registry: &Registry, engine: &str, durability: Durability) -> Promised {
+fn promised(registry: &Registry, engine: &str, level: &str) -> Promised {
+    let durability = Durability::parse(level).expect("a checked level");
     let promises = registry.engine(engine).map(|engine| engine.about().promises);
     let mut promises = promises.into_iter().flatten();
     let promise = promises.find(|promise| promise.durability == durability);

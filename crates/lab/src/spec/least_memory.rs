@@ -5,8 +5,8 @@ use bakeoff_experiment::{Cell, Factor, Memory};
 use crate::refusal::Refusal;
 use crate::targets::{GroupSetup, Setup, Target};
 
-/// Refuses a cell with a group of processes whose memory is limited to less than it needs to be opened and
-/// to serve.
+/// Refuses a cell with a group of processes whose memory is limited to less than it needs to hold to
+/// serve.
 ///
 /// # Errors
 /// The engine, the limit in bytes, and the least share and the least bytes that work.
@@ -41,7 +41,7 @@ fn why(memory: Memory, given: u64, least: u64, rows: Option<u64>, clients: usize
     let share = rows.and_then(|rows| least_share(least, rows));
     let share = share.map(|share| format!("{share} of the rows, or ")).unwrap_or_default();
     format!(
-        "{is}, too little for the engine to start and to serve {clients}, the page cache included; the \
+        "{is}, too little for what the engine must hold to serve {clients}, the page cache included; the \
          least that works is {share}{} ({})",
         Memory::Bytes(least),
         megabytes(least),

@@ -2,10 +2,13 @@
 //! their depth says, without any engine. By itself the page cache is left out (`O_DIRECT`), so that it is
 //! the disk that answers.
 
+mod audit;
 mod blocks;
+mod claims;
 mod content;
 mod files;
 mod levels;
+mod medium;
 mod open;
 mod plain;
 mod requests;
@@ -17,19 +20,21 @@ mod writings;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::OnceLock;
 
-use bakeoff_experiment::{Cpus, Factor, WorkloadNames};
+use bakeoff_devices::limit::Load;
+use bakeoff_experiment::{Cpus, CutBy, Factor, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
 
+use self::medium::Medium;
 use self::open::Open;
 use self::resolved::Resolved;
 use super::{About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::machine::available_memory;
 use crate::place::Place;
+use crate::place::device::RawDevice;
 use crate::place::images::Recipe;
 use crate::refusal::Refusal;
 
@@ -67,10 +72,12 @@ impl Target for Folder {
             factors: own.into_iter().chain(levels::ALL.map(Factor::Declared)).collect(),
             reads_back: false,
             takes_rows: Vec::new(),
-            cut_by: Err(format!(
-                "{WORKLOAD} notes acknowledged writes in memory alone, so that it can't say what a power \
-                 cut has taken"
-            )),
+            // Each disk promises that what a sync covered is there after a power cut.
+            cut_by: Ok(CutBy {
+                workload: WORKLOAD.into(),
+                promise: [Factor::DISK, Factor::Declared(&levels::SYNC)],
+                instead: levels::in_cuts(),
+            }),
         }]
     }
 
@@ -122,6 +129,26 @@ impl Target for Folder {
         Some((content::POOL as u64 + buffers + OWN_MEMORY).next_multiple_of(1 << 20))
     }
 
+    fn leaves_files(&self, subject: &Value) -> bool {
+        resolved(subject).is_ok_and(|it| it.direct && it.pattern.reads == 100)
+    }
+
+    fn fits_device(&self, subject: &Value, device: &RawDevice) -> Result<(), String> {
+        resolved(subject).map_err(|error| error.to_string())?.fits(device)
+    }
+
+    fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
+        let Resolved { shape, block, depth, pattern, .. } = resolved(subject).ok()?;
+        Some(Load {
+            clients: clients as u64,
+            depth: depth as u64,
+            reads: pattern.reads,
+            in_order: pattern.in_order,
+            block: block as u64,
+            span: shape.bytes(),
+        })
+    }
+
     fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
         let reads = |it: &Resolved| !it.direct && it.pattern.reads > 0;
         let resolved = resolved(subject).ok().filter(reads)?;
@@ -163,20 +190,24 @@ fn in_page_cache(files: u64, there: u64, is_limit: bool) -> String {
     fits + &format!("up to {} % of the reads need no disk", 100 * there / files)
 }
 
-/// The folder that a place has for its files.
-fn folder(place: &Place) -> Result<&Path, TrialError> {
-    place.directory.as_deref().ok_or_else(|| TrialError::User("a folder has to be here".into()))
-}
-
 impl Subject for Resolved {
     fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
         let failed = |error| TrialError::place("its files can't be written", error);
         // What is loaded is counted in MiB.
-        self.shape.make(folder(place)?, &mut |bytes| loaded(bytes >> 20, bytes)).map_err(failed)
+        self.shape
+            .make(&Medium::of(place)?, &mut |bytes| loaded(bytes >> 20, bytes))
+            .map_err(failed)
     }
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
         place.join(GROUP)?;
-        Ok(Box::new(Open::new(*self, folder(place)?.into())?))
+        Ok(Box::new(Open::new(*self, Medium::of(place)?)?))
+    }
+
+    /// The writes that were durable.
+    fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
+        let blocks_each = self.shape.each / self.block as u64;
+        let file = |block: u64| (block / blocks_each) as usize;
+        claims::Account::read(claims, off_at_ns, file).durable()
     }
 }

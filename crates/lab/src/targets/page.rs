@@ -5,10 +5,14 @@
 //! where that was the same twice. The time to connect is part of a request's latency.
 
 mod answer;
+mod asked;
 mod connection;
 mod events;
 mod fault;
+mod on_the_way;
 mod probe;
+mod slot;
+mod spent;
 mod url;
 
 use std::time::Duration;
@@ -16,13 +20,18 @@ use std::time::Duration;
 use bakeoff_experiment::{Declared, Factor, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::Measures;
+use bakeoff_workloads::rtt::{self, RTT};
 use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::events::Events;
-use self::fault::{Fault, Faults};
+pub(super) use self::asked::Asked;
+use self::asked::One;
+pub(super) use self::events::Events;
+pub(super) use self::fault::{Fault, Faults};
 use self::probe::Expected;
+pub(super) use self::spent::Spent;
+pub(super) use self::url::At;
 use self::url::Source;
 use super::{About, Home, MostClients, Processes, Running, Setup, Subject, Target, Wanted};
 use crate::TrialError;
@@ -34,6 +43,9 @@ use crate::refusal::Refusal;
 const WORKLOAD: &str = "page";
 /// What its clients do.
 static OPERATIONS: [Name; 1] = [Name::Borrowed("request")];
+/// The most connections.
+pub(super) const CONNECTIONS: MostClients =
+    MostClients { number: 20_000, why: "each takes a port and an open file of this machine" };
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most bytes that a body may have.
@@ -68,7 +80,19 @@ static REQUESTS: Declared = Declared {
 };
 
 /// The target.
-pub struct Page;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Page {
+    /// Whether pages of other machines may be loaded: whoever runs them has said so.
+    elsewhere: bool,
+}
+
+impl Page {
+    /// Its name.
+    pub(crate) const NAME: &'static str = "page";
+
+    /// One that loads pages of other machines, too: on the word of whoever runs these.
+    pub(crate) const ANYWHERE: Self = Self { elsewhere: true };
+}
 
 /// What it makes of a trial's levels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,11 +102,13 @@ struct Resolved {
     source: Source,
     /// The most requests of a connection.
     requests_each: Option<u32>,
+    /// How much later than it came an answer counts as received.
+    rtt: Duration,
 }
 
 impl Target for Page {
     fn name(&self) -> &'static str {
-        "page"
+        Self::NAME
     }
 
     fn workloads(&self) -> Vec<WorkloadNames> {
@@ -95,6 +121,7 @@ impl Target for Page {
                 Factor::RATE,
                 Factor::Declared(&URL),
                 Factor::Declared(&REQUESTS),
+                Factor::Declared(&RTT),
             ],
             reads_back: false,
             takes_rows: Vec::new(),
@@ -116,8 +143,10 @@ impl Target for Page {
         let cell = wanted.cell;
         let url = cell.base(Factor::Declared(&URL)).to_owned();
         let refused = |why| Refusal::of(cell, &[Factor::Declared(&URL)], why);
-        let source = Source::of(&url).map_err(refused)?;
+        let found = if self.elsewhere { Source::anywhere(&url) } else { Source::of(&url) };
+        let source = found.map_err(refused)?;
         let requests_each = cell.base(Factor::Declared(&REQUESTS)).parse().ok();
+        let rtt = rtt::parse(cell.base(Factor::Declared(&RTT))).unwrap_or_default();
         let recipe = Recipe {
             key: format!("{WORKLOAD} {url}"),
             about: format!("nothing into {url}"),
@@ -125,7 +154,7 @@ impl Target for Page {
         };
         Ok(Setup {
             target: self.name(),
-            subject: serde_json::to_value(Resolved { url, source, requests_each })
+            subject: serde_json::to_value(Resolved { url, source, requests_each, rtt })
                 .expect("it is plain data"),
             recipe,
             groups: Vec::new(),
@@ -136,7 +165,17 @@ impl Target for Page {
 
     /// A connection takes no thread.
     fn most_clients(&self, _: &Value) -> MostClients {
-        MostClients { number: 20_000, why: "each takes a port and an open file of this machine" }
+        CONNECTIONS
+    }
+
+    /// What the client does that no server sees.
+    fn remark(&self, subject: &Value, _: Option<u64>) -> Option<String> {
+        let resolved: Resolved = serde_json::from_value(subject.clone()).ok()?;
+        let milliseconds = Some(resolved.rtt.as_micros() as f64 / 1e3).filter(|it| *it > 0.0)?;
+        Some(format!(
+            "the client keeps each answer for {milliseconds} ms before it counts as received, and for twice that \
+             on a new connection; the server has no such network"
+        ))
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
@@ -184,6 +223,7 @@ impl Subject for Resolved {
             requests: [self.text(false), self.text(true)],
             expected: expected.map_err(failed)?,
             faults: Faults::default(),
+            spent: Spent::default(),
         }))
     }
 }
@@ -195,6 +235,7 @@ struct Open {
     requests: [Vec<u8>; 2],
     expected: Expected,
     faults: Faults,
+    spent: Spent,
 }
 
 impl Open {
@@ -239,7 +280,7 @@ impl Running for Open {
         share: &Share,
         _: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
-        let events = Events::new(self, share);
+        let events = Events::new(One::new(self, share.clients.len()), share);
         Ok(Box::new(events.map_err(|errno| TrialError::place("epoll can't be had", errno))?))
     }
 
@@ -260,6 +301,10 @@ impl Running for Open {
 
     fn counters(&self) -> Measures {
         self.faults.measures()
+    }
+
+    fn take_busy(&self) -> Option<f64> {
+        self.spent.take_busy()
     }
 }
 

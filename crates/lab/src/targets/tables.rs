@@ -1,4 +1,5 @@
-//! The target `tables`: a workload's clients on an engine's sessions.
+//! The target `tables`: a workload's clients on an engine's sessions, or as visitors of a web server that
+//! makes a workload's pages.
 
 mod external;
 mod fill;
@@ -6,23 +7,30 @@ mod kinds;
 mod meter;
 mod open;
 pub mod rows;
+mod served;
+mod server;
 mod written;
 
+use std::collections::BTreeSet;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Terms, find_among};
-use bakeoff_experiment::{Cell, Declared, Factor, WorkloadNames, engine as engine_name};
+use bakeoff_experiment::{Cell, CutBy, Declared, Factor, WorkloadNames, engine as engine_name};
 use bakeoff_factor::Levels;
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
+use bakeoff_workloads::site::Site;
 use bakeoff_workloads::{Parameters, Prepared, RowsFile, Text, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::kinds::Kinds;
 use self::open::Open;
+use self::served::Served;
+use self::server::{GZIP, SERVER, Server, WithPhp, compresses};
 use super::{
     About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted,
 };
@@ -31,7 +39,11 @@ use crate::answers::{Asked, Told, listen};
 use crate::options;
 use crate::place::Place;
 use crate::place::images::Recipe;
+use crate::process::Output;
 use crate::refusal::{self, Refusal};
+
+/// Its name.
+const TARGET: &str = "tables";
 
 /// The most clients of an engine that stores nothing.
 const TURNS: MostClients = MostClients {
@@ -70,6 +82,10 @@ struct Resolved {
     settings: Vec<(String, String)>,
     /// The levels of the factors that the workload declares.
     levels: Levels,
+    /// What stands between the clients and the engine.
+    server: Server,
+    /// Whether it compresses the pages.
+    gzip: bool,
 }
 
 impl Tables {
@@ -95,10 +111,47 @@ impl Tables {
     }
 }
 
+/// Whether nginx and php-fpm can serve pages over an engine on this machine.
+///
+/// # Errors
+/// What is missing or too old, and what brings it.
+pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
+    served::ready(Server::Php, engine).map_err(|problems| problems.join("; "))
+}
+
+/// Whether nginx and php-fpm can serve pages over any of these engines on this machine: over which, and what
+/// keeps them from the others.
+///
+/// # Errors
+/// What is missing or too old, and what brings it, where they can serve none.
+pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<String, String> {
+    let (mut reached, mut problems) = (Vec::new(), BTreeSet::new());
+    for engine in engines.filter(|engine| WithPhp::of(*engine).is_some()) {
+        match served::ready(Server::Php, engine) {
+            Ok(()) => reached.push(engine.about().name),
+            Err(missing) => problems.extend(missing),
+        }
+    }
+    let problems: Vec<String> = problems.into_iter().collect();
+    let problems = problems.join("; ");
+    match (reached.is_empty(), problems.is_empty()) {
+        (true, _) => Err(problems),
+        (false, true) => Ok(format!("over {}", reached.join(", "))),
+        (false, false) => Ok(format!("over {} alone: {problems}", reached.join(", "))),
+    }
+}
+
+/// Whether a cell's clients are visitors of a web server, so that none of them is in the engine's process.
+pub fn is_served(cell: &Cell) -> bool {
+    Server::of(cell) != Server::None
+}
+
 /// The factors of a workload over tables: the lab's own, and those that it declares.
 fn factors(workload: &dyn Workload) -> Vec<Factor> {
     let declared = workload.factors().into_iter().map(Factor::Declared);
-    Factor::OWN.into_iter().chain(declared).collect()
+    let of_sites = [Factor::Declared(&SERVER), Factor::Declared(&GZIP)];
+    let of_sites = of_sites.into_iter().filter(|_| workload.is_site());
+    Factor::OWN.into_iter().chain(declared).chain(of_sites).collect()
 }
 
 /// The first statement of a workload that an engine can't run, and why.
@@ -133,12 +186,12 @@ fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
 
 impl Target for Tables {
     fn name(&self) -> &'static str {
-        "tables"
+        TARGET
     }
 
     fn workloads(&self) -> Vec<WorkloadNames> {
         let audited = self.workloads.iter().find(|workload| workload.is_audited());
-        let cut_by = audited.map(|workload| workload.name().to_owned());
+        let cut_by = audited.map(|workload| CutBy::engines(workload.name()));
         let none = "none of its workloads can be audited after a power cut";
         let names = |workload: &&'static dyn Workload| WorkloadNames {
             name: workload.name().into(),
@@ -152,7 +205,7 @@ impl Target for Tables {
             },
             // The power of an engine is cut under clients that can say what they were promised.
             cut_by: if workload.is_audited() {
-                Ok(workload.name().into())
+                Ok(CutBy::engines(workload.name()))
             } else {
                 cut_by.clone().ok_or_else(|| none.into())
             },
@@ -187,10 +240,13 @@ impl Target for Tables {
         refusal::gives(engine, cell, durability)?;
         let workload = self.workload(workload).map_err(|error| refused(&error.to_string()))?;
         // Another workload than the experiment's own has scales and factors of its own.
-        let (scale, levels) = match workload.name() == experiment.workload {
+        let own = workload.name() == experiment.workload;
+        let (scale, levels) = match own {
             true => (cell.base(Factor::SCALE), levels(workload, cell)),
             false => (&*workload.scales()[0].name, Levels::default()),
         };
+        let server = if own && workload.is_site() { Server::of(cell) } else { Server::None };
+        server.check(engine, cell)?;
         if let Some(why) = cannot_run(engine, workload, scale, &levels) {
             let varied = factors(workload).into_iter().filter(|factor| {
                 matches!(factor, Factor::Declared(_)) && experiment.levels(*factor).len() > 1
@@ -218,6 +274,12 @@ impl Target for Tables {
             durability,
             settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
             levels,
+            server,
+            gzip: server != Server::None && compresses(cell),
+        };
+        let (groups, shared) = match external {
+            true => Default::default(),
+            false => server.groups(engine, database(engine, cell)),
         };
         Ok(Setup {
             target: self.name(),
@@ -227,8 +289,8 @@ impl Target for Tables {
                 into: name.into(),
             },
             subject: serde_json::to_value(&resolved).expect("it is plain data"),
-            groups: if external { Vec::new() } else { vec![database(engine, cell)] },
-            shared: Vec::new(),
+            groups,
+            shared,
             home: engine.home().into(),
         })
     }
@@ -251,18 +313,23 @@ impl Target for Tables {
     }
 
     fn most_clients(&self, subject: &Value) -> MostClients {
-        match self.parts(subject) {
-            Ok((_, engine)) if !engine.about().stores => TURNS,
-            _ => MostClients::THREADS,
+        let Ok((resolved, engine)) = self.parts(subject) else { return MostClients::THREADS };
+        match resolved.server.most_clients() {
+            Some(most) => most,
+            None if !engine.about().stores => TURNS,
+            None => MostClients::THREADS,
         }
     }
 
-    /// With settings of the user's own, what an engine needs isn't known.
+    /// With settings of the user's own, what an engine needs isn't known; nor where PHP is in the group, too.
     fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
         let (resolved, engine) = self.parts(subject).ok()?;
-        let known = group == DATABASE_GROUP && resolved.settings.is_empty();
-        let least = known.then(|| engine.least_memory()).flatten()?;
-        Some(least.bytes(clients))
+        let with_php = resolved.server == Server::Php && engine.home() == Home::Process;
+        let known = group == DATABASE_GROUP && resolved.settings.is_empty() && !with_php;
+        let rows = self.size(subject).map_or(0, |size| size.rows);
+        let entries = self.workload(&resolved.workload).map_or(0, |it| it.entries(&resolved.scale));
+        let least = known.then(|| engine.least_memory(rows, entries)).flatten()?;
+        Some(least.bytes(resolved.server.sessions(clients)))
     }
 
     fn cache(&self, subject: &Value, memory_bytes: u64) -> Option<AppliedSetting> {
@@ -283,6 +350,11 @@ impl Target for Tables {
                 reason: Some(cache.reason.into()),
             },
         })
+    }
+
+    /// What serves the pages and is not there; a run would not begin.
+    fn remark(&self, subject: &Value, _: Option<u64>) -> Option<String> {
+        served::lacks(self.parts(subject).ok()?.0.server)
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
@@ -311,7 +383,12 @@ impl Target for Tables {
 
     fn ready(&self, subject: &Value, reuse: bool) -> Result<(), Vec<String>> {
         let (resolved, engine) = self.parts(subject).map_err(|error| vec![error.to_string()])?;
-        engine.ready(&resolved.settings, reuse)
+        let problems = [
+            engine.ready(&resolved.settings, reuse).err(),
+            served::ready(resolved.server, engine).err(),
+        ];
+        let problems: Vec<String> = problems.into_iter().flatten().flatten().collect();
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     /// Nothing can be read back from an engine that stores nothing, and of somebody else's database
@@ -338,14 +415,16 @@ impl Target for Tables {
             value: setting.value,
             reason: setting.reason.map(Into::into),
         };
-        let mut settings: Vec<AppliedSetting> =
-            engine.settings(&terms).into_iter().map(noted).collect();
+        let held = engine.settings(&terms).into_iter();
+        let held = held.filter(|setting| resolved.server.keeps(&setting.name));
+        let mut settings: Vec<AppliedSetting> = held.map(noted).collect();
         // What is asked of somebody else's database is no setting of its server's.
         for (name, value) in terms.settings {
             if !settings.iter().any(|setting| setting.name == name) {
                 settings.push(AppliedSetting { name, value, reason: None });
             }
         }
+        settings.extend(resolved.server.settings(engine));
         settings
     }
 }
@@ -398,6 +477,12 @@ impl Ready {
         }
     }
 
+    /// The workload's pages.
+    fn site(&self) -> Result<&dyn Site, TrialError> {
+        let none = || TrialError::User(format!("{} has no pages", self.resolved.workload));
+        self.prepared.site().ok_or_else(none)
+    }
+
     /// Opens the engine at a level.
     fn database(
         &self,
@@ -427,8 +512,20 @@ impl Subject for Ready {
     }
 
     fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
+        if self.resolved.server != Server::None {
+            return Ok(Box::new(Served::open(self, place)?));
+        }
         let database = self.database(place, self.resolved.durability)?;
         Ok(Box::new(Open::new(self, database)))
+    }
+
+    fn serve(
+        &self,
+        place: &Place,
+        input: &mut dyn BufRead,
+        output: &Output<'_>,
+    ) -> Result<(), TrialError> {
+        served::serve(self, place, input, output)
     }
 
     fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
@@ -517,6 +614,8 @@ mod tests {
                 durability: Durability::Strict,
                 settings: Vec::new(),
                 levels,
+                server: Server::None,
+                gzip: false,
             };
             let subject = serde_json::to_value(&resolved).expect("plain data");
             tables.size(&subject).expect("it is known")
@@ -536,5 +635,39 @@ mod tests {
         let rows = RowsFile::survey(&path).expect("it is right");
         let of_file = sized("text-oltp", "small", Levels::default(), Some(rows));
         assert_eq!(of_file.rows, 16 * 10_000);
+    }
+
+    #[test]
+    fn with_php_in_the_databases_group_the_least_memory_is_not_known() {
+        let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find(name).unwrap());
+        let point = bakeoff_workloads::find("point").expect("a workload");
+        let tables = Tables::new(engines.to_vec(), vec![point]);
+        let subject = |engine: &str, server: Server| {
+            let resolved = Resolved {
+                engine: engine.into(),
+                url: None,
+                workload: "point".into(),
+                scale: "small".into(),
+                seed: 1,
+                text: None,
+                rows: None,
+                durability: Durability::Strict,
+                settings: Vec::new(),
+                levels: Levels::default(),
+                server,
+                gzip: false,
+            };
+            serde_json::to_value(&resolved).expect("plain data")
+        };
+        let least = |engine: &str, server: Server| {
+            tables.least_memory(&subject(engine, server), DATABASE_GROUP, 1)
+        };
+        assert!(least("sqlite", Server::BuiltIn).is_some());
+        assert_eq!(least("sqlite", Server::Php), None);
+        // PHP is in a group of its own, with as many sessions as the built-in server has.
+        assert_eq!(least("postgres", Server::Php), least("postgres", Server::BuiltIn));
+        assert!(least("postgres", Server::Php) > least("postgres", Server::None));
+        let most = |server| tables.most_clients(&subject("postgres", server)).number;
+        assert_eq!([Server::None, Server::BuiltIn, Server::Php].map(most), [1024, 20_000, 4_000]);
     }
 }

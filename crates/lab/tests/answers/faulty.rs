@@ -36,7 +36,7 @@ pub enum Fault {
     Conflicts,
 }
 
-/// See the module.
+/// A database that breaks its contract in one way, or uses a freedom that the contract gives.
 pub struct Faulty {
     inner: Box<dyn Database>,
     actions: Vec<Action>,

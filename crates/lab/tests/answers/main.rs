@@ -141,7 +141,7 @@ fn engines_agree_about_every_workload_that_is_built_in() {
     }
 }
 
-/// MyRocks finds a row twice by an index in which its transaction has moved it: docs/engines.md.
+/// MyRocks finds a row twice by an index in which its transaction has moved it: docs/engines/mariadb-rocksdb.md.
 #[test]
 fn the_known_fault_of_myrocks_is_found() {
     let engine = find("mariadb:rocksdb").unwrap();

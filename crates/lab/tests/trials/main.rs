@@ -37,6 +37,9 @@ fn engines() -> Vec<&'static dyn Engine> {
 const SLOW: &[&str] = &[
     "servers_keep_strict",
     "tarantool_with_a_log_of_its_own_keeps_strict",
+    "memtx_keeps_strict_where_its_log_turns",
+    "memtx_keeps_strict_when_the_power_goes_twice",
+    "vinyl_recovers_twice",
     "innodb_keeps_strict_while_it_pays",
     "embedded_engines_keep_relaxed",
     "embedded_engines_keep_strict_twice",

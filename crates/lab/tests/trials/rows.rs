@@ -85,6 +85,7 @@ fn rows_that_cannot_be_had_leave_no_image() {
         program: &program(),
         launcher: &launcher,
         work: folder.path(),
+        device: None,
         images: Images::default(),
         hired: None,
         reuse: false,

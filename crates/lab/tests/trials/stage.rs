@@ -148,6 +148,7 @@ impl Stage {
             program: &program,
             launcher: &launcher,
             work: self.folder.path(),
+            device: None,
             images: self.images.take(),
             hired: None,
             reuse: false,
@@ -213,7 +214,7 @@ impl Stage {
     fn terms(&self) -> CutTerms {
         CutTerms {
             engine: self.name.into(),
-            durability: self.durability,
+            level: self.durability.name().into(),
             promised: self.promised,
             clients: 4,
             keep: self.keep.clone(),

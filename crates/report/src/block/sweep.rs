@@ -110,6 +110,8 @@ pub enum Source {
     Ours,
     /// Somebody's publication's: hollow marks, and a thin line.
     Published,
+    /// A model's alone: a dashed line without marks.
+    Modelled,
 }
 
 /// What is known at a level.

@@ -115,7 +115,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let axis = Axis::of_ratios(&values, &ends.collect::<Vec<_>>(), self.band());
         let head = |name: &&str| StripHead {
             name: (*name).to_owned(),
-            unit: "against today, left is faster".into(),
+            unit: "against today, left is faster, log scale".into(),
             axis: axis.svg(),
         };
         let left_out = self.rows.len() - shown.iter().map(Vec::len).sum::<usize>();

@@ -4,7 +4,7 @@ mod cuts;
 mod found;
 
 use bakeoff_analysis::{CellView, Document, PromiseView, RuleView};
-use bakeoff_results::TimedRecovery;
+use bakeoff_results::{PromiseFactors, TimedRecovery};
 
 use crate::block::{
     Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Look, Row, Table, Tone, Words,
@@ -26,6 +26,13 @@ const EXPLAINED: &str = "The clients of the ledger are at work when the power go
      takes no time. Recovery on a disk, of one cut: until it was open, and until a client had an answer, \
      from cold caches.";
 
+/// The same where files are written without an engine.
+const EXPLAINED_OF_FILES: &str = "Clients write blocks of files and sync them when the power goes, at a \
+     moment that the seed has drawn; each column is a rule for what the disk then holds of what was not \
+     synced. *Survived*: each block that a sync covered before holds what was synced, or what was written \
+     later. *Intact*: the same. A block may be *lost*: it holds an earlier write than the synced one; or \
+     *torn*: it holds parts of an earlier one. Recovery: the time to open the files again.";
+
 /// What the words of the table mean.
 const MEANINGS: [(&str, &str); 9] = [
     ("drop-all", "nothing is left of what was not synced"),
@@ -43,6 +50,21 @@ const MEANINGS: [(&str, &str); 9] = [
     ("corrupt", "the engine’s own check fails, or it does not start"),
 ];
 
+/// The same where files are written without an engine.
+const MEANINGS_OF_FILES: [(&str, &str); 7] = [
+    MEANINGS[0],
+    MEANINGS[1],
+    MEANINGS[2],
+    (
+        "torn",
+        "as a rule: some is left, and of a write maybe only some sectors; as a finding: a synced block \
+         holds parts of an earlier write",
+    ),
+    ("lost", "synced, and not there"),
+    ("phantoms", "blocks that hold what nobody had written there"),
+    ("corrupt", "a file is gone or too short"),
+];
+
 impl Section for Durability {
     fn name(&self) -> &str {
         promises::SECTION
@@ -58,13 +80,17 @@ impl Section for Durability {
         if all.is_empty() {
             return Vec::new();
         }
-        let meanings = MEANINGS.map(|(word, meaning)| (word.to_owned(), meaning.to_owned()));
+        let (explained, meanings): (&str, &[(&str, &str)]) = match factors(&all).is_of_engines() {
+            true => (EXPLAINED, &MEANINGS),
+            false => (EXPLAINED_OF_FILES, &MEANINGS_OF_FILES),
+        };
+        let meanings = meanings.iter().map(|(word, means)| ((*word).into(), (*means).into()));
         let mut blocks = vec![
             Block::Note(cuts::how(&all).into()),
-            Block::Lead(Words::default().marked(EXPLAINED)),
+            Block::Lead(Words::default().marked(explained)),
             Block::Folded(Folded {
                 summary: "What the words of this table mean".into(),
-                blocks: vec![Block::Facts(meanings.into())],
+                blocks: vec![Block::Facts(meanings.collect())],
                 long: false,
             }),
             Block::Table(table(document, &all)),
@@ -100,7 +126,7 @@ impl<'a> Heads<'a> {
                 rules.push(&rule.keep);
             }
         }
-        let measured = all.iter().any(|told| cells(document, told.promise).next().is_some());
+        let measured = all.iter().any(|told| cells(document, told).next().is_some());
         let operation = document.run.run.operations.first().filter(|_| measured);
         Self { rules, operation: operation.map(String::as_str) }
     }
@@ -118,7 +144,7 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
     let price = heads.operation.map(|operation| {
         format!(", and its price: the mean time of {operation} in this run’s trials")
     });
-    let mut columns = names();
+    let mut columns = names(all);
     columns.extend(heads.rules.iter().map(|rule| Column::new(Kind::Finding, *rule)));
     columns.extend(heads.operation.map(|operation| Column::new(Kind::Main, operation)));
     columns.push(Column::new(Kind::LongNumber, "recovery"));
@@ -132,7 +158,7 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
             ..rule.map_or(NONE.into(), |it| found::left(told, it)).into()
         };
         let rules = heads.found(told).into_iter().map(rule);
-        let cost = heads.operation.map(|it| cost(document, told.promise, it).into());
+        let cost = heads.operation.map(|it| cost(document, told, it).into());
         let cells =
             [name, told.level().into(), state(told.promise).into()].into_iter().chain(rules);
         let on_disk = disk.map(|_| timed(told).map_or(NONE.into(), on_disk).into());
@@ -148,17 +174,25 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
     }
 }
 
-fn names() -> Vec<Column> {
+/// The factors by which the promises differ; those of engines where runs differ in that.
+fn factors(all: &[Told<'_>]) -> PromiseFactors {
+    let mut known = all.iter().map(Told::factors);
+    let first = known.next().unwrap_or_default();
+    if known.all(|other| other == first) { first } else { PromiseFactors::default() }
+}
+
+fn names(all: &[Told<'_>]) -> Vec<Column> {
+    let PromiseFactors { who, what } = factors(all);
     vec![
-        Column::new(Kind::Name, "engine"),
-        Column::new(Kind::Level, "durability"),
+        Column::new(Kind::Name, who),
+        Column::new(Kind::Level, what),
         Column::new(Kind::State, "promise"),
     ]
 }
 
 /// The same in a few characters a cell.
 fn compact(document: &Document, all: &[Told<'_>], heads: &Heads<'_>) -> Table {
-    let mut columns = names();
+    let mut columns = names(all);
     columns.extend(heads.rules.iter().map(|rule| Column::new(Kind::Number, *rule)));
     columns.extend(heads.operation.map(|operation| Column::new(Kind::Main, operation)));
     let row = |told: &Told| {
@@ -168,7 +202,7 @@ fn compact(document: &Document, all: &[Told<'_>], heads: &Heads<'_>) -> Table {
             format!("{number} of {all}")
         };
         let rules = heads.found(told).into_iter().map(|it| it.map_or(NONE.into(), survived));
-        let cost = heads.operation.map(|operation| cost(document, promise, operation));
+        let cost = heads.operation.map(|operation| cost(document, told, operation));
         let folder = told.folder.map_or(String::new(), |folder| format!(" ({folder})"));
         let names =
             [format!("{}{folder}", promise.engine), told.level(), state(promise).to_owned()];
@@ -233,17 +267,18 @@ fn finding(told: &Told<'_>) -> Finding {
 /// The cells that were timed under a promise.
 fn cells<'a>(
     document: &'a Document,
-    promise: &'a PromiseView,
-) -> impl Iterator<Item = &'a CellView> {
+    told: &Told<'a>,
+) -> impl Iterator<Item = &'a CellView> + use<'a> {
+    let (promise, factors) = (told.promise, told.factors());
     document.cells.iter().filter(move |cell| {
         let is = |factor: &str, level: &str| layout::get(&cell.levels, factor) == level;
-        is("engine", &promise.engine) && is("durability", &promise.durability)
+        is(&factors.who, &promise.engine) && is(&factors.what, &promise.durability)
     })
 }
 
 /// What the operation takes in the cells of a promise: a time, or from one to another.
-fn cost(document: &Document, promise: &PromiseView, operation: &str) -> String {
-    let mut means: Vec<(f64, bool)> = cells(document, promise)
+fn cost(document: &Document, told: &Told<'_>, operation: &str) -> String {
+    let mut means: Vec<(f64, bool)> = cells(document, told)
         .filter_map(|cell| {
             let found = cell.operations.iter().find(|o| o.name == operation)?;
             Some((found.mean_s?, found.unfinished > 0))

@@ -1,8 +1,8 @@
-//! How it was measured, on what machine, and by what command.
+//! How it was measured, and on what machine.
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Answers, FigureOfMerit, Run};
+use bakeoff_results::{Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run};
 
 use crate::block::{Block, Words};
 use crate::layout::{self, Layout};
@@ -24,10 +24,16 @@ impl Section for Method {
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let run = &layout.document.run.run;
         let mut prose = match layout::is_timed(layout.document) {
-            true => [Some(trials(layout)), answers(run), Some(figures(run)), Some(verdicts(run))]
-                .into_iter()
-                .flatten()
-                .collect(),
+            true => [
+                Some(trials(layout)),
+                network(run),
+                answers(run),
+                Some(figures(run)),
+                Some(verdicts(run)),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             false => vec!["Nothing was timed: the power was cut, as told above.".into()],
         };
         prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
@@ -37,8 +43,6 @@ impl Section for Method {
             machine(run),
             Block::Heading("The experiment".into()),
             experiment(layout),
-            Block::Heading("Again".into()),
-            Block::Command(run.command.clone()),
         ]);
         blocks
     }
@@ -84,6 +88,20 @@ fn trials(layout: &Layout<'_>) -> Words {
         )
 }
 
+/// What stands for a network between clients and server; `None` where nothing does.
+fn network(run: &Run) -> Option<Words> {
+    let (_, levels) = run.factors.iter().find(|(name, _)| name == "rtt")?;
+    let is_there = |level: &String| run.alias("rtt", level).unwrap_or(level) != "0";
+    levels.iter().any(is_there).then(|| {
+        Words::default().plain(
+            "Where there is a time of round trips, an answer counts as received a round trip (rtt) after it \
+             came, and its client asks for nothing before that. It is two where a server was asked for the page on \
+             a new connection; where clients asked the engine itself, it is one. The clients keep that time: no \
+             byte is delayed or lost, and the server sees each request at once.",
+        )
+    })
+}
+
 /// Whether the engines answered alike when they were asked; `None` where none was.
 fn answers(run: &Run) -> Option<Words> {
     let first = run.answers.first()?;
@@ -127,7 +145,10 @@ fn times(run: &Run) -> String {
 fn figures(run: &Run) -> Words {
     let words = Words::default().marked(
         "The first tenth of a trial’s time is its warm-up. Every operation that starts after it counts \
-         and is followed to its end, and the trial goes on until the time is over and ten of each \
+         and is followed to its end, and the trial goes on until the time is over and ",
+    );
+    let words = words.plain(ENOUGH_OPERATIONS.to_string()).marked(
+        " of each \
          operation have ended; what still runs when ten times its time is over is cut off there, and its \
          time is a lower bound. A mean is the geometric mean of a cell’s trials, so that the ratio of two \
          means is the ratio of their pairs; the bar of a mean in the first chart is its 95 % interval by the \

@@ -4,7 +4,7 @@ mod chart;
 mod questions;
 
 use bakeoff_analysis::Document;
-use bakeoff_results::{CutPlan, Machine, Run, Status};
+use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Run, Status};
 
 use crate::block::{Block, Headline};
 use crate::changes::Changes;
@@ -64,7 +64,9 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         if run.sequential.is_some() { "at most " } else { "" },
         words::many(run.repetitions as usize, "repetition")
     );
-    let mut facts = vec![("machine", machine(&run.machine)), ("date", words::date(run.started_s))];
+    let mut facts = vec![("machine", machines(document)), ("date", words::date(run.started_s))];
+    let part = |shard: &PlanShard| format!("shard {} of {}", shard.index, shard.count);
+    facts.extend(run.shard.as_ref().map(|shard| ("part of the plan", part(shard))));
     let fixed = fixed(run);
     if run.figure_of_merit.is_rate() {
         facts.push(("compared by", run.figure_of_merit.words().into()));
@@ -76,6 +78,7 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         facts.extend([("trials", trials), ("A/A check", check(document))]);
     }
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
+    facts.push(("measured by", format!("bakeoff {}", run.version)));
     facts
 }
 
@@ -89,13 +92,28 @@ fn fixed(run: &Run) -> Vec<String> {
     fixed.collect()
 }
 
-/// How many power cuts were made.
+/// How many power cuts were made, and how many images of the disk they left to be judged.
 fn cuts(document: &Document, plan: &CutPlan) -> String {
-    let made = document.cuts.iter().filter(|cut| cut.failed.is_none()).count();
-    let made_text = words::count(made as u64);
-    match made as u64 == u64::from(plan.planned) {
-        true => made_text,
-        false => format!("{made_text} of {} planned", words::count(plan.planned.into())),
+    let made = || document.cuts.iter().filter(|cut| cut.failed.is_none());
+    let number = made().count() as u64;
+    let every = |cut: &Cut| cut.every.as_ref().map_or(0, |it| it.judged);
+    let images = made().map(|cut| cut.judged.len() as u64 + every(cut)).sum::<u64>();
+    let mut told = words::count(number);
+    if number != u64::from(plan.planned) {
+        told += &format!(" of {} planned", words::count(plan.planned.into()));
+    }
+    if images != number {
+        told += &format!(" ({} of the disk judged)", words::many(images as usize, "image"));
+    }
+    told
+}
+
+/// The machine, or how many there are and the first of them.
+fn machines(document: &Document) -> String {
+    let first = machine(&document.run.run.machine);
+    match document.machines.as_ref().map_or(1, |view| view.machines.len()) {
+        0 | 1 => first,
+        several => format!("{several} machines, the first: {first}"),
     }
 }
 

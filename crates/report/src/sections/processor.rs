@@ -1,5 +1,7 @@
 //! Who used the processor.
 
+mod shares;
+
 use bakeoff_analysis::{CellView, GroupView};
 
 use crate::block::{Block, Kind, Words};
@@ -37,7 +39,8 @@ impl Section for Processor {
         let drain = if layout.has_engines() { "; of the engine in the drain, too" } else { "" };
         let lead = Words::from(format!("Mean seconds of a trial while the clients ran{drain}."))
             .marked(" Clients: bakeoff’s own. Disk daemon: the virtual disk with its model of the background I/O.");
-        let mut blocks = table.map_or(Vec::new(), |it| vec![Block::Lead(lead), Block::Table(it)]);
+        let mut blocks = shares::blocks(layout);
+        blocks.extend(table.map_or(Vec::new(), |it| vec![Block::Lead(lead), Block::Table(it)]));
         blocks.extend(groups(layout));
         blocks
     }

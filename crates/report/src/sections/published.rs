@@ -2,6 +2,8 @@
 
 mod lines;
 
+pub(super) use lines::theirs as figure_of;
+
 use bakeoff_analysis::{Ours, RatioIs, Shape, Statement};
 use bakeoff_results::published::{Figure, Published as Source, Quantity, Table as Figures, Value};
 

@@ -1,7 +1,9 @@
 //! Lines over a numeric factor: how the compared levels stand at each of its levels, and who is fastest
 //! where.
 
+mod limits;
 mod panels;
+mod shapes;
 mod standing;
 
 use bakeoff_analysis::{PointState, RatioIs, Sweep, SweepPoint, Told};
@@ -59,6 +61,15 @@ fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
         (point(&|it| it.state == PointState::NotRun), " A dash at the foot: not run."),
         (point(&|it| it.value_is == Some(RatioIs::AtLeast)), " An arrow up: at least."),
         (point(&|it| it.value_is == Some(RatioIs::AtMost)), " An arrow down: at most."),
+        (
+            point(&|it| it.limit.is_some()),
+            " Dashed: the modelled device alone, with as many of these requests in flight: no page cache, no file \
+             system and no sync is between them.",
+        ),
+        (
+            shapes::any(layout, sweep),
+            " A hollow mark: the ratio that was published, times our own figure of its base.",
+        ),
         (
             panels::has_slopes(layout, sweep),
             " Along a faint slanted line more clients add nothing.",

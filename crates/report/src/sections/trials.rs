@@ -11,6 +11,7 @@ use crate::behind::BEHIND;
 use crate::block::{Block, Column, Folded, Kind, Look, Row, Table};
 use crate::figures;
 use crate::layout::{self, Layout};
+use crate::ran_on::RanOn;
 use crate::section::Section;
 use crate::words;
 
@@ -52,9 +53,12 @@ impl Section for Trials {
 fn table(layout: &Layout<'_>) -> Table {
     let trials = &layout.document.trials;
     let attempts = Attempts::of(trials);
+    let ran_on = RanOn::of(&layout.document.run.run);
     let row = |trial: &TrialSummary| {
         let note = note(trial, &attempts);
-        let cells = trial_cells(layout, trial).into_iter().chain([note]);
+        let machine = ran_on.fields(trial).join(", ");
+        let machine = machine.trim_matches([' ', ',']).to_owned();
+        let cells = trial_cells(layout, trial).into_iter().chain([machine, note]);
         Row { bad: !trial.valid, ..Row::of(cells) }
     };
     let table = Table {
@@ -78,6 +82,7 @@ fn trial_columns(layout: &Layout<'_>) -> Vec<Column> {
     }
     columns.extend(rate(layout).map(|merit| number(merit.words().into())));
     columns.extend(REST.map(str::to_owned).map(number));
+    columns.push(Column::new(Kind::Text, "machine, shard"));
     columns.push(Column::new(Kind::Remark, "note"));
     columns
 }
@@ -99,7 +104,7 @@ const REST: [&str; 8] = [
     "background I/O, 1/s",
 ];
 
-/// A text for each of [`trial_columns`].
+/// A text for each of [`trial_columns`] but the last two.
 fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(figures::NONE.into(), words::digits);
     let milliseconds = |value: Option<f64>, cut_off: bool| match value {

@@ -7,7 +7,7 @@ use crate::amount;
 use crate::block::Words;
 use crate::durability;
 use crate::layout::Layout;
-use crate::leads::{Group, bracket, figures, groups, named};
+use crate::leads::{Group, bracket, by_operation, figures, groups, named};
 use crate::verdict::{Case, Outcome};
 
 /// A sentence for each promise; in the past where the answer is of low confidence.
@@ -42,7 +42,7 @@ fn within(finding: &str) -> String {
     }
 }
 
-/// "lmdb answers 1.4 to 1.6 times as fast as sqlite (1.2–1.8)."
+/// "lmdb answers 1.4 times as fast as sqlite (1.2–1.6)."
 fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     let leader = group.winner()?;
     let ranked = group.ranked(layout);
@@ -59,7 +59,7 @@ fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> 
             .stressed(format!("{} times", figures(&leads)?))
             .plain(format!(" as many {} a second as ", amount::counted(merit))),
     };
-    Some(told.then(named(layout, second)).plain(format!("{}.", bracket(&leads))))
+    Some(told.then(named(layout, second)).plain(format!("{}.", by_operation(&leads))))
 }
 
 /// "lmdb and sqlite are too close to call (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6)":
@@ -107,7 +107,7 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
         let takes = if past { " took " } else { " takes " };
         told = told.plain("; ").then(named(layout, next)).plain(takes);
         told = told.stressed(format!("{} times", figures(&contrasts)?));
-        told = told.plain(format!(" as long{}", bracket(&contrasts)));
+        told = told.plain(format!(" as long{}", by_operation(&contrasts)));
     }
     Some(told.plain("."))
 }

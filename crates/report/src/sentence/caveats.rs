@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_analysis::{ALL_OPERATIONS, Attempts, Comparison, ConditionState, Document, RatioIs};
+use bakeoff_analysis::{
+    ALL_OPERATIONS, Attempts, Comparison, ConditionState, ConditionView, Document, RatioIs,
+};
 use bakeoff_results::Status;
 
 use crate::layout::{self, Condition, Layout};
@@ -134,23 +136,40 @@ pub fn held_back(layout: &Layout<'_>) -> Option<String> {
     })
 }
 
-/// The conditions that ended without a decision, in a run that goes on until there is one.
-pub fn not_decided(document: &Document) -> Option<String> {
-    let all = document.conditions.len();
-    let count = |state| document.conditions.iter().filter(|it| it.state == state).count();
+/// So many conditions are told by their levels; of more their number is told.
+const NAMED: usize = 2;
+
+/// The conditions that ended without a decision, in a run that goes on until there is one: "some
+/// comparisons are still undecided: with strict durability because the time was over".
+pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
+    let conditions = &layout.document.conditions;
     let reasons = [
         (ConditionState::OutOfReach, "no further verdict was likely"),
         (ConditionState::MaxRepetitions, "the most repetitions were reached"),
         (ConditionState::MaxTime, "the time was over"),
     ];
-    let told = reasons.map(|(state, why)| (count(state), why)).into_iter().filter(|it| it.0 > 0);
-    let told: Vec<String> = told.map(|(n, why)| format!("in {n} {why}")).collect();
-    let open = all - count(ConditionState::Decided) - count(ConditionState::Open);
-    let all = words::many(all, "condition");
-    (!told.is_empty()).then(|| {
-        let verb = if open == 1 { "is" } else { "are" };
-        format!("{open} of {all} {verb} not wholly decided: {}", words::list(&told))
-    })
+    let told = reasons.into_iter().filter_map(|(state, why)| {
+        let open: Vec<&ConditionView> = conditions.iter().filter(|it| it.state == state).collect();
+        let place = match open.len() {
+            0 => return None,
+            number if number <= NAMED => {
+                let places: Vec<String> = open.iter().map(|it| levels(layout, it)).collect();
+                words::list(&places)
+            }
+            number => format!("in {number} of {}", words::many(conditions.len(), "condition")),
+        };
+        Some(format!("{place} because {why}").trim_start().to_owned())
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty())
+        .then(|| format!("some comparisons are still undecided: {}", words::list(&told)))
+}
+
+/// "with strict durability and 4 clients": the levels that set a condition apart; empty where none does.
+fn levels(layout: &Layout<'_>, condition: &ConditionView) -> String {
+    let level = |factor: &&str| Some(words::level(factor, condition.levels.get(*factor)?));
+    let levels: Vec<String> = layout.varying.iter().filter_map(level).collect();
+    if levels.is_empty() { String::new() } else { format!("with {}", words::list(&levels)) }
 }
 
 /// The levels that were tried in vain while others finished.

@@ -29,7 +29,7 @@ pub(super) fn draw(out: &mut String, panel: &Panel, x: &dyn Fn(usize) -> f64, sc
         Some(Label { line, end: (x(at), y), figure: panel.amount.or_bound(&value), y })
     };
     let mut labels: Vec<Label> =
-        panel.lines.iter().filter(|it| !it.pale).filter_map(label).collect();
+        panel.lines.iter().filter(|it| is_named(it)).filter_map(label).collect();
     labels.sort_by(|one, other| one.y.total_cmp(&other.y));
     let wanted: Vec<f64> = labels.iter().map(|label| label.y).collect();
     for (label, y) in labels.iter_mut().zip(apart(&wanted, (TOP + 4.0, scale.base() - 4.0))) {
@@ -38,6 +38,11 @@ pub(super) fn draw(out: &mut String, panel: &Panel, x: &dyn Fn(usize) -> f64, sc
     for label in &labels {
         draw_label(out, label);
     }
+}
+
+/// Whether a line has its name at its end; a model's is told beside the line that it is for.
+fn is_named(it: &Line) -> bool {
+    !it.pale && it.source != Source::Modelled
 }
 
 /// The last figure of a line.

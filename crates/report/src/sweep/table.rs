@@ -82,7 +82,7 @@ impl Panel {
     fn name(&self, line: &Line) -> String {
         let both = self.lines.iter().any(|it| it.source == Source::Published);
         match (both, line.source) {
-            (false, _) => line.name.clone(),
+            (false, _) | (true, Source::Modelled) => line.name.clone(),
             (true, Source::Ours) => format!("{}, ours", line.name),
             (true, Source::Published) => format!("{}, published", line.name),
         }
@@ -112,7 +112,10 @@ impl Panel {
 
     /// How a line stands at a level.
     fn sign(&self, number: usize, at: usize) -> &'static str {
-        let name = &self.lines[number].name;
+        let Line { name, source, .. } = &self.lines[number];
+        if *source != Source::Ours {
+            return "";
+        }
         let alone = self.fastest.len() > 1;
         let row = if alone { self.fastest.get(number) } else { self.fastest.first() };
         match row.and_then(|row| row.signs.get(at)) {

@@ -68,15 +68,18 @@ fn the_sentence_says_what_was_not_decided() {
     let mut document = document();
     let told = verdict(&document);
     assert!(
-        told.contains("1 of 2 conditions is not wholly decided: in 1 the time was over"),
+        told.contains(
+            "ome comparisons are still undecided: with strict durability because the time was over"
+        ),
         "{told}"
     );
     document.conditions[0].state = ConditionState::OutOfReach;
     let told = verdict(&document);
-    let both = "2 of 2 conditions are not wholly decided: in 1 no further verdict was likely and in 1 the time was over";
+    let both = "with relaxed durability because no further verdict was likely and with strict durability because \
+                the time was over";
     assert!(told.contains(both), "{told}");
     document.conditions.iter_mut().for_each(|it| it.state = ConditionState::Decided);
-    assert!(!verdict(&document).contains("wholly decided"));
+    assert!(!verdict(&document).contains("still undecided"));
     document.run.status = Status::Interrupted;
     let told = verdict(&document);
     assert!(

@@ -277,6 +277,20 @@ fn a_page_escapes_what_comes_from_outside() {
     assert!(page.contains("&lt;script&gt;"));
 }
 
+/// A figure is worth little without what measured it.
+#[test]
+fn every_format_names_the_version_that_measured() {
+    let mut document = three().document();
+    document.run.run.version = "0.7.9 (0123abcde)".into();
+    for format in Reports::standard().formats() {
+        let text = text(&document, format).replace('\\', "");
+        assert!(text.contains("0.7.9 (0123abcde)"), "{format}: {text}");
+    }
+    let rows = text(&document, "csv");
+    let with = rows.lines().filter(|line| line.contains("0.7.9 (0123abcde)"));
+    assert_eq!(with.count(), document.trials.len() * document.run.run.operations.len());
+}
+
 #[test]
 fn a_page_has_its_parts_in_order() {
     let mut document = three().document();
@@ -298,6 +312,7 @@ fn a_page_has_its_parts_in_order() {
         "<h2>What could mislead?</h2>",
         "<em>Machine drifted.</em> The machine drifted.",
         "<h2>All cells</h2>",
+        "<h2>The slowest operations</h2>",
         "<h2>create_issue</h2>",
         "<caption>create_issue: every cell</caption>",
         "<h2>process_issues</h2>",
@@ -308,11 +323,12 @@ fn a_page_has_its_parts_in_order() {
         "synchronous = FULL",
         "Settings that differ from the default, and why",
         "<h2>What the background I&#x2f;O did</h2>",
+        "<h2>Every trial</h2>",
         "<h2>What could mislead</h2>",
         "The machine drifted. Let it rest.",
-        "<h2>Every trial</h2>",
         "<h2>How it was measured</h2>",
         "<h3>The machine</h3>",
+        "<h2>Run it again</h2>",
         "<pre><code>bakeoff run redmine",
     ] {
         let found = page[at..].find(part);

@@ -58,6 +58,27 @@ fn several_groups_are_shown_by_their_names() {
     }
 }
 
+/// A bar a cell, whose parts are the processes: the database first, bakeoff's own last.
+#[test]
+fn where_the_processor_went_is_a_bar_of_each_process() {
+    let document = with(|| vec![group("database", 3.5), group("web", 6.25)]);
+    let page = text(&document, "html");
+    let chart = page.split("Where the processor went</title>").nth(1).expect("a chart");
+    let chart = chart.split("</svg>").next().expect("its end");
+    for part in ["sqlite, ", ", database: 3.50 ms, ", ", web: 6.25 ms, ", ", bakeoff’s clients: "]
+    {
+        assert!(chart.contains(part), "{part}: {chart}");
+    }
+    let names = ["database", "web", "bakeoff’s clients"];
+    let places = names.map(|name| chart.find(&format!(">{name}</text>")).expect("a name"));
+    assert!(places.is_sorted(), "{places:?}");
+    // Two engines, four conditions.
+    assert_eq!(chart.matches(", database: ").count(), 8);
+    assert!(!text(&Sample::default().document(), "html").contains("Where the processor went"));
+    let text = text(&document, "md");
+    assert!(text.contains("6.25 ms") && text.contains("bakeoff’s clients"), "{text}");
+}
+
 #[test]
 fn one_group_is_shown_as_the_engine_alone() {
     let without = Sample::default().document();

@@ -18,7 +18,8 @@ fn a_cell_without_a_figure_is_neither_baseline_nor_undecided() {
     for cell in &mut document.cells {
         for operation in &mut cell.operations {
             (operation.count, operation.mean_s, operation.p50_s) = (0, None, None);
-            (operation.p95_s, operation.p99_s, operation.per_second) = (None, None, 0.0);
+            (operation.p95_s, operation.p99_s, operation.max_s) = (None, None, None);
+            operation.per_second = 0.0;
         }
     }
     for comparison in &mut document.comparisons {

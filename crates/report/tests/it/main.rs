@@ -1,16 +1,21 @@
 //! What a reader of reports sees, of synthetic documents.
 
 mod answers;
+mod bad_input;
 mod bounds;
+mod browser;
 mod charts;
 mod conditions;
+mod contrast;
 mod debts;
 mod every;
 mod first_screen;
 mod formats;
 mod groups;
+mod limits;
 mod lines;
 mod little;
+mod machines;
 mod offered;
 mod over_time;
 mod own;
@@ -19,8 +24,10 @@ mod priced;
 mod published;
 mod rates;
 mod sample;
+mod slowest;
 mod snapshots;
 mod states;
 mod sweeps;
+mod two_runs;
 mod verdict;
 mod work;

@@ -25,7 +25,7 @@ fn terminal(document: &Document, width: usize, unicode: bool) -> String {
     let options = Options { color: false, width, unicode, ..Options::default() };
     let text = render(document, "term", &options).expect("a report");
     let (_, rest) = text.split_once("Over time\n").expect("a section");
-    rest.split("\n\nWhat it cost").next().expect("its end").to_owned()
+    rest.split("\n\nThe slowest operations").next().expect("its end").to_owned()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a run with power cuts says, in each format.
 
+mod files;
 mod table;
 mod words;
 

@@ -2,10 +2,12 @@
 
 use bakeoff_analysis::{OurWay, Ours, PublishedView, RatioIs, Shape, Statement, Way, Why};
 use bakeoff_report::{Article, articles};
+use bakeoff_results::FigureOfMerit;
 use bakeoff_results::published::{Difference, Figure, Published, Quantity, Table, Value};
 
 use crate::formats::text;
 use crate::sample::Sample;
+use crate::sample::rate::rate;
 
 fn levels(levels: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
@@ -163,6 +165,41 @@ fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
     }
     document.published = Some(PublishedView { statements, elsewhere: 0 });
     assert!(!text(&document, "html").contains("Hollow marks"));
+}
+
+/// Each ratio times our own figure of its base: of another level there, or of another place on the axis.
+#[test]
+fn lines_of_a_rate_have_what_was_published_in_the_shape_that_it_had() {
+    let factors = vec![("clients", vec!["1", "2", "4"])];
+    let sample = Sample { factors, operations: vec!["read"], ..Sample::default() };
+    let mut document = rate(sample.document(), FigureOfMerit::Operations);
+    document.sweep = bakeoff_analysis::sweep(&document);
+    let panel = document.sweep.clone().expect("lines").panels.remove(0);
+    let figure = |series: usize, at: usize| panel.series[series].points[at].value.expect("known");
+    let published = |clients: &str, base: (&str, &str), ratio: f64| Statement {
+        operation: Some("read".into()),
+        of: Quantity::Rate,
+        levels: levels(&[("engine", "lmdb"), ("clients", clients)]),
+        base: levels(&[base]),
+        theirs: Some(Value::Exactly(ratio)),
+        ours: None,
+        shape: Shape::CantTell { why: Why::NotRun },
+    };
+    let mut statements =
+        vec![published("2", ("engine", "sqlite"), 3.0), published("4", ("clients", "1"), 2.0)];
+    document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
+    let text_of = text(&document, "md");
+    let row = text_of.lines().find(|line| line.starts_with("| lmdb, published |"));
+    let cells: Vec<&str> = row.expect("a row").split('|').map(str::trim).collect();
+    let is = |cell: &str, value: f64| cell.starts_with(&format!("{value:.0}"));
+    assert_eq!(cells[2], "–", "{text_of}");
+    assert!(is(cells[3], 3.0 * figure(0, 1)) && is(cells[4], 2.0 * figure(1, 0)), "{text_of}");
+    assert!(text(&document, "html").contains("times our own figure of its base"));
+    // What is of another quantity or another operation is of other lines.
+    statements[0].of = Quantity::Time;
+    statements[1].operation = Some("write".into());
+    document.published = Some(PublishedView { statements, elsewhere: 0 });
+    assert!(!text(&document, "md").contains("lmdb, published"));
 }
 
 #[test]

@@ -81,12 +81,15 @@ impl Sample {
             comparisons,
             between,
             noise: Vec::new(),
+            limits: Vec::new(),
             sweep: None,
+            machines: None,
             conditions: Vec::new(),
             canaries: Vec::new(),
             cuts: Vec::new(),
             promises: Vec::new(),
             other_cuts: Vec::new(),
+            applications: Vec::new(),
             published: None,
             warnings: Vec::new(),
         };
@@ -188,6 +191,7 @@ impl Sample {
             work: None,
             from_disk: None,
             groups: Vec::new(),
+            processes: Vec::new(),
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }
     }
@@ -332,6 +336,9 @@ impl Sample {
             sequential: None,
             answers: Vec::new(),
             published: None,
+            limit: None,
+            shard: None,
+            merged: None,
             applied: self.applied(),
             cuts: None,
         }

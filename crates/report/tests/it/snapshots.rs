@@ -11,6 +11,23 @@ use bakeoff_report::{Options, Reports};
 
 use crate::sample::{all, render};
 
+/// What every page carries, by the file that has it: a snapshot of a page has its place alone.
+const CARRIED: [(&str, &str); 2] = [
+    ("templates/report.css", include_str!("../../templates/report.css")),
+    ("templates/report.js", include_str!("../../templates/report.js")),
+];
+
+/// A report as it is kept: of a page what is its own.
+fn own(format: &str, report: String) -> String {
+    if format != "html" {
+        return report;
+    }
+    CARRIED.iter().fold(report, |page, (file, text)| {
+        assert_eq!(page.matches(text).count(), 1, "a page carries {file} once, and all of it");
+        page.replace(text, &format!("({file})\n"))
+    })
+}
+
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots")
 }
@@ -42,7 +59,7 @@ fn every_report_of_every_sample_is_as_it_was() {
     let mut names = BTreeSet::new();
     for (sample, document) in all::all() {
         for format in Reports::standard().formats() {
-            let found = render(&document, format, &options).expect("a report");
+            let found = own(format, render(&document, format, &options).expect("a report"));
             let name = format!("{sample}.{format}");
             let path = folder().join(&name);
             if write {

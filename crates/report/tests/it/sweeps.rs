@@ -113,7 +113,7 @@ fn of_more_than_seven_engines_each_has_a_panel_before_the_others() {
     assert_eq!(eight.matches(" pale\"").count(), 8 * 7, "the others stand behind each");
     let md = text(&of(8).document(), "md");
     let tables = &md[md.find("## Over clients").expect("the section")..];
-    let tables = &tables[..tables.find("\n## create").expect("the next")];
+    let tables = &tables[..tables.find("\n## ").expect("the next")];
     assert_eq!(tables.matches("\n| a ").count(), 1, "a table of its own has its own row: {tables}");
 }
 

@@ -80,7 +80,7 @@ fn a_winner_of_every_comparison_is_told_by_the_least_and_the_greatest_lead() {
     assert_eq!(
         verdict(&sample.document()),
         "lmdb is fastest in all 8 comparisons: it answers 2.0 to 6.0 times as fast as the next best \
-         (1.8–6.6)."
+         (95 % intervals: 1.8–6.6)."
     );
 }
 

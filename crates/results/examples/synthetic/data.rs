@@ -4,8 +4,8 @@
 use bakeoff_results::measure::*;
 use bakeoff_results::{
     Answers, Applied, AppliedSetting, CutPlan, Debts, Difference, EngineFact, FigureOfMerit,
-    FileSystem, Levels, Machine, Measured, Operation, OwedSeries, PaymentSeries, Run, Slot, Trial,
-    histogram,
+    FileSystem, Levels, Machine, Measured, Operation, OwedSeries, PaymentSeries, PromiseFactors,
+    Run, Slot, Trial, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -67,6 +67,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         text: "none".to_owned(),
         cuts: Some(CutPlan {
             planned: 2,
+            promise: PromiseFactors::default(),
             disk: "ssd-sata".into(),
             clients: 4,
             file_systems: vec![FileSystem::Ext4],
@@ -96,6 +97,9 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             }),
         }],
         published: None,
+        limit: None,
+        shard: None,
+        merged: None,
         applied: vec![Applied {
             engine: "alpha".to_owned(),
             durability: "strict".to_owned(),

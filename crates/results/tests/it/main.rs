@@ -6,5 +6,6 @@ mod data;
 mod debts;
 mod folder;
 mod foreign;
+mod merge;
 #[path = "../../examples/synthetic/cuts.rs"]
 mod power;

@@ -1,5 +1,5 @@
 //! Stopping as soon as a word is reached, on made-up runs of which the truth is known.
-//! `cargo test --test simulations -- --nocapture` prints the tables of docs/method.md.
+//! `cargo test --test simulations -- --nocapture` prints the tables of docs/statistics.md.
 
 use crate::chance::{Chance, share};
 use bakeoff_stats::paired::{CONFIDENCE, ratio};
@@ -66,7 +66,7 @@ impl Rule {
     }
 }
 
-/// The table of docs/method.md.
+/// The table of docs/statistics.md.
 fn table(tries: u32) {
     println!(
         "| noise of a trial | true ratio | wrong words | words | blocks |\n|---|---|---|---|---|"

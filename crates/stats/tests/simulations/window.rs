@@ -3,7 +3,7 @@
 //!
 //! One client alternates two kinds of operation (11 : 20 of a cycle), each lasting a gamma-distributed
 //! time. A run lasts 4 s, the first 0.4 s of it warm up. `cargo test --test simulations -- --nocapture`
-//! prints the table of docs/method.md.
+//! prints the table of docs/statistics.md.
 
 use crate::chance::Chance;
 use bakeoff_stats::CONFIDENCE;
@@ -12,7 +12,7 @@ use bakeoff_stats::paired::ratio;
 /// How long clients work at least, and how long that warms up, in seconds.
 const TIME: f64 = 4.0;
 const WARM: f64 = 0.4;
-/// Of each kind so many are waited for.
+/// Of each kind so many are waited for: half as many as the lab waits for, which leaves more to chance.
 const AT_LEAST: usize = 10;
 /// The shares of a cycle that its two operations take.
 const KINDS: [f64; 2] = [11.0 / 31.0, 20.0 / 31.0];

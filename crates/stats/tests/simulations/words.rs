@@ -1,5 +1,5 @@
 //! What the words of a report do on made-up runs of which the truth is known, before and after their
-//! rules were changed. `cargo test --test simulations -- --nocapture` prints the tables of docs/method.md.
+//! rules were changed. `cargo test --test simulations -- --nocapture` prints the tables of docs/statistics.md.
 
 use crate::chance::{Chance, estimate, share};
 use bakeoff_stats::paired::CONFIDENCE;

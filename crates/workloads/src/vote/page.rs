@@ -1,6 +1,6 @@
-//! The page: the visitor's session and the best nine.
+//! The page: the visitor's session and the best nine. It is written, and read again by who asked for it.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use bakeoff_engines::{Error, Result, Rows, Value};
 
@@ -18,11 +18,37 @@ pub fn constants() -> Rows {
     rows
 }
 
+/// What a page says of its visitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visitor<'a> {
+    /// There is a session of that name.
+    Known(&'a str),
+    /// A session of that name was made.
+    New(&'a str),
+    /// Nobody knows, or nobody has looked.
+    Unknown,
+}
+
+impl Display for Visitor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Known(uuid) => write!(f, "{KNOWN}{uuid}"),
+            Self::New(uuid) => write!(f, "{NEW}{uuid}"),
+            Self::Unknown => f.write_str(UNKNOWN),
+        }
+    }
+}
+
+/// How it says so.
+const KNOWN: &str = "Session ";
+const NEW: &str = "New session ";
+const UNKNOWN: &str = "No session";
+
 /// Writes a page in place of the last one.
 ///
 /// # Errors
 /// The entries are not nine, or not in the order of their ratings.
-pub fn write(session: &str, best: &Rows, page: &mut String) -> Result<()> {
+pub fn write(visitor: Visitor<'_>, best: &Rows, page: &mut String) -> Result<()> {
     page.clear();
     page.push_str(
         "<meta charset=\"utf-8\"><title>The best nine</title>\n<h1>The best nine</h1>\n<ol>\n",
@@ -48,8 +74,78 @@ pub fn write(session: &str, best: &Rows, page: &mut String) -> Result<()> {
     if best.len() != BEST {
         return Err(Error::engine(format!("a page has {} entries instead of nine", best.len())));
     }
-    writeln!(page, "</ol>\n<p>Session {session}</p>").expect("a text takes all");
+    writeln!(page, "</ol>\n<p>{visitor}</p>").expect("a text takes all");
     Ok(())
+}
+
+/// Adds to a page what a vote has come to.
+pub fn add_vote(entry: i64, rating: i64, page: &mut String) {
+    writeln!(page, "<p>Vote {entry} {rating}</p>").expect("a text takes all");
+}
+
+/// A page as who asked for it reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read<'a> {
+    /// The entries that it shows, and the rating of each.
+    pub best: Vec<(i64, i64)>,
+    /// What it says of its visitor.
+    pub visitor: Visitor<'a>,
+    /// The entry that was voted for, and the rating that it then had.
+    pub vote: Option<(i64, i64)>,
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// Why it is none: in a sentence.
+pub fn read(page: &[u8]) -> std::result::Result<Read<'_>, String> {
+    let page = std::str::from_utf8(page).map_err(|_| "the page is no text".to_owned())?;
+    let (mut best, mut visitor, mut vote) = (Vec::with_capacity(BEST), None, None);
+    for line in page.lines() {
+        if let Some(entry) = line.strip_prefix("<li value=\"") {
+            let read = entry_of(entry);
+            best.push(read.ok_or_else(|| format!("the page has an entry that is none: {line}"))?);
+        } else if let Some(said) = paragraph(line) {
+            match said.strip_prefix("Vote ") {
+                Some(numbers) => {
+                    let read = numbers.split_once(' ').and_then(numbers_of);
+                    vote = Some(read.ok_or_else(|| format!("the page tells no vote: {line}"))?);
+                }
+                None => visitor = visitor_of(said).or(visitor),
+            }
+        }
+    }
+    let visitor = visitor.ok_or("the page does not say whose it is")?;
+    if best.len() != BEST {
+        return Err(format!("the page has {} entries instead of nine", best.len()));
+    }
+    if let Some(pair) = best.windows(2).find(|pair| pair[0].1 < pair[1].1) {
+        let (before, after) = (pair[0].1, pair[1].1);
+        return Err(format!("an entry with {after} votes comes after one with {before}"));
+    }
+    Ok(Read { best, visitor, vote })
+}
+
+/// What a paragraph says.
+fn paragraph(line: &str) -> Option<&str> {
+    line.strip_prefix("<p>")?.strip_suffix("</p>")
+}
+
+/// The number and the rating of an entry, from what follows the beginning of its line.
+fn entry_of(rest: &str) -> Option<(i64, i64)> {
+    let (id, rest) = rest.split_once('"')?;
+    let (_, rating) = rest.rsplit_once("<i>")?;
+    numbers_of((id, rating.strip_suffix("</i></li>")?))
+}
+
+fn numbers_of((one, other): (&str, &str)) -> Option<(i64, i64)> {
+    Some((one.parse().ok()?, other.parse().ok()?))
+}
+
+fn visitor_of(said: &str) -> Option<Visitor<'_>> {
+    let known = said.strip_prefix(KNOWN).map(Visitor::Known);
+    let new = said.strip_prefix(NEW).map(Visitor::New);
+    known.or(new).or((said == UNKNOWN).then_some(Visitor::Unknown))
 }
 
 /// Writes a text so that none of it is taken for markup.
@@ -81,16 +177,49 @@ mod tests {
     #[test]
     fn a_page_has_nine_entries_by_their_ratings_or_is_none() {
         let mut page = String::new();
-        write("abc", &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+        write(Visitor::Known("abc"), &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
         assert_eq!(page.matches("<li value=\"7\"><b>fish &amp; chips &lt;3</b> <i>").count(), 9);
         assert!(page.ends_with("<p>Session abc</p>\n"), "{page}");
-        let mut wrong =
-            |ratings: &[i64]| write("abc", &best(ratings), &mut page).unwrap_err().to_string();
+        let mut wrong = |ratings: &[i64]| {
+            write(Visitor::Known("abc"), &best(ratings), &mut page).unwrap_err().to_string()
+        };
         assert_eq!(
             wrong(&[9, 8, 7, 7, 8, 5, 4, 3, 2]),
             "an entry with 8 votes comes after one with 7"
         );
         assert_eq!(wrong(&[9, 8]), "a page has 2 entries instead of nine");
-        write("abc", &constants(), &mut page).unwrap();
+        write(Visitor::Known("abc"), &constants(), &mut page).unwrap();
+    }
+
+    #[test]
+    fn a_page_is_read_as_it_was_written() {
+        let mut page = String::new();
+        for visitor in [Visitor::Known("abc"), Visitor::New("abc"), Visitor::Unknown] {
+            write(visitor, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+            let ratings = [9, 8, 8, 7, 6, 5, 4, 3, 2].map(|rating| (7, rating));
+            let wanted = Read { best: ratings.into(), visitor, vote: None };
+            assert_eq!(read(page.as_bytes()), Ok(wanted.clone()));
+            add_vote(7, 10, &mut page);
+            let voted = Read { vote: Some((7, 10)), ..wanted };
+            assert_eq!(read(page.as_bytes()), Ok(voted));
+        }
+    }
+
+    #[test]
+    fn what_is_no_page_is_told_apart() {
+        let mut page = String::new();
+        write(Visitor::Unknown, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+        for (from, to, why) in [
+            ("<i>2</i>", "<i>4</i>", "an entry with 4 votes comes after one with 3"),
+            ("<li value=\"7\"><b>fish &amp; chips &lt;3</b> <i>9</i></li>\n", "", "8 entries"),
+            ("No session", "Who?", "does not say whose it is"),
+            ("<i>5</i>", "<i>five</i>", "an entry that is none"),
+            ("<p>No session</p>", "<p>No session</p>\n<p>Vote 1</p>", "tells no vote"),
+        ] {
+            let wrong = page.replacen(from, to, 1);
+            assert_ne!(wrong, page, "{from}");
+            let error = read(wrong.as_bytes()).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! The tables of `vote`, the rows of its entries, and its statements.
 
+use std::fmt::Display;
+
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::statement::Order;
-use bakeoff_engines::{Result, Schema};
+use bakeoff_engines::{Error, Result, Rows, Schema, Session};
 use rand::RngExt;
 
 use super::Step;
-use crate::{Statements, Take, Text, on, stream};
+use crate::{End, Statements, Take, Tally, Text, on, stream, transaction};
 
 /// How many entries there are.
 pub const ENTRIES: i64 = 16_000;
@@ -73,6 +75,47 @@ pub struct Changes {
     pub count: usize,
     pub ratings: usize,
     pub votes: usize,
+}
+
+impl Changes {
+    /// Casts a vote of a session for an entry, in one transaction; the rating that the entry then has.
+    ///
+    /// # Errors
+    /// The engine's own; the entry or the session is missing.
+    pub fn cast(
+        &self,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+        entry: i64,
+        uuid: &str,
+        row: &mut Rows,
+    ) -> Result<i64> {
+        transaction(session, tally, |session| {
+            changed(session.run(self.vote, &[1.into(), entry.into()], row)?, "entry", &entry)?;
+            session.run(self.rating, &[entry.into()], row)?;
+            let rating = row.int(0, 0);
+            let rating =
+                rating.ok_or_else(|| Error::engine(format!("entry {entry} is missing")))?;
+            changed(session.run(self.count, &[1.into(), uuid.into()], row)?, "session", &uuid)?;
+            Ok(End::Commit(rating))
+        })
+    }
+}
+
+/// A row was changed, or is missing.
+///
+/// # Errors
+/// It is missing.
+pub fn changed(rows: u64, what: &str, which: &dyn Display) -> Result<()> {
+    match rows {
+        0 => Err(Error::engine(format!("{what} {which} is missing"))),
+        _ => Ok(()),
+    }
+}
+
+/// The entries that a page shows, and the rating of each.
+pub fn shown(best: &Rows) -> impl Iterator<Item = (i64, i64)> {
+    (0..best.len()).filter_map(|row| Some((best.int(row, ID)?, best.int(row, RATING)?)))
 }
 
 /// The statements of a step. A connection prepares those of its step alone.

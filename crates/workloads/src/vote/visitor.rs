@@ -1,25 +1,16 @@
-//! A client of `vote`: visitors, one after the other.
-//!
-//! Half of those who come are new and get a session. The others have a cookie: of a session that this
-//! client has made, or of one that was there before, where there are any. One request in ten is a vote of
-//! whoever has come last, half of the time for one of the nine that the last page has shown.
-
-use std::collections::VecDeque;
-use std::fmt::Display;
+//! A client of `vote`: visitors, one after the other. One request in ten is a vote of whoever has come last,
+//! half of the time for one of the nine that the last page has shown.
 
 use bakeoff_engines::{Error, Result, Rows, Session};
 use rand::RngExt;
 
-use super::sessions::{START, origin, write_uuid};
-use super::tables::{ENTRIES, ID};
-use super::{PAGE, Poll, VOTE, page};
+use super::guests::{Guests, Who};
+use super::sessions::{START, origin};
+use super::tables::{ENTRIES, ID, changed, shown};
+use super::{PAGE, Poll, VOTE, VOTES, page};
 use crate::sent::{Sender, send};
-use crate::{Client, End, Random, Tally, transaction};
+use crate::{Client, Random, Tally};
 
-/// One request in so many is a vote.
-const VOTES: u32 = 10;
-/// How many of its own sessions a client remembers: the latest.
-const REMEMBERED: usize = 256;
 /// Between two visitors of a client, in microseconds.
 const APART: i64 = 1_000_000;
 
@@ -27,10 +18,7 @@ const APART: i64 = 1_000_000;
 pub struct Visitor<'a> {
     poll: &'a Poll,
     random: Random,
-    /// How many more may come who are new; `None` without a limit.
-    newcomers: Option<u64>,
-    /// The sessions that it has made.
-    own: VecDeque<u128>,
+    guests: Guests,
     /// Whose page is the latest, and whether there is a session of that name.
     uuid: String,
     is_known: bool,
@@ -41,25 +29,13 @@ pub struct Visitor<'a> {
     page: String,
 }
 
-/// Who comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
-    /// Somebody without a session, who gets one of these bits.
-    New(u128),
-    /// Somebody whose cookie has the name of a session that is there.
-    Known,
-    /// Somebody whose cookie has a name that nobody knows.
-    Unknown,
-}
-
 impl<'a> Visitor<'a> {
     /// A client that makes so many sessions at most.
     pub fn new(poll: &'a Poll, random: Random, newcomers: Option<u64>) -> Self {
         Self {
             poll,
             random,
-            newcomers,
-            own: VecDeque::new(),
+            guests: Guests::new(poll.sessions, poll.asks.changes.is_some(), newcomers),
             uuid: String::new(),
             is_known: false,
             address: String::new(),
@@ -70,50 +46,15 @@ impl<'a> Visitor<'a> {
         }
     }
 
-    /// Draws who comes next, and puts the name of the session into `uuid`.
-    fn who(&mut self) -> Who {
-        let there = self.poll.sessions;
-        let keeps = self.poll.asks.changes.is_some();
-        let has_any = there.count > 0 || !self.own.is_empty();
-        let may_be_new = keeps && self.newcomers != Some(0);
-        if may_be_new && (!has_any || self.random.random_range(0..2) == 0) {
-            let bits = self.random.random();
-            write_uuid(bits, &mut self.uuid);
-            return Who::New(bits);
-        }
-        let loaded =
-            there.count > 0 && (self.own.is_empty() || self.random.random_range(0..2) == 0);
-        match (loaded, self.own.len()) {
-            (true, _) => {
-                let number = self.random.random_range(0..there.count);
-                there.uuid(number, &mut self.uuid);
-                Who::Known
-            }
-            (false, 0) => {
-                write_uuid(self.random.random(), &mut self.uuid);
-                Who::Unknown
-            }
-            (false, own) => {
-                let at = self.random.random_range(0..own);
-                write_uuid(self.own[at], &mut self.uuid);
-                Who::Known
-            }
-        }
-    }
-
     /// A page for somebody.
     fn show(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
         self.is_known = false;
-        let who = self.who();
+        let who = self.guests.next(&mut self.random, &mut self.uuid);
         self.at += APART;
         let agent = origin(&mut self.random, &mut self.address);
         send(session, tally, None, |sender| self.ask(sender, who, agent))?;
         if let Who::New(bits) = who {
-            self.newcomers = self.newcomers.map(|left| left.saturating_sub(1));
-            if self.own.len() == REMEMBERED {
-                self.own.pop_front();
-            }
-            self.own.push_back(bits);
+            self.guests.came(bits);
         }
         self.is_known = who != Who::Unknown;
         self.write(tally)
@@ -153,39 +94,22 @@ impl<'a> Visitor<'a> {
         let (Some(reads), Some(changes)) = (asks.reads, asks.changes) else {
             return Err(Error::Usage("nobody votes at this step".into()));
         };
-        let shown = self.random.random_range(0..2 * self.best.len().max(1));
+        let at = self.random.random_range(0..2 * self.best.len().max(1));
         let any = self.random.random_range(1..=ENTRIES);
-        let entry = (shown < self.best.len()).then(|| self.best.int(shown, ID)).flatten();
+        let entry = (at < self.best.len()).then(|| self.best.int(at, ID)).flatten();
         let entry = entry.unwrap_or(any);
-        let (uuid, row) = (&*self.uuid, &mut self.row);
-        let rating = transaction(session, tally, |session| {
-            changed(session.run(changes.vote, &[1.into(), entry.into()], row)?, "entry", &entry)?;
-            session.run(changes.rating, &[entry.into()], row)?;
-            let rating = row.int(0, 0);
-            let rating =
-                rating.ok_or_else(|| Error::engine(format!("entry {entry} is missing")))?;
-            changed(session.run(changes.count, &[1.into(), uuid.into()], row)?, "session", &uuid)?;
-            Ok(End::Commit(rating))
-        })?;
+        let rating = changes.cast(session, tally, entry, &self.uuid, &mut self.row)?;
         send(session, tally, None, |sender| {
             sender.read(reads.best, &[], &mut self.best).map(drop)
         })?;
-        self.poll.shows(&self.best, entry, rating)?;
+        self.poll.shows(shown(&self.best), entry, rating)?;
         self.write(tally)
     }
 
     fn write(&mut self, tally: &mut Tally) -> Result<()> {
-        page::write(&self.uuid, &self.best, &mut self.page)?;
+        page::write(page::Visitor::Known(&self.uuid), &self.best, &mut self.page)?;
         tally.bytes += self.page.len() as u64;
         Ok(())
-    }
-}
-
-/// A row was changed, or is missing.
-fn changed(rows: u64, what: &str, which: &dyn Display) -> Result<()> {
-    match rows {
-        0 => Err(Error::engine(format!("{what} {which} is missing"))),
-        _ => Ok(()),
     }
 }
 

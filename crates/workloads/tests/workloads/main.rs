@@ -11,6 +11,7 @@ mod books;
 mod conditioning;
 mod invariants;
 mod oltp;
+mod php;
 mod rows;
 mod statements;
 mod text;

@@ -212,15 +212,16 @@ fn people_work_on_the_issues_of_their_projects_only() {
 
 /// Room and loading time are estimated by it before a run.
 #[test]
-fn scales_have_the_bytes_that_they_say() {
+fn scales_have_the_bytes_and_entries_that_they_say() {
     for workload in bakeoff_workloads::WORKLOADS {
         // The largest would take minutes here; it is ten times the one before it.
         for scale in workload.scales().iter().filter(|scale| scale.bytes < 300_000_000) {
             let prepared = prepare(workload.name(), &scale.name);
-            let mut bytes = 0;
-            for table in 0..prepared.schema().tables.len() {
+            let (mut bytes, mut entries) = (0, 0);
+            for (table, about) in prepared.schema().tables.iter().enumerate() {
                 let mut add = |row: &[Value<'_>]| {
                     bytes += row.iter().map(size).sum::<u64>();
+                    entries += 1 + about.indexes.len() as u64;
                     Ok(())
                 };
                 prepared.rows(table, &mut add).unwrap();
@@ -228,6 +229,8 @@ fn scales_have_the_bytes_that_they_say() {
             let share = bytes as f64 / scale.bytes as f64;
             let name = workload.name();
             assert!((0.75..1.25).contains(&share), "{name} {}: {bytes}", scale.name);
+            let share = entries as f64 / workload.entries(&scale.name) as f64;
+            assert!((0.95..1.05).contains(&share), "{name} {}: {entries} entries", scale.name);
         }
     }
 }

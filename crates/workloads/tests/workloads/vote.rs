@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
+use bakeoff_workloads::site::{Reply, Request, Visits, Worker};
 use bakeoff_workloads::{Levels, Parameters, Prepared, Tally};
 
 use crate::statements::{Recorder, Sent};
 use crate::{load, text};
 
-fn at(scale: &str, levels: &[(&str, &str)]) -> Box<dyn Prepared> {
+pub fn at(scale: &str, levels: &[(&str, &str)]) -> Box<dyn Prepared> {
     let levels: Levels =
         levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
     let parameters = Parameters { levels, ..Parameters::new(scale, 1, text()) };
@@ -185,5 +186,139 @@ impl Session for Asked {
 
     fn rollback(&mut self) -> Result<()> {
         Ok(())
+    }
+}
+
+#[test]
+fn a_workload_has_pages_where_it_says_so() {
+    for workload in bakeoff_workloads::WORKLOADS {
+        let scale = workload.scales()[0].name.clone();
+        let prepared = workload.prepare(&Parameters::new(&scale, 1, text()));
+        assert_eq!(prepared.site().is_some(), workload.is_site(), "{}", workload.name());
+    }
+}
+
+/// A request as a web server takes it apart.
+pub fn taken(request: &[u8]) -> Request<'_> {
+    let text = std::str::from_utf8(request).unwrap();
+    let head = text.strip_suffix("\r\n\r\n").expect("a whole request without a body");
+    let mut lines = head.split("\r\n");
+    let mut line = lines.next().unwrap().split(' ');
+    let (method, target) = (line.next().unwrap(), line.next().unwrap());
+    assert_eq!((line.next(), line.next()), (Some("HTTP/1.1"), None), "{text}");
+    let header = |name: &str| {
+        let mut of = head.split("\r\n").filter_map(|line| line.split_once(": "));
+        of.find_map(|(it, value)| (it == name).then_some(value)).unwrap_or_default()
+    };
+    assert!(method == "GET" || header("Content-Length") == "0", "{text}");
+    Request {
+        posts: method == "POST",
+        target,
+        cookie: header("Cookie"),
+        agent: header("User-Agent"),
+        address: header("X-Forwarded-For"),
+        at_us: 1_500_000_000_000_000,
+    }
+}
+
+/// One request and its answer: the operation, the reply, and what is wrong with it.
+fn exchange(
+    visits: &mut dyn Visits,
+    worker: &mut dyn Worker,
+    session: &mut dyn Session,
+) -> (usize, Reply, std::result::Result<(), String>) {
+    let (mut request, mut reply) = (Vec::new(), Reply::default());
+    let operation = visits.choose();
+    visits.ask(operation, &mut request);
+    let taken = taken(&request);
+    worker.answer(&taken, session, &mut Tally::default(), &mut reply).unwrap();
+    assert_eq!(reply.status, 200);
+    let checked = visits.check(operation, reply.body.as_bytes());
+    (operation, reply, checked)
+}
+
+#[test]
+fn visitors_over_http_get_sessions_vote_and_see_their_votes() {
+    let prepared = at("small", &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let database = load("sqlite", folder.path(), &*prepared, Vec::new());
+    let mut session = database.session().unwrap();
+    let site = prepared.site().unwrap();
+    // Two workers serve one visitor after the other in turns, as a web server's do.
+    let mut workers = [site.worker(0), site.worker(1)];
+    let mut visits = site.visits(0, 1, 1);
+    let (mut votes, mut cookies) = (0, HashSet::new());
+    for number in 0..400 {
+        let worker = &mut *workers[number % 2];
+        let (operation, reply, checked) = exchange(&mut *visits, worker, &mut *session);
+        assert_eq!(checked, Ok(()));
+        votes += usize::from(operation == 1);
+        if let Some(cookie) = reply.cookie {
+            assert!(cookies.insert(cookie), "a session that was there");
+        }
+    }
+    assert!(votes > 10 && cookies.len() > 100, "{votes} votes, {} sessions", cookies.len());
+    drop(session);
+    assert_eq!(prepared.invariants(&*database).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn each_step_is_served_as_far_as_it_goes() {
+    for (step, says) in [("stub", "No session"), ("connect", "No session"), ("read", "No session")]
+    {
+        let prepared = at("small", &[("step", step)]);
+        let folder = tempfile::tempdir().unwrap();
+        let database = load("sqlite", folder.path(), &*prepared, Vec::new());
+        let mut session = database.session().unwrap();
+        let site = prepared.site().unwrap();
+        let (mut worker, mut visits) = (site.worker(0), site.visits(0, 1, 1));
+        for _ in 0..20 {
+            let (operation, reply, checked) = exchange(&mut *visits, &mut *worker, &mut *session);
+            assert_eq!((operation, reply.cookie, checked), (0, None, Ok(())), "{step}");
+            assert!(reply.body.contains(says), "{}", reply.body);
+        }
+        let nothing = Request { posts: true, target: "/vote?id=1", ..Request::default() };
+        let mut reply = Reply::default();
+        worker.answer(&nothing, &mut *session, &mut Tally::default(), &mut reply).unwrap();
+        assert_eq!(reply.status, 404, "{step}: nobody votes");
+    }
+}
+
+#[test]
+fn a_vote_that_no_page_shows_and_a_session_that_is_gone_are_told_over_http() {
+    let prepared = at("small", &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let database = load("sqlite", folder.path(), &*prepared, Vec::new());
+    let best = prepared.statements().iter().position(|it| it.name == "the best nine").unwrap();
+    let mut session = Stale { inner: database.session().unwrap(), best, first: None };
+    let site = prepared.site().unwrap();
+    let (mut worker, mut visits) = (site.worker(0), site.visits(0, 1, 1));
+    let mut wrong = 0;
+    for _ in 0..200 {
+        wrong += usize::from(exchange(&mut *visits, &mut *worker, &mut session).2.is_err());
+    }
+    assert!(wrong > 0 && site.missed().len() == wrong, "{wrong}: {:?}", site.missed());
+    // Without a cookie the next page makes a session of another name.
+    let mut forgets = Forgets { worker };
+    let told = (0..200).map(|_| exchange(&mut *visits, &mut forgets, &mut session).2);
+    let told: Vec<String> = told.filter_map(std::result::Result::err).collect();
+    assert!(told.iter().any(|why| why.ends_with("is missing")), "{told:?}");
+}
+
+/// A worker that loses the cookies of those who ask for a page.
+struct Forgets<'a> {
+    worker: Box<dyn Worker + 'a>,
+}
+
+impl Worker for Forgets<'_> {
+    fn answer(
+        &mut self,
+        request: &Request<'_>,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+        reply: &mut Reply,
+    ) -> Result<()> {
+        let cookie = if request.posts { request.cookie } else { "" };
+        self.worker.answer(&Request { cookie, ..*request }, session, tally, reply)
     }
 }

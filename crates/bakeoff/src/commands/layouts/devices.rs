@@ -1,6 +1,10 @@
 //! The devices that a user names: `/dev/xvdg`, or `/dev/xvd[g-n]` for several.
 
 use std::fs;
+use std::path::Path;
+use std::slice;
+
+use super::users;
 
 /// So many are taken at most: an array has no more.
 const MOST: usize = bakeoff_devices::device::raid::MOST_DISKS as usize;
@@ -63,10 +67,43 @@ fn check(device: &str) -> Result<(), String> {
     ))
 }
 
-/// Which of them this machine uses, each in a line: mounted, swapped to, or part of an array.
+/// Which of them this machine uses, each in a line: mounted, swapped to, part of an array, below another device,
+/// as one of LVM or LUKS or a loop device, or opened for writing; and whether a disk that is one of them by another
+/// way is.
 pub fn in_use(devices: &[String]) -> Vec<String> {
+    let mut lines = used(devices);
+    for twin in users::twins(devices) {
+        let of_twin = used(slice::from_ref(&twin)).into_iter();
+        lines.extend(of_twin.map(|line| format!("{twin} is the same disk, and {line}")));
+    }
+    lines
+}
+
+/// The same of the devices by their own ways.
+fn used(devices: &[String]) -> Vec<String> {
     let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    found(devices, &file("/proc/self/mounts"), &file("/proc/swaps"), &file("/proc/mdstat"))
+    let mut lines =
+        found(devices, &file("/proc/self/mounts"), &file("/proc/swaps"), &file("/proc/mdstat"));
+    lines.extend(devices.iter().flat_map(|device| held(device, Path::new("/sys/class/block"))));
+    lines.extend(users::of(devices));
+    lines
+}
+
+/// Which devices are over a device or its partitions, by the folder in which the kernel lists devices. Arrays
+/// are told otherwise. Source: the kernel's Documentation/ABI/stable/sysfs-block.
+fn held(device: &str, listed: &Path) -> Vec<String> {
+    let Some(name) = device.strip_prefix("/dev/") else { return Vec::new() };
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let own = listed.join(name);
+    // The folders of partitions lie in the device's.
+    let parts = names(&own).into_iter().filter(|part| is_it_or_its_part(name, part));
+    let folders = parts.map(|part| own.join(part)).chain([own.clone()]);
+    let holders = folders.flat_map(|folder| names(&folder.join("holders")));
+    let others = holders.filter(|holder| !holder.starts_with("md"));
+    others.map(|holder| format!("{device} is below the device {holder}")).collect()
 }
 
 /// The same by what the kernel says. Sources: proc_pid_mounts(5), proc_swaps(5), md(4).
@@ -158,6 +195,17 @@ mod tests {
             "/dev/sdc is part of the array md127",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn disks_below_other_devices_are_told_with_these() {
+        let listed = tempfile::tempdir().unwrap();
+        for holder in ["sda/holders/md0", "sda/sda2/holders/dm-1", "sda/queue", "sdb/holders"] {
+            fs::create_dir_all(listed.path().join(holder)).unwrap();
+        }
+        let found = |device| held(device, listed.path());
+        assert_eq!(found("/dev/sda"), ["/dev/sda is below the device dm-1"]);
+        assert_eq!([found("/dev/sdb"), found("/dev/sdc")], [Vec::<String>::new(), Vec::new()]);
     }
 
     #[test]

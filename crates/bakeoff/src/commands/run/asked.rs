@@ -88,7 +88,7 @@ impl Asked<'_> {
         // Power cuts are the question of some presets; those of other presets can be left out.
         let cuts = experiment.cuts.as_ref();
         let given = arguments.keys.cuts.is_some();
-        let asked = cuts.is_some_and(|it| given || it.workload == experiment.workload);
+        let asked = cuts.is_some_and(|it| given || it.by.workload == experiment.workload);
         if asked || !is_preset || arguments.changes().gives(Factor::DISK) {
             // It is told with all else that keeps the run from beginning.
             return Ok(experiment);

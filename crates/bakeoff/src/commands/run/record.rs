@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, State, base, without_passwords};
+use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, Shard, State, base, without_passwords};
+use bakeoff_lab::machine::NO_FILE_SYSTEM;
 use bakeoff_lab::possible::line;
 use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
-use bakeoff_results::{CutPlan, EngineFact, Error, Run, RunFolder};
+use bakeoff_results::{CutPlan, EngineFact, Error, Machine, PromiseFactors, Run, RunFolder};
 
 use super::asked::{Asked, text};
-use super::{above, usage};
+use super::path::{self, DESTROYS, Data};
+use super::{shard, usage};
 use crate::cli;
 use crate::commands::external;
 use crate::exit::{Exit, Failure};
@@ -20,9 +22,13 @@ pub fn create_folder(
     asked: Asked<'_>,
     experiment: &Experiment,
     possible: &Possible,
+    shard: Option<Shard>,
+    data: Option<&Data>,
 ) -> Result<RunFolder, Failure> {
     let create = |dir: &Path| -> Result<_, Failure> {
-        let mut run = describe_run(asked.registry, dir, experiment, possible)?;
+        let mut run = describe_run(asked, dir, experiment, possible, data)?;
+        run.shard = shard::fact(experiment, possible, &run.text, shard);
+        run.command = command_line(shard);
         run.cuts = cut_plan(asked.arguments, experiment, possible);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
@@ -41,15 +47,23 @@ pub fn create_folder(
 }
 
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
-/// another machine.
+/// another machine. What is known of the run as it goes on.
 pub fn check_terms(
-    registry: &Registry,
+    asked: Asked<'_>,
     folder: &RunFolder,
     began: &Run,
     experiment: &Experiment,
     possible: &Possible,
-) -> Result<(), Failure> {
-    let now = describe_run(registry, folder.dir(), experiment, possible)?;
+    data: Option<&Data>,
+) -> Result<Run, Failure> {
+    if began.merged.is_some() && data.is_some_and(|data| data.device().is_some()) {
+        let dir = folder.dir().display();
+        return Err(usage(format!(
+            "the run in {dir} is merged of several, so that nobody can tell whether a raw device is one of theirs: \
+             go on with each shard by itself"
+        )));
+    }
+    let now = describe_run(asked, folder.dir(), experiment, possible, data)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
             Exit::Folder,
@@ -64,10 +78,13 @@ pub fn check_terms(
     if began.text != now.text {
         return differs("the text", &began.text, &now.text);
     }
-    for (then, now) in began.engines.iter().zip(&now.engines) {
+    for then in &began.engines {
+        let Some(now) = now.engines.iter().find(|now| now.name == then.name) else {
+            return differs("what is run", &then.name, "without it");
+        };
         // Where a password comes from may change, and how a server is spoken to is in its name.
         let told = |fact: &EngineFact| (fact.version.clone(), fact.settings.clone(), fact.stores);
-        if then.name != now.name || told(then) != told(now) {
+        if told(then) != told(now) {
             let told = |fact: &EngineFact| match then.version == now.version {
                 true => fact.settings.iter().map(|(level, it)| format!("{level}: {it}")).collect(),
                 false => vec![fact.version.clone()],
@@ -82,15 +99,42 @@ pub fn check_terms(
         };
         return differs("what can be run", &cells(began), &cells(&now));
     }
+    let lay = lay_elsewhere(&began.machine, &now.machine).filter(|_| began.merged.is_none());
+    if let (Some(lay), None) = (lay, &asked.arguments.path) {
+        let dir = folder.dir().display();
+        let how = match began.machine.file_system == NO_FILE_SYSTEM {
+            true => format!("name the same device with --path, and {DESTROYS}"),
+            false => {
+                "name the same folder with --path, or bring the run folder back to that disk".into()
+            }
+        };
+        let text = format!("the run in {dir} can't go on so, since {lay}: {how}");
+        return Err(Failure::new(Exit::Folder, text));
+    }
     let machine = |run: &Run| {
         let machine = &run.machine;
         let (disk, kind) = (&machine.device, &machine.file_system);
         format!("{}, {} processors, {disk}, {kind}", machine.processor, machine.processors)
     };
-    if machine(began) != machine(&now) {
+    // Those of a merged run are several already.
+    if began.merged.is_none() && machine(began) != machine(&now) {
         return differs("the machine", &machine(began), &machine(&now));
     }
-    check_order(folder, &possible.plan)
+    // Machines of one kind differ: a shard is measured on one.
+    let host = bakeoff_lab::machine::host().name;
+    if let Some(own) = began.shard.as_ref().filter(|own| own.host.name != host) {
+        return differs("the machine", &own.host.name, &host);
+    }
+    check_order(folder, &possible.plan)?;
+    Ok(now)
+}
+
+/// Where the data of a run lay, if on another disk or file system of what is else the same machine.
+fn lay_elsewhere(then: &Machine, now: &Machine) -> Option<String> {
+    let is_one = then.processor == now.processor && then.processors == now.processors;
+    let is_moved = then.device != now.device || then.file_system != now.file_system;
+    let lay = || format!("its data lay on {} ({})", then.device, then.file_system);
+    (is_one && is_moved).then(lay)
 }
 
 /// Checks that trials that have ended are those that the plan has in their places: a bakeoff that orders
@@ -114,16 +158,14 @@ fn check_order(folder: &RunFolder, plan: &Plan) -> Result<(), Failure> {
 
 /// What is known of a run in `dir` before its first trial.
 fn describe_run(
-    registry: &Registry,
+    Asked { registry, .. }: Asked<'_>,
     dir: &Path,
     experiment: &Experiment,
     possible: &Possible,
+    data: Option<&Data>,
 ) -> Result<Run, Failure> {
     let text = text(registry, experiment)?;
-    // The machine is described by the folder's disk, so what is above it must be there.
-    let above = above(dir);
-    let machine = bakeoff_lab::describe_machine(above)
-        .map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", above.display())))?;
+    let machine = path::machine(data, dir)?;
     let target = registry.target_of(&experiment.workload).map_err(usage)?;
     let about = target.about(&experiment.workload).expect("the target that runs it");
     let mut run = Run {
@@ -145,7 +187,7 @@ fn describe_run(
         seed: experiment.seed,
         planner: Some(experiment.planner.clone()),
         planned: possible.plan.trials() as u32,
-        command: command_line(),
+        command: command_line(None),
         version: env!("BAKEOFF_VERSION").into(),
         debug_build: cfg!(debug_assertions),
         started_s: now_s(),
@@ -162,6 +204,9 @@ fn describe_run(
         sequential: None,
         answers: Vec::new(),
         published: experiment.published.as_ref().map(|article| article.published.clone()),
+        limit: experiment.limit,
+        shard: None,
+        merged: None,
     };
     if let Some(Bounds { max_repetitions, max_time, .. }) = experiment.bounds {
         let max_time_s = max_time.map(|time| time.as_secs_f64());
@@ -191,7 +236,11 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     }
     let (clients_text, seed) = (clients.to_string(), experiment.seed.to_string());
     let scale = experiment.levels(Factor::SCALE);
-    let mut flags = vec![("disk", disk), ("clients", &*clients_text)];
+    let [who, what] = cuts.by.promise;
+    let mut flags = vec![("clients", &*clients_text)];
+    if who != Factor::DISK {
+        flags.insert(0, ("disk", disk));
+    }
     flags.extend(scale.first().map(|scale| ("scale", base(scale))));
     let states = experiment.levels(Factor::STATE);
     let given = arguments.own.0.iter().any(|(factor, _)| *factor == Factor::STATE);
@@ -201,8 +250,15 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     for (flag, value) in flags {
         command.extend([format!("--{flag}"), quote(value)]);
     }
+    // Those that a workload declares are those of the cuts where its own clients are at work.
+    let own_clients = cuts.by.workload == experiment.workload;
     for (factor, levels) in &experiment.factors {
-        if let (Factor::Option(_), [level, ..]) = (factor, &levels[..]) {
+        let is_given = match factor {
+            Factor::Option(_) => true,
+            Factor::Declared(_) => own_clients && *factor != what,
+            Factor::Own(_) => false,
+        };
+        if let (true, [level, ..]) = (is_given, &levels[..]) {
             let given = format!("{factor}={}", base(level));
             command.extend(["--factor".into(), quote(&given)]);
         }
@@ -214,6 +270,7 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     }
     Some(CutPlan {
         planned: possible.planned_cuts(experiment) as u32,
+        promise: PromiseFactors { who: who.name().into(), what: what.name().into() },
         disk: disk.into(),
         clients: clients as u32,
         file_systems: bakeoff_lab::file_systems(cuts),
@@ -265,14 +322,15 @@ fn engine_facts(
 }
 
 /// The command as it was given, quoted for a shell, but for the folder that it names: that is taken, and
-/// the command is to be given again.
-fn command_line() -> String {
-    let arguments = without_folder(std::env::args().skip(1));
+/// the command is to be given again. A shard that the scheduler said is named.
+fn command_line(shard: Option<Shard>) -> String {
+    let arguments = with_shard(without_folder(std::env::args().skip(1)), shard);
     let arguments = arguments.iter().map(|it| quote(&without_passwords(it)));
     std::iter::once(program()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Arguments without `--out DIR`.
+/// Arguments without `--out DIR`, and without what gives up the contents of a device: whoever repeats a run on it
+/// says so himself.
 fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut arguments = arguments;
     let mut kept = Vec::new();
@@ -280,15 +338,56 @@ fn without_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
         match argument.as_str() {
             "--out" => drop(arguments.next()),
             it if it.starts_with("--out=") => {}
+            DESTROYS => {}
             _ => kept.push(argument),
         }
     }
     kept
 }
 
+/// Arguments with `--shard auto` in numbers.
+fn with_shard(mut arguments: Vec<String>, shard: Option<Shard>) -> Vec<String> {
+    let Some(shard) = shard else { return arguments };
+    let mut follows = false;
+    for argument in &mut arguments {
+        match argument.as_str() {
+            "auto" if follows => *argument = shard.to_string(),
+            "--shard=auto" => *argument = format!("--shard={shard}"),
+            _ => {}
+        }
+        follows = argument.as_str() == "--shard";
+    }
+    arguments
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_whose_data_lay_on_another_disk_of_the_machine_is_told_from_one_of_another_machine() {
+        let machine = |processors, device: &str, file_system: &str| {
+            let (device, file_system) = (device.to_owned(), file_system.to_owned());
+            Machine { processors, device, file_system, ..Machine::default() }
+        };
+        let began = machine(8, "/dev/md0", "xfs");
+        let of = |now| lay_elsewhere(&began, &now);
+        let lay = Some("its data lay on /dev/md0 (xfs)".to_owned());
+        assert_eq!(of(machine(8, "/dev/sda1", "xfs")), lay);
+        assert_eq!(of(machine(8, "/dev/md0", "ext4")), lay);
+        assert_eq!(of(machine(8, "/dev/md0", "xfs")), None);
+        assert_eq!(of(machine(2, "/dev/sda1", "xfs")), None, "the machine is another one");
+    }
+
+    #[test]
+    fn the_command_that_repeats_a_shard_names_it() {
+        let of = |arguments: &[&str]| {
+            let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+            with_shard(arguments, Shard::new(2, 8).ok()).join(" ")
+        };
+        assert_eq!(of(&["run", "a", "--shard", "auto"]), "run a --shard 2/8");
+        assert_eq!(of(&["run", "auto", "--shard=auto"]), "run auto --shard=2/8");
+    }
 
     #[test]
     fn the_command_that_repeats_a_run_names_no_folder_that_is_taken() {
@@ -298,5 +397,7 @@ mod tests {
         assert_eq!(of(&["run", "redmine", "--out", "a b", "--quick"]), "run redmine --quick");
         assert_eq!(of(&["run", "--out=x", "redmine"]), "run redmine");
         assert_eq!(of(&["run", "redmine", "--quick"]), "run redmine --quick");
+        let device = ["run", "fileio", "--path", "/dev/sdz", DESTROYS, "--out", "r"];
+        assert_eq!(of(&device), "run fileio --path /dev/sdz", "its contents are given up anew");
     }
 }

@@ -19,7 +19,7 @@ fn schedule(times: &[Nanos]) -> Schedule {
 }
 
 fn submit(schedule: &mut Schedule, came: Nanos, work: Work) {
-    schedule.submit(came, work, Box::new(|| ()));
+    schedule.submit(came, work, Box::new(|| ()), false);
 }
 
 /// The moments at which all that is in flight is done, if each event is looked at when it comes, and

@@ -103,7 +103,7 @@ impl EveryRun {
         stage: &mut Stage<'_>,
         trial: &TrialSpec,
     ) -> Result<Cut, TrialError> {
-        let moment = Moment::draw(0, self.terms.durability);
+        let moment = Moment::draw(0, self.terms.promised);
         let mut record = self.terms.record(0, metadata, trial.seed, &moment);
         record.moment = "every moment".into();
         let made = self.recording.as_ref().map_err(Clone::clone).and_then(|recording| {
@@ -242,7 +242,7 @@ impl Sweep<'_> {
         let terms = &self.run.terms;
         let Some(folder) = terms.keep_images.as_deref() else { return Ok(()) };
         let engine = terms.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
-        let (level, metadata) = (terms.durability.name(), self.metadata);
+        let (level, metadata) = (&terms.level, self.metadata);
         for (keep, images) in tally.to_keep(MOST_KEPT) {
             for (number, image) in images.iter().enumerate() {
                 let name = format!("{engine}-{level}-{metadata}-{keep}-{}-{number}", image.moment);

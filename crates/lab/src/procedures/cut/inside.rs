@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use bakeoff_load::{self as load, Clock, Driver, Nanos, Operation, Pacer, Record, Share};
 use bakeoff_results::{AuditResult, Measured};
 use bakeoff_workloads::Claims;
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::claims::{self, ClaimFile};
 use super::turning::Turning;
 use crate::TrialError;
+use crate::monotonic::now_ns;
 use crate::place::Place;
 use crate::procedures::Within;
 use crate::process::Output;
@@ -102,12 +102,6 @@ pub(super) fn perform(
         }
     }
     Ok(None)
-}
-
-/// Nanoseconds of `CLOCK_MONOTONIC`: the clock that the disk tells its end by.
-pub(super) fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Drives clients that claim what they are promised, once the gate has said so; when one fails, it

@@ -98,12 +98,13 @@ impl Bench<'_, '_> {
         cut: &Cut,
     ) -> Result<Option<String>, TrialError> {
         let Some(folder) = self.terms.keep_images.as_deref() else { return Ok(None) };
-        let engine = cut.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+        let plain = |text: &str| text.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+        let (engine, level) = (plain(&cut.engine), plain(&cut.durability));
         let on = match cut.file_system {
             FileSystem::Ext4 => "",
             FileSystem::Posix => "-posix",
         };
-        let name = format!("{engine}-{}{on}-{}-{keep}", cut.durability, cut.number);
+        let name = format!("{engine}-{level}{on}-{}-{keep}", cut.number);
         source.image(&folder.join(&name))?;
         Ok(Some(folder.join(name).to_string_lossy().into_owned()))
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bakeoff_devices::trigger::{Awaited, Trigger};
 use bakeoff_engines::{Durability, FileCall, Signature};
 use bakeoff_experiment::random::SplitMix64;
+use bakeoff_results::Promised;
 
 /// The most writes and syncs that are waited for.
 const WRITES: u64 = 2_000;
@@ -35,7 +36,7 @@ pub struct Moment {
 impl Moment {
     /// Draws one: a third within a write, a third within a sync, a third after a time. Counts are
     /// as often between 1 and 2 as between 100 and 200, so that what is done first is met, too.
-    pub fn draw(seed: u64, durability: Durability) -> Self {
+    pub fn draw(seed: u64, promised: Promised) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut below = |end: u64| random.below(end as usize) as u64;
         let mut limit = Duration::from_millis(SHORT_MS / 2 + below(SHORT_MS));
@@ -43,7 +44,8 @@ impl Moment {
             0 => Trigger::Writes(spread(WRITES, below(1 << 32))),
             1 => Trigger::Syncs(spread(SYNCS, below(1 << 32))),
             _ => {
-                let long = durability == Durability::Relaxed && below(2) == 0;
+                let may_lose_some = matches!(promised, Promised::Whole { .. });
+                let long = may_lose_some && below(2) == 0;
                 let most = if long { LONG_MS } else { SHORT_MS };
                 let after = Duration::from_micros(below(most * 1000));
                 limit += after;
@@ -126,10 +128,15 @@ fn spread(most: u64, bits: u64) -> u64 {
     ((most as f64 + 1.0).powf(share) as u64).clamp(1, most)
 }
 
-/// The seed of a cut: its own for each engine, level and number.
-pub fn seed(experiment: u64, engine: &str, durability: Durability, number: u32) -> u64 {
-    let mut words = vec![experiment, number.into(), durability as u64];
-    words.extend(engine.bytes().map(u64::from));
+/// The seed of a cut: its own for each engine or disk, level and number.
+pub fn seed(experiment: u64, subject: &str, level: &str, number: u32) -> u64 {
+    let durability = Durability::parse(level);
+    let mut words = vec![experiment, number.into(), durability.map_or(u64::MAX, |it| it as u64)];
+    words.extend(subject.bytes().map(u64::from));
+    if durability.is_none() {
+        words.push(u64::MAX);
+        words.extend(level.bytes().map(u64::from));
+    }
     SplitMix64::of(&words).next()
 }
 
@@ -140,8 +147,8 @@ mod tests {
     #[test]
     fn moments_go_from_the_very_first_to_hundreds_of_milliseconds() {
         let draw = |number| {
-            let seed = seed(1, "sqlite", Durability::Strict, number);
-            Moment::draw(seed, Durability::Strict)
+            let seed = seed(1, "sqlite", "strict", number);
+            Moment::draw(seed, Promised::Everything)
         };
         let all: Vec<_> = (0..600).map(draw).collect();
         let counts = |kind: fn(&Trigger) -> Option<u64>| {
@@ -164,11 +171,12 @@ mod tests {
 
     #[test]
     fn a_level_that_may_lose_a_second_is_given_more_to_lose() {
-        let late = |durability| {
-            let draws = (0..100).map(|number| Moment::draw(number, durability));
+        let late = |promised| {
+            let draws = (0..100).map(|number| Moment::draw(number, promised));
             draws.filter(|moment| moment.limit > Duration::from_secs(1)).count()
         };
-        assert!(late(Durability::Relaxed) > 5 && late(Durability::Strict) == 0);
+        let relaxed = Promised::Whole { window_s: Some(1.0), most_lost: None };
+        assert!(late(relaxed) > 5 && late(Promised::Everything) == 0);
     }
 
     #[test]
@@ -220,14 +228,16 @@ mod tests {
     #[test]
     fn each_cut_has_a_seed_of_its_own_that_stays() {
         let seeds = [
-            seed(1, "sqlite", Durability::Strict, 0),
-            seed(2, "sqlite", Durability::Strict, 0),
-            seed(1, "lmdb", Durability::Strict, 0),
-            seed(1, "sqlite", Durability::Relaxed, 0),
-            seed(1, "sqlite", Durability::Strict, 1),
+            seed(1, "sqlite", "strict", 0),
+            seed(2, "sqlite", "strict", 0),
+            seed(1, "lmdb", "strict", 0),
+            seed(1, "sqlite", "relaxed", 0),
+            seed(1, "sqlite", "strict", 1),
+            seed(1, "null", "fsync:1", 0),
+            seed(1, "null", "fsync:2", 0),
         ];
         let different: std::collections::BTreeSet<_> = seeds.iter().collect();
         assert_eq!(different.len(), seeds.len());
-        assert_eq!(seeds[0], seed(1, "sqlite", Durability::Strict, 0));
+        assert_eq!(seeds[0], seed(1, "sqlite", "strict", 0));
     }
 }

@@ -6,8 +6,8 @@ use bakeoff_devices::trigger::{Awaited, FileCall, Signature};
 use bakeoff_disk::control::{Control, Stat};
 
 use super::Bench;
-use super::inside::now_ns;
 use crate::TrialError;
+use crate::monotonic::now_ns;
 use crate::process::job::Message;
 use crate::process::{Process, Received};
 

@@ -11,6 +11,7 @@ use super::measure::Scene;
 use super::traced::trace;
 use crate::TrialError;
 use crate::driving::{Check, Conditioning, Drive};
+use crate::machine::accounts::Device;
 use crate::machine::syncs;
 use crate::machine::threads::Threads;
 use crate::procedures::Within;
@@ -36,7 +37,10 @@ pub fn perform(
     let (subject, place) = (within.prepare()?, within.place);
     let threads = Threads::now();
     // Before the target is opened: what it starts is counted, too.
-    let syncs = place.directory.as_deref().and_then(syncs::Counter::new);
+    let syncs = match &place.device {
+        Some(device) => syncs::Counter::of_device(Device::of(device.number)),
+        None => place.directory.as_deref().and_then(syncs::Counter::new),
+    };
     let mut before = Measures::default();
     if first.state == State::Cold {
         // The disk takes its time from here on.

@@ -1,7 +1,6 @@
 //! A trial from the inside: its drivers run, its target drains, and both are accounted for.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -15,9 +14,10 @@ use bakeoff_workloads::Name;
 
 use super::debts::{self, Times};
 use super::first::First;
+use super::unsent::unsent;
 use crate::TrialError;
 use crate::driving::Drive;
-use crate::machine::accounts::{Device, space};
+use crate::machine::accounts::space;
 use crate::machine::open_files;
 use crate::machine::run_delay::RunDelays;
 use crate::machine::syncs;
@@ -54,7 +54,7 @@ pub struct Driven {
 
 impl Scene<'_, '_> {
     fn account(&self) -> Result<Account, TrialError> {
-        Account::take(self.running, self.place.directory.as_deref(), self.syncs)
+        Account::take(self.running, self.place, self.syncs)
     }
 
     /// Drives what is running at a pace, and tells the lab what was measured; `behind` is what is known
@@ -92,6 +92,9 @@ impl Scene<'_, '_> {
             (outcome, debts.join().unwrap_or_default())
         });
         let outcome = outcome.map_err(named(running.operations()))?;
+        if let Some(why) = unsent(outcome.open.as_ref(), running.take_busy()) {
+            return Err(TrialError::User(why));
+        }
         let mut delays = watch.delays;
         delays.look();
         let (used, tally) = (Used { before, after: self.account()? }, running.tally());
@@ -282,10 +285,14 @@ struct Delays {
 
 impl Delays {
     fn of(running: &dyn Running) -> Self {
-        let families = running.groups().into_iter().filter_map(|(name, processes)| {
-            let Processes::Family(root) = processes else { return None };
-            Some((name, RunDelays::of(vec![root])))
-        });
+        let families =
+            running.groups().into_iter().filter_map(|(name, processes)| match processes {
+                Processes::Own => None,
+                Processes::Family(root) => Some((name, RunDelays::of(vec![root]))),
+                Processes::Without { root, apart } => {
+                    Some((name, RunDelays::of(vec![root]).without(apart)))
+                }
+            });
         let mut delays = Self { groups: families.collect(), last: Instant::now() };
         delays.look();
         delays
@@ -324,7 +331,7 @@ struct Account {
 impl Account {
     fn take(
         running: &dyn Running,
-        directory: Option<&Path>,
+        place: &Place,
         syncs: Option<&syncs::Counter>,
     ) -> Result<Self, TrialError> {
         let failed =
@@ -335,13 +342,16 @@ impl Account {
             let usage = match processes {
                 Processes::Own => own,
                 Processes::Family(root) => Usage::of_family(root).map_err(failed)?,
+                Processes::Without { root, apart } => {
+                    Usage::of_family_without(root, apart).map_err(failed)?
+                }
             };
             if groups.insert(name, (processes, usage)).is_some() {
                 let two = format!("two groups of processes are named `{name}`");
                 return Err(TrialError::process(two));
             }
         }
-        let device = directory.map(Device::under).transpose().map_err(failed)?;
+        let device = place.block_device().map_err(failed)?;
         // The engine's, where there is one: it is what syncs.
         let engine = groups.keys().find(|name| **name == DATABASE_GROUP);
         let group = engine.or(groups.keys().next()).copied().unwrap_or_default();
@@ -534,3 +544,6 @@ fn slope(outcome: &Outcome) -> Option<Slope> {
     let rates: Vec<f64> = full.iter().filter(inside).map(|(_, count, _)| *count as f64).collect();
     if rates.len() < SLOTS_FOR_SLOPE { None } else { steady::slope(&rates) }
 }
+
+#[cfg(test)]
+mod tests;

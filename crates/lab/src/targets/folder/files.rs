@@ -1,14 +1,13 @@
 //! The files that requests are for: made, opened, read again.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
 
-use bakeoff_disk::neighbour::is_in_memory;
+use rustix::fs::{AtFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, PAGE};
+use super::medium::Medium;
 use crate::TrialError;
 
 /// Bytes that are written or read at once when files are made or verified.
@@ -53,11 +52,6 @@ pub struct Spot {
     pub page: u64,
 }
 
-/// The path of a file in the target's folder.
-pub fn path(folder: &Path, number: usize) -> PathBuf {
-    folder.join(format!("data-{number}"))
-}
-
 impl Shape {
     /// Bytes of all of them.
     pub fn bytes(&self) -> u64 {
@@ -73,19 +67,18 @@ impl Shape {
     ///
     /// # Errors
     /// The first that can't be written.
-    pub fn make(&self, folder: &Path, told: &mut dyn FnMut(u64)) -> std::io::Result<()> {
-        let content = self.content();
-        let (mut piece, mut page, mut written) = (vec![0; PIECE], 0, 0);
+    pub fn make(&self, medium: &Medium, told: &mut dyn FnMut(u64)) -> std::io::Result<()> {
+        let (content, mut buffers) = (self.content(), Buffers::new(1, PIECE));
+        let (mut page, mut written) = (0, 0);
         for number in 0..self.files {
-            let mut file = File::create_new(path(folder, number))?;
-            let mut left = self.each;
-            while left > 0 {
-                let part = &mut piece[..left.min(PIECE as u64) as usize];
+            let file = medium.create(number)?;
+            for start in (0..self.each).step_by(PIECE) {
+                let length = (self.each - start).min(PIECE as u64) as usize;
+                let part = &mut buffers.block(0)[..length];
                 content.fill(part, page, 0);
-                file.write_all(part)?;
-                page += (part.len() / PAGE) as u64;
-                left -= part.len() as u64;
-                written += part.len() as u64;
+                file.write_all_at(part, start)?;
+                page += (length / PAGE) as u64;
+                written += length as u64;
                 told(written);
             }
             file.sync_all()?;
@@ -101,7 +94,7 @@ impl Shape {
     /// The first that can't be read.
     pub fn faults(
         &self,
-        folder: &Path,
+        medium: &Medium,
         direct: bool,
         expected: &dyn Fn(usize, u64) -> Option<u64>,
     ) -> std::io::Result<Vec<String>> {
@@ -110,8 +103,7 @@ impl Shape {
         let flags = if direct { libc::O_DIRECT } else { 0 };
         let mut faults = Vec::new();
         for number in 0..self.files {
-            let file =
-                OpenOptions::new().read(true).custom_flags(flags).open(path(folder, number))?;
+            let file = medium.open(number, OpenOptions::new().read(true).custom_flags(flags))?;
             for start in (0..self.each).step_by(step as usize) {
                 let length = (self.each - start).min(PIECE as u64) as usize;
                 let bytes = &mut buffers.block(0)[..length];
@@ -154,18 +146,21 @@ pub struct DataFiles {
 }
 
 impl DataFiles {
-    /// Opens the files in `folder`, for requests of so many bytes.
+    /// Opens the files, for requests of so many bytes.
     ///
     /// # Errors
     /// A file that can't be opened so, is shorter than it should be, or is on no disk.
     pub fn open(
-        folder: &Path,
+        medium: &Medium,
         shape: &Shape,
         block: usize,
         access: Access,
     ) -> Result<Self, TrialError> {
-        let open = |number| open(&path(folder, number), shape, access);
+        let open = |number| open(medium, number, shape, access);
         let files = (0..shape.files).map(open).collect::<Result<Vec<_>, _>>()?;
+        if let Some(file) = files.first().filter(|_| access.direct) {
+            aligned(block, medium.sector().or_else(|| sector(file)))?;
+        }
         let (blocks_each, pages_each) = (shape.each / block as u64, shape.each / PAGE as u64);
         Ok(Self { files, block, blocks_each, pages_each })
     }
@@ -190,12 +185,15 @@ impl DataFiles {
     }
 }
 
-fn open(path: &Path, shape: &Shape, access: Access) -> Result<File, TrialError> {
+fn open(medium: &Medium, number: usize, shape: &Shape, access: Access) -> Result<File, TrialError> {
     // rustix 1.1 has O_SYNC for O_DSYNC.
     let flag = |is_set, flag| if is_set { flag } else { 0 };
     let flags = flag(access.direct, libc::O_DIRECT) | flag(access.dsync, libc::O_DSYNC);
-    let opened = OpenOptions::new().read(true).write(access.writes).custom_flags(flags).open(path);
-    let no_disk = |why: &str| TrialError::User(format!("{why}: use --out on another one"));
+    let mut options = OpenOptions::new();
+    options.read(true).write(access.writes).custom_flags(flags);
+    let opened = medium.open(number, &options);
+    let no_disk =
+        |why: &str| TrialError::User(format!("{why}: use --path or --out on another one"));
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(libc::EINVAL) if access.direct => no_disk(
             "this file system has no direct I/O, so that its page cache would be measured in the \
@@ -203,15 +201,41 @@ fn open(path: &Path, shape: &Shape, access: Access) -> Result<File, TrialError> 
         ),
         _ => TrialError::place("its file can't be opened", error),
     })?;
-    if is_in_memory(&file).map_err(|e| TrialError::place("its file system", e))? {
+    if medium.is_in_memory(&file).map_err(|e| TrialError::place("its file system", e))? {
         return Err(no_disk("this file system is in memory, so that no disk would be measured"));
     }
-    let length = file.metadata().map_err(|e| TrialError::place("its file", e))?.len();
+    let length = medium.length(&file).map_err(|e| TrialError::place("its file", e))?;
     if length < shape.each {
-        let short = format!("{} has {length} bytes, and not {}", path.display(), shape.each);
+        let short = format!("file {number} has {length} bytes, and not {}", shape.each);
         return Err(TrialError::place("its file is too short", short));
     }
     Ok(file)
+}
+
+/// Bytes of which a direct request to a file is a multiple, where the kernel tells (Linux 6.1): 0 where there
+/// is no direct I/O. Source: statx(2), `STATX_DIOALIGN`.
+fn sector(file: &File) -> Option<u32> {
+    let wanted = StatxFlags::DIOALIGN;
+    let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, wanted).ok()?;
+    (about.stx_mask & wanted.bits() != 0).then_some(about.stx_dio_offset_align)
+}
+
+/// Refuses direct requests that are no multiple of a sector, and those of files without direct I/O: some file
+/// systems open such a file all the same, and go through the page cache.
+fn aligned(block: usize, sector: Option<u32>) -> Result<(), TrialError> {
+    match sector {
+        Some(0) => Err(TrialError::User(
+            "this file system has no direct I/O for its files (as ext4 with data=journal), so that its page \
+             cache would be measured in the place of a disk: use --path or --out on another one, or `access` \
+             buffered"
+                .to_owned(),
+        )),
+        Some(bytes) if !block.is_multiple_of(bytes as usize) => Err(TrialError::User(format!(
+            "this disk takes direct requests of a multiple of {bytes} bytes, and a `block` has {block}: take \
+             larger blocks, or `access` buffered"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Memory for so many blocks, aligned as direct requests want it.
@@ -230,6 +254,12 @@ impl Buffers {
         Self { memory, start, block }
     }
 
+    /// The memory of all of them, one behind the other.
+    pub fn all(&mut self) -> &mut [u8] {
+        let end = self.memory.len() - (PAGE - self.start);
+        &mut self.memory[self.start..end]
+    }
+
     /// The memory of one block.
     pub fn block(&mut self, number: usize) -> &mut [u8] {
         &mut self.memory[self.start + number * self.block..][..self.block]
@@ -238,6 +268,7 @@ impl Buffers {
 
 #[cfg(test)]
 mod tests {
+    use super::super::medium::path;
     use super::*;
 
     const SHAPE: Shape = Shape { each: 16 << 10, files: 3, zeros: false, seed: 9 };
@@ -248,7 +279,7 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         let mut told = Vec::new();
-        SHAPE.make(folder.path(), &mut |bytes| told.push(bytes)).unwrap();
+        SHAPE.make(&Medium::folder(folder.path()), &mut |bytes| told.push(bytes)).unwrap();
         assert_eq!(told, [16 << 10, 32 << 10, 48 << 10]);
         folder
     }
@@ -259,10 +290,10 @@ mod tests {
             eprintln!("skipped: there is no file system in memory");
             return;
         };
-        SHAPE.make(folder.path(), &mut |_| ()).unwrap();
+        SHAPE.make(&Medium::folder(folder.path()), &mut |_| ()).unwrap();
         for direct in [true, false] {
             let access = Access { direct, ..READS };
-            let error = DataFiles::open(folder.path(), &SHAPE, PAGE, access).err();
+            let error = DataFiles::open(&Medium::folder(folder.path()), &SHAPE, PAGE, access).err();
             let Some(TrialError::User(why)) = &error else { panic!("{error:?}") };
             assert!(why.contains("--out on another one"), "{why}");
         }
@@ -273,7 +304,9 @@ mod tests {
         let folder = made();
         for (direct, dsync) in [(false, false), (true, false), (false, true), (true, true)] {
             let access = Access { direct, writes: true, dsync };
-            for file in DataFiles::open(folder.path(), &SHAPE, PAGE, access).unwrap().files {
+            for file in
+                DataFiles::open(&Medium::folder(folder.path()), &SHAPE, PAGE, access).unwrap().files
+            {
                 let flags = rustix::fs::fcntl_getfl(&file).unwrap().bits() as i32;
                 assert_eq!(flags & libc::O_DIRECT != 0, direct, "{access:?}");
                 assert_eq!(flags & libc::O_DSYNC != 0, dsync, "{access:?}");
@@ -286,7 +319,8 @@ mod tests {
     #[test]
     fn blocks_lie_one_behind_the_other_in_one_file_after_the_other() {
         let folder = made();
-        let files = DataFiles::open(folder.path(), &SHAPE, 2 * PAGE, READS).unwrap();
+        let files =
+            DataFiles::open(&Medium::folder(folder.path()), &SHAPE, 2 * PAGE, READS).unwrap();
         assert_eq!(files.blocks(), 6);
         let spots: Vec<Spot> = (0..6).map(|block| files.spot(block)).collect();
         let spot = |file, offset, page| Spot { file, offset, page };
@@ -301,7 +335,8 @@ mod tests {
     #[test]
     fn files_are_whole_until_somebody_spoils_a_page() {
         let folder = made();
-        let faults = |last: Option<u64>| SHAPE.faults(folder.path(), false, &|_, _| last).unwrap();
+        let medium = Medium::folder(folder.path());
+        let faults = |last: Option<u64>| SHAPE.faults(&medium, false, &|_, _| last).unwrap();
         assert_eq!(faults(None), Vec::<String>::new());
         assert_eq!(faults(Some(0)), Vec::<String>::new(), "as they were made");
         let file = File::options().write(true).open(path(folder.path(), 1)).unwrap();
@@ -315,10 +350,40 @@ mod tests {
     }
 
     #[test]
+    fn a_file_system_without_direct_requests_is_told() {
+        // One that every Linux has.
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/proc/version", path(folder.path(), 0)).unwrap();
+        let shape = Shape { files: 1, ..SHAPE };
+        let access = Access { direct: true, ..READS };
+        let error = DataFiles::open(&Medium::folder(folder.path()), &shape, PAGE, access).err();
+        let Some(TrialError::User(why)) = &error else { panic!("{error:?}") };
+        assert!(why.contains("has no direct I/O") && why.contains("--path"), "{why}");
+    }
+
+    #[test]
+    fn a_direct_request_is_a_multiple_of_the_sector() {
+        assert!(aligned(4096, None).is_ok() && aligned(4096, Some(512)).is_ok());
+        assert!(aligned(4096, Some(4096)).is_ok());
+        let error = aligned(4096, Some(16 << 10)).unwrap_err().to_string();
+        assert!(error.contains("multiple of 16384 bytes") && error.contains("has 4096"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_opens_for_direct_requests_and_has_none_is_told() {
+        let error = aligned(4096, Some(0)).unwrap_err();
+        let TrialError::User(why) = &error else { panic!("{error:?}") };
+        for words in ["has no direct I/O for its files", "--path or --out", "`access` buffered"] {
+            assert!(why.contains(words), "{why}");
+        }
+    }
+
+    #[test]
     fn a_file_that_is_too_short_is_told() {
         let folder = made();
         File::options().write(true).open(path(folder.path(), 2)).unwrap().set_len(4096).unwrap();
-        let error = DataFiles::open(folder.path(), &SHAPE, PAGE, READS).err().unwrap();
+        let error =
+            DataFiles::open(&Medium::folder(folder.path()), &SHAPE, PAGE, READS).err().unwrap();
         assert!(error.to_string().contains("has 4096 bytes, and not 16384"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bakeoff_devices::size::size_of;
-use bakeoff_experiment::Declared;
+use bakeoff_experiment::{Declared, Factor, Instead};
 use serde::{Deserialize, Serialize};
 
 use super::content::PAGE;
@@ -99,7 +99,8 @@ pub static OFFSETS: Declared = Declared {
 pub static DATA: Declared = Declared {
     name: "data",
     summary: "what the files hold and what is written",
-    syntax: "random (nothing can compress it, and it is verified), zeros",
+    syntax: "random (nothing can compress it, and it is verified), zeros; the file system's is part of a disk: \
+             ssd-sata/data=journal",
     default: "random",
     canonical: |text| word(&DATA, text, &["random", ZEROS]),
 };
@@ -131,6 +132,18 @@ pub static CALLS: Declared = Declared {
 /// All of them, as they are listed.
 pub static ALL: [&Declared; 10] =
     [&PATTERN, &BLOCK, &SIZE, &FILES, &SYNC, &ACCESS, &OFFSETS, &DATA, &DEPTH, &CALLS];
+
+/// The levels that power cuts have in the place of those at which nothing is written, nothing is synced, or
+/// nothing can be verified.
+pub fn in_cuts() -> Vec<Instead> {
+    let of = |declared, level, cut| Instead { factor: Factor::Declared(declared), level, cut };
+    vec![
+        of(&PATTERN, "randread", "randwrite"),
+        of(&PATTERN, "seqread", "seqwrite"),
+        of(&SYNC, "never", "fdatasync:1"),
+        of(&DATA, ZEROS, "random"),
+    ]
+}
 
 /// Levels that something is done for.
 pub const DIRECT: &str = "direct";

@@ -1,46 +1,52 @@
 //! Files that are open, and the clients on them.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bakeoff_load::{Blocking, Driver, Share};
+use bakeoff_results::measure::Measures;
 use bakeoff_workloads::{Claims, Name};
 
+use super::audit::audit;
 use super::blocks::OneOf;
+use super::claims::{Account, Writer};
 use super::files::DataFiles;
+use super::medium::Medium;
 use super::plain::Plain;
-use super::requests::{Did, Requests, Shared};
+use super::requests::{Did, Requests, Shared, drawn};
 use super::resolved::{Resolved, no_ring};
 use super::ring::Ring;
 use super::syncs::Syncs;
 use super::writings::Writings;
 use super::{GROUP, OPERATIONS};
 use crate::TrialError;
-use crate::targets::{Processes, Running, Tally};
+use crate::targets::{Audit, Processes, Running, Tally};
+
+/// The count of clients whose memory the kernel did not register: each of their requests pins its own.
+const UNREGISTERED: &str = "rings.unregistered";
 
 /// Open files and how they are used.
 pub struct Open {
     resolved: Resolved,
-    folder: PathBuf,
+    medium: Medium,
     shared: Shared,
 }
 
 impl Open {
-    /// Opens the files in a folder.
+    /// Opens the files.
     ///
     /// # Errors
     /// A file that can't be opened as it is to be used.
-    pub fn new(resolved: Resolved, folder: PathBuf) -> Result<Self, TrialError> {
+    pub fn new(resolved: Resolved, medium: Medium) -> Result<Self, TrialError> {
         let Resolved { shape, block, pattern, once, rule, .. } = resolved;
-        let files = DataFiles::open(&folder, &shape, block, resolved.access())?;
+        let files = DataFiles::open(&medium, &shape, block, resolved.access())?;
         let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
         let writings = match pattern.reads {
             100 => Writings::none(),
             _ => Writings::new(files.blocks()),
         };
-        let did = Did::default();
-        let shared = Shared { files, content, pattern, once, rule, syncs, writings, did };
-        Ok(Self { resolved, folder, shared })
+        let (earlier, did) = (if medium.is_used() { drawn() } else { 0 }, Did::default());
+        let shared = Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
+        Ok(Self { resolved, medium, shared })
     }
 }
 
@@ -60,10 +66,10 @@ impl Running for Open {
     fn driver<'a>(
         &'a self,
         share: &Share,
-        _: Option<Box<dyn Claims + 'a>>,
+        claims: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
         let one = OneOf { client: share.clients.start, of: share.of };
-        let requests = Requests::new(&self.shared, share.seed, one);
+        let requests = Requests::new(&self.shared, share.seed, one).claiming(Writer::new(claims));
         if !self.resolved.ring {
             return Ok(Box::new(Blocking(Plain::new(requests))));
         }
@@ -92,21 +98,45 @@ impl Running for Open {
         }
         let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
         let Shared { files, writings, .. } = &self.shared;
+        // What nobody wrote to in this trial.
+        let untouched = if self.medium.is_used() { None } else { Some(0) };
         let last = |file, offset| match files.block_at(file, offset) {
-            Some(block) => writings.of(block),
+            Some(block) => {
+                writings.of(block).and_then(|it| if it == 0 { untouched } else { Some(it) })
+            }
             // Nobody writes behind the last whole block.
-            None => Some(0),
+            None => untouched,
         };
         let Resolved { shape, direct, .. } = self.resolved;
-        shape.faults(&self.folder, direct, &last).map(Some).map_err(failed)
+        shape.faults(&self.medium, direct, &last).map(Some).map_err(failed)
+    }
+
+    fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
+        let Shared { files, content, .. } = &self.shared;
+        if !content.is_verifiable() {
+            let why = "zeros don't say which write they are of: take `data` random";
+            return Err(TrialError::User(why.into()));
+        }
+        let account = Account::read(claims, off_at_ns, |block| files.spot(block).file);
+        let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
+        let findings = audit(files, content, &account).map_err(failed)?;
+        Ok(Audit { faults: Vec::new(), findings })
     }
 
     fn groups(&self) -> Vec<(&'static str, Processes)> {
         vec![(GROUP, Processes::Own)]
     }
 
+    fn counters(&self) -> Measures {
+        let mut measures = Measures::default();
+        if self.resolved.ring {
+            measures.count(UNREGISTERED, self.shared.did.unregistered.load(Relaxed));
+        }
+        measures
+    }
+
     fn tally(&self) -> Option<Tally> {
-        let Did { read, written, durable } = &self.shared.did;
+        let Did { read, written, durable, .. } = &self.shared.did;
         Some(Tally {
             commits: durable.swap(0, Relaxed),
             bytes: written.swap(0, Relaxed),

@@ -34,11 +34,12 @@ impl<'a> Plain<'a> {
         }
         let mut due = requests.ended(request);
         while let Some(file) = due.pop().or_else(|| requests.next_sync()) {
+            let syncing = requests.begin_sync(file);
             match requests.data_only() {
                 true => files[file].sync_data()?,
                 false => files[file].sync_all()?,
             }
-            requests.synced();
+            requests.synced(syncing);
         }
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! What a client asks for, one request after the other, and what came of it: whatever calls it is made by.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::blocks::{Blocks, OneOf};
+use super::claims::{Syncing, Writer};
 use super::content::Content;
 use super::files::{DataFiles, Spot};
 use super::levels::{Pattern, Rule};
@@ -11,6 +13,12 @@ use super::writings::Writings;
 
 /// A client has so many bits for the number of a writing, below its own number.
 const WRITINGS: u32 = 40;
+
+/// A number that clients' writings may begin behind, another one each time: the writings of an earlier trial to the
+/// same blocks have others. Behind it there is room for as many again.
+pub fn drawn() -> u64 {
+    RandomState::new().hash_one(WRITINGS) >> (u64::BITS + 1 - WRITINGS)
+}
 
 /// A request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +50,8 @@ pub struct Shared {
     pub syncs: Syncs,
     /// What each block has to hold.
     pub writings: Writings,
+    /// The number behind which each client's writings begin: 0 where nobody wrote before.
+    pub earlier: u64,
     /// What the clients did that have stopped.
     pub did: Did,
 }
@@ -55,6 +65,8 @@ pub struct Did {
     pub written: AtomicU64,
     /// Writes that were durable when they were acknowledged.
     pub durable: AtomicU64,
+    /// Rings whose memory the kernel did not register.
+    pub unregistered: AtomicU64,
 }
 
 /// A client's requests.
@@ -64,9 +76,10 @@ pub struct Requests<'a> {
     client: usize,
     /// Reads that are due, in percent of one.
     due: u32,
-    /// How often it wrote.
+    /// How often it wrote, and what it began behind.
     writings: u64,
     own: Own,
+    claims: Writer<'a>,
     read: u64,
     written: u64,
     durable: u64,
@@ -83,9 +96,16 @@ impl<'a> Requests<'a> {
         };
         // Clients of a mix are not to read at once and write at once.
         let due = (100 * one.client / one.of) as u32;
-        let (own, writings) = (Own::default(), 0);
+        let (own, claims, writings) = (Own::default(), Writer::default(), shared.earlier);
         let (read, written, durable) = (0, 0, 0);
-        Self { shared, blocks, client: one.client, due, writings, own, read, written, durable }
+        let client = one.client;
+        Self { shared, blocks, client, due, writings, own, claims, read, written, durable }
+    }
+
+    /// The same, claimed there on the way.
+    pub fn claiming(mut self, claims: Writer<'a>) -> Self {
+        self.claims = claims;
+        self
     }
 
     /// Bytes of each.
@@ -96,6 +116,11 @@ impl<'a> Requests<'a> {
     /// The files that they are for.
     pub fn files(&self) -> &'a DataFiles {
         &self.shared.files
+    }
+
+    /// What clients did that have stopped.
+    pub fn did(&self) -> &'a Did {
+        &self.shared.did
     }
 
     /// Whether a sync leaves out a file's times.
@@ -123,6 +148,7 @@ impl<'a> Requests<'a> {
     pub fn fill(&mut self, request: &Request, buffer: &mut [u8]) {
         if request.writes {
             self.shared.writings.begin(request.block);
+            self.claims.issued(request.block, request.writing);
             self.shared.content.fill(buffer, request.spot.page, request.writing);
         }
     }
@@ -131,8 +157,10 @@ impl<'a> Requests<'a> {
     pub fn ended(&mut self, request: &Request) -> Vec<usize> {
         let bytes = self.block() as u64;
         if request.writes {
+            let durably = self.shared.rule == Rule::Dsync;
+            self.claims.returned(request.block, request.writing, durably);
             self.written += bytes;
-            self.durable += u64::from(self.shared.rule == Rule::Dsync);
+            self.durable += u64::from(durably);
             self.shared.writings.acknowledge(request.block, request.writing);
         } else {
             self.read += bytes;
@@ -145,15 +173,21 @@ impl<'a> Requests<'a> {
         self.shared.syncs.next()
     }
 
+    /// A sync of a file is about to start.
+    pub fn begin_sync(&self, file: usize) -> Syncing {
+        self.claims.begin_sync(file)
+    }
+
     /// A sync has ended well.
-    pub fn synced(&mut self) {
+    pub fn synced(&mut self, syncing: Syncing) {
+        self.claims.synced(syncing);
         self.durable += 1;
     }
 }
 
 impl Drop for Requests<'_> {
     fn drop(&mut self) {
-        let Did { read, written, durable } = &self.shared.did;
+        let Did { read, written, durable, .. } = &self.shared.did;
         read.fetch_add(self.read, Relaxed);
         written.fetch_add(self.written, Relaxed);
         durable.fetch_add(self.durable, Relaxed);
@@ -164,6 +198,7 @@ impl Drop for Requests<'_> {
 mod tests {
     use super::super::content::PAGE;
     use super::super::files::{Access, Shape};
+    use super::super::medium::Medium;
     use super::*;
 
     /// What a client of that pattern asks for.
@@ -171,16 +206,18 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         let shape = Shape { each: 64 << 10, files: 2, zeros: false, seed: 1 };
-        shape.make(folder.path(), &mut |_| ()).unwrap();
+        let medium = Medium::folder(folder.path());
+        shape.make(&medium, &mut |_| ()).unwrap();
         let access = Access { direct: false, writes: false, dsync: false };
         let shared = Shared {
-            files: DataFiles::open(folder.path(), &shape, PAGE, access).unwrap(),
+            files: DataFiles::open(&medium, &shape, PAGE, access).unwrap(),
             content: shape.content(),
             pattern: Pattern::parse(pattern).unwrap(),
             once: false,
             rule: Rule::Never,
             syncs: Syncs::new(Rule::Never, 2),
             writings: Writings::none(),
+            earlier: EARLIER,
             did: Did::default(),
         };
         let mut requests = Requests::new(&shared, 3, one);
@@ -188,6 +225,23 @@ mod tests {
     }
 
     const ALONE: OneOf = OneOf { client: 0, of: 1 };
+    const EARLIER: u64 = 1000;
+
+    #[test]
+    fn a_client_s_writings_have_numbers_of_its_own_behind_those_of_earlier_trials() {
+        let second = OneOf { client: 1, of: 2 };
+        let numbers =
+            |one| asked("seqwrite", 3, one).iter().map(|it| it.writing).collect::<Vec<_>>();
+        let behind = |start: u64| [1, 2, 3].map(|number| (start << WRITINGS) + EARLIER + number);
+        assert_eq!((numbers(ALONE), numbers(second)), (behind(1).to_vec(), behind(2).to_vec()));
+    }
+
+    #[test]
+    fn what_is_drawn_leaves_room_behind_it_and_is_another_each_time() {
+        let all: Vec<u64> = (0..100).map(|_| drawn()).collect();
+        assert!(all.iter().all(|number| *number < 1 << (WRITINGS - 1)), "{all:?}");
+        assert_ne!(all[0], all[1]);
+    }
 
     #[test]
     fn a_mix_has_its_share_of_reads_at_any_time_and_kinds_are_those_of_the_pattern() {

@@ -10,6 +10,7 @@ use super::levels::{
     Rule, SIZE, SYNC,
 };
 use super::ring;
+use crate::place::device::RawDevice;
 use crate::refusal::Refusal;
 
 /// All requests in flight together have so many bytes at most.
@@ -108,6 +109,33 @@ impl Resolved {
         );
         let factors = [Factor::CLIENTS, Factor::Declared(&DEPTH), Factor::Declared(&BLOCK)];
         Err(Refusal::of(cell, &factors, why))
+    }
+
+    /// Whether a raw device can be in the place of the file.
+    ///
+    /// # Errors
+    /// What keeps it from that, with what to change.
+    pub fn fits(&self, device: &RawDevice) -> Result<(), String> {
+        let (bytes, sector) = (self.shape.bytes(), device.sector as usize);
+        if self.shape.files != 1 {
+            return Err("it is in the place of one file: take `files` 1".into());
+        }
+        if !self.direct {
+            return Err("requests to it go around the page cache: take `access` direct".into());
+        }
+        if bytes > device.bytes {
+            return Err(format!(
+                "`size` is {bytes} bytes, and the device has {}: take a smaller `size`",
+                device.bytes
+            ));
+        }
+        if !self.block.is_multiple_of(sector) || !bytes.is_multiple_of(sector as u64) {
+            return Err(format!(
+                "its logical blocks have {sector} bytes, and `block` is {} and `size` {bytes}: take a multiple",
+                self.block
+            ));
+        }
+        Ok(())
     }
 
     /// How the files are opened.

@@ -1,11 +1,16 @@
 //! Many requests in flight on one thread, by io_uring: no client that blocks can do that.
+//!
+//! The kernel knows the files, and where it lets us the memory, from the start: it looks up no file and pins
+//! no page for a request. What has ended is taken without a call where it is there already.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::Ordering::Relaxed;
 
 use bakeoff_load::{Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Starts, Work};
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
+use super::claims::Syncing;
 use super::files::Buffers;
 use super::requests::{Request, Requests};
 
@@ -25,12 +30,25 @@ pub fn probe() -> io::Result<()> {
     }
 }
 
+/// A ring of so many entries. A kernel that can (Linux 6.1) finishes requests when the ring is entered, and
+/// does not interrupt its thread for each.
+fn ring_of(entries: u32) -> io::Result<IoUring> {
+    let mut quiet = IoUring::<squeue::Entry, cqueue::Entry>::builder();
+    quiet.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
+    match quiet.build(entries) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => IoUring::new(entries),
+        ring => ring,
+    }
+}
+
 /// A client with as many requests in flight as it has slots.
 pub struct Ring<'a> {
     // The ring goes before its buffers: the kernel may still write to them until it is closed.
     ring: IoUring,
     requests: Requests<'a>,
     buffers: Buffers,
+    /// Whether the kernel knows the buffers.
+    registered: bool,
     slots: Vec<Slot>,
     /// The files that the request in each slot has still to sync.
     due: Vec<Vec<usize>>,
@@ -44,8 +62,8 @@ struct Slot {
     /// When the request was to start, and when it did.
     intended: Nanos,
     started: Nanos,
-    /// Whether it has ended and a sync that it waits for is under way.
-    syncs: bool,
+    /// The sync that is under way, where it has ended and waits for one.
+    syncing: Option<Syncing>,
 }
 
 impl<'a> Ring<'a> {
@@ -54,36 +72,42 @@ impl<'a> Ring<'a> {
     /// # Errors
     /// When the kernel gives no ring.
     pub fn new(requests: Requests<'a>, depth: usize) -> io::Result<Self> {
-        let ring = IoUring::new(depth.next_power_of_two() as u32)?;
-        let buffers = Buffers::new(depth, requests.block());
+        let ring = ring_of(depth.next_power_of_two() as u32)?;
+        let mut buffers = Buffers::new(depth, requests.block());
+        let files: Vec<RawFd> = requests.files().files.iter().map(AsRawFd::as_raw_fd).collect();
+        ring.submitter().register_files(&files)?;
+        let memory = buffers.all();
+        let memory = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
+        // An ordinary user may lock few bytes; without it each request pins its own.
+        // SAFETY: the memory lives, and stays where it is, as long as the ring.
+        let registered = unsafe { ring.submitter().register_buffers(&[memory]) };
+        let told = |error: &io::Error| {
+            tracing::debug!(%error, "the memory of a ring is not registered; see RLIMIT_MEMLOCK");
+        };
+        let registered = registered.inspect_err(told).is_ok();
         let (slots, due) = (vec![Slot::default(); depth], vec![Vec::new(); depth]);
-        Ok(Self { ring, requests, buffers, slots, due, in_flight: 0 })
+        Ok(Self { ring, requests, buffers, registered, slots, due, in_flight: 0 })
     }
 
     /// Queues the next request in a slot.
     fn start(&mut self, slot: usize, intended: Nanos, now: Nanos, record: &mut dyn Record) {
         let request = self.requests.next_request();
-        self.slots[slot] = Slot { request, intended, started: now, syncs: false };
+        self.slots[slot] = Slot { request, intended, started: now, syncing: None };
         record.begin(slot, request.kind, intended);
-        let (length, offset) = (self.requests.block() as u32, request.spot.offset);
-        let file = types::Fd(self.requests.files().files[request.spot.file].as_raw_fd());
         let memory = self.buffers.block(slot);
         self.requests.fill(&request, memory);
-        let entry = match request.writes {
-            true => opcode::Write::new(file, memory.as_ptr(), length).offset(offset).build(),
-            false => opcode::Read::new(file, memory.as_mut_ptr(), length).offset(offset).build(),
-        };
+        let entry = entry(&request, memory, self.registered);
         self.push(&entry.user_data(slot as u64));
     }
 
     /// Queues the sync of a file that the request in a slot waits for.
     fn start_sync(&mut self, slot: usize, file: usize) {
-        self.slots[slot].syncs = true;
+        self.slots[slot].syncing = Some(self.requests.begin_sync(file));
         let flags = match self.requests.data_only() {
             true => types::FsyncFlags::DATASYNC,
             false => types::FsyncFlags::empty(),
         };
-        let file = types::Fd(self.requests.files().files[file].as_raw_fd());
+        let file = types::Fixed(file as u32);
         self.push(&opcode::Fsync::new(file).flags(flags).build().user_data(slot as u64));
     }
 
@@ -97,10 +121,17 @@ impl<'a> Ring<'a> {
     /// Submits what is queued, and waits until a request has ended or, with a start to come, until
     /// shortly before it.
     fn wait(&mut self, until: Option<Nanos>, clock: Clock) -> io::Result<()> {
+        let queued = !self.ring.submission().is_empty();
+        if !queued && !self.ring.completion().is_empty() {
+            return Ok(());
+        }
         let left = until.map(|until| until.saturating_sub(clock.now()));
         let waited = match left {
             None => self.ring.submit_and_wait(1),
-            Some(left) if left <= SPIN => self.ring.submit(),
+            Some(left) if left <= SPIN => match queued || self.ring.submission().taskrun() {
+                true => self.ring.submit(),
+                false => return Ok(()),
+            },
             Some(left) => {
                 let left = std::time::Duration::from_nanos(left - SPIN);
                 let time = types::Timespec::from(left);
@@ -120,9 +151,12 @@ impl<'a> Ring<'a> {
 
     /// Tells of the requests that have ended, and frees their slots.
     fn reap(&mut self, starts: &mut Starts, record: &mut dyn Record, clock: Clock) {
-        // Each is taken by itself: what waits for a sync goes on in the same ring.
-        let next = |ring: &mut IoUring| ring.completion().next();
-        while let Some(entry) = next(&mut self.ring) {
+        // One look at the clock serves all that had ended by then.
+        let there = self.ring.completion().len();
+        let ended = clock.now();
+        for _ in 0..there {
+            // Each is taken by itself: what waits for a sync goes on in the same ring.
+            let Some(entry) = self.ring.completion().next() else { return };
             let lane = entry.user_data() as usize;
             self.in_flight -= 1;
             let error = self.end(lane, entry.result());
@@ -135,7 +169,6 @@ impl<'a> Ring<'a> {
             let Slot { request: Request { kind, .. }, intended, started, .. } = self.slots[lane];
             let work = Work { bytes: self.requests.block() as u64, ..Work::default() };
             let done = Done { error, work, ..Done::default() };
-            let ended = clock.now();
             let operation = Operation { lane, kind, intended, started, ended, done };
             starts.ended(lane, record.record(operation));
         }
@@ -143,12 +176,12 @@ impl<'a> Ring<'a> {
 
     /// Notes that what was in flight in a slot has ended; what is wrong with it.
     fn end(&mut self, slot: usize, result: i32) -> Option<String> {
-        let (Slot { request, syncs, .. }, block) = (self.slots[slot], self.requests.block());
-        match result {
-            ..0 => return Some(io::Error::from_raw_os_error(-result).to_string()),
-            _ if syncs => self.requests.synced(),
-            all if all as usize == block => self.due[slot] = self.requests.ended(&request),
-            some => {
+        let (Slot { request, syncing, .. }, block) = (self.slots[slot], self.requests.block());
+        match (result, syncing) {
+            (..0, _) => return Some(io::Error::from_raw_os_error(-result).to_string()),
+            (_, Some(syncing)) => self.requests.synced(syncing),
+            (all, None) if all as usize == block => self.due[slot] = self.requests.ended(&request),
+            (some, None) => {
                 let what = if request.writes { "written" } else { "read" };
                 return Some(format!("{some} bytes were {what} instead of {block}"));
             }
@@ -194,9 +227,88 @@ impl Driver for Ring<'_> {
 impl Drop for Ring<'_> {
     /// Nothing may be written to the buffers when they are gone.
     fn drop(&mut self) {
+        if !self.registered {
+            self.requests.did().unregistered.fetch_add(1, Relaxed);
+        }
         while self.in_flight > 0 && self.ring.submit_and_wait(1).is_ok() {
             let ended = self.ring.completion().count();
             self.in_flight -= ended.min(self.in_flight);
+        }
+        if self.in_flight == 0 {
+            // The kernel would let go of the files a while after the ring, and a disk with open files can't be
+            // unmounted. Where it fails they go with the ring.
+            let _ = self.ring.submitter().unregister_files();
+        }
+    }
+}
+
+/// A request for the kernel, into or from its memory.
+fn entry(request: &Request, memory: &mut [u8], is_registered: bool) -> squeue::Entry {
+    let (file, offset) = (types::Fixed(request.spot.file as u32), request.spot.offset);
+    let (start, length) = (memory.as_mut_ptr(), memory.len() as u32);
+    match (request.writes, is_registered) {
+        // All memory is registered as one piece, whose number is 0.
+        (true, true) => opcode::WriteFixed::new(file, start, length, 0).offset(offset).build(),
+        (false, true) => opcode::ReadFixed::new(file, start, length, 0).offset(offset).build(),
+        (true, false) => opcode::Write::new(file, start, length).offset(offset).build(),
+        (false, false) => opcode::Read::new(file, start, length).offset(offset).build(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use bakeoff_load::{Plan, Progress, Share, drive};
+
+    use super::super::blocks::OneOf;
+    use super::super::content::PAGE;
+    use super::super::files::{Access, DataFiles, Shape};
+    use super::super::levels::{Pattern, Rule};
+    use super::super::medium::Medium;
+    use super::super::requests::{Did, Shared};
+    use super::super::syncs::Syncs;
+    use super::super::writings::Writings;
+    use super::*;
+
+    #[test]
+    fn memory_that_the_kernel_does_not_know_serves_as_well() {
+        let shape = Shape { each: 64 << 10, files: 3, zeros: false, seed: 5 };
+        let rule = Rule::After { writes: 3, data_only: true };
+        for known in [true, false] {
+            let program = std::env::current_exe().unwrap();
+            let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+            let medium = Medium::folder(folder.path());
+            shape.make(&medium, &mut |_| ()).unwrap();
+            let access = Access { direct: true, writes: true, dsync: false };
+            let files = DataFiles::open(&medium, &shape, PAGE, access).unwrap();
+            let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
+            let (pattern, once) = (Pattern { in_order: false, reads: 50 }, true);
+            let (writings, did) = (Writings::new(files.blocks()), Did::default());
+            let earlier = 0;
+            let shared =
+                Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
+            let connect = |share: &Share| {
+                let one = OneOf { client: share.clients.start, of: share.of };
+                let mut ring = Ring::new(Requests::new(&shared, share.seed, one), 4)?;
+                ring.registered &= known;
+                Ok::<_, io::Error>(Box::new(ring) as Box<dyn Driver>)
+            };
+            let plan = Plan::closed(1, 2, Duration::from_secs(1));
+            let quietly = &mut |_: &Progress| ();
+            let outcome = drive(&plan, connect, &AtomicBool::new(false), quietly).unwrap();
+            assert!(outcome.kinds.iter().all(|kind| kind.count() > 0 && kind.errors == 0));
+            let Shared { files, writings, did, .. } = &shared;
+            let unregistered = did.unregistered.load(Relaxed);
+            match known {
+                // An ordinary user may be let lock less than that.
+                true if rustix::process::geteuid().is_root() => assert_eq!(unregistered, 0),
+                true => {}
+                false => assert!(unregistered > 0),
+            }
+            let last = |file, at| files.block_at(file, at).and_then(|block| writings.of(block));
+            assert_eq!(shape.faults(&medium, true, &last).unwrap(), Vec::<String>::new());
         }
     }
 }

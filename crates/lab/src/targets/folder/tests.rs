@@ -1,7 +1,9 @@
 //! Files that are driven.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -230,7 +232,7 @@ fn a_file_that_ends_too_early_fails_its_reads() {
         let resolved = of_depth(depth);
         resolved.load(&place, &mut |_, _| ()).unwrap();
         let running = resolved.open(&place).unwrap();
-        let file = File::options().write(true).open(files::path(folder.path(), 0)).unwrap();
+        let file = File::options().write(true).open(medium::path(folder.path(), 0)).unwrap();
         file.set_len(4096).unwrap();
         let connect = |share: &Share| running.driver(share, None);
         let plan = Plan::closed(1, 1, Duration::from_secs(5));
@@ -298,15 +300,72 @@ fn a_write_that_was_acknowledged_and_is_gone_is_found() {
     let shape = Shape { each: 64 << 10, ..SHAPE };
     let resolved = Resolved { pattern, shape, direct: false, ..of_depth(1) };
     resolved.load(&place, &mut |_, _| ()).unwrap();
-    let before = std::fs::read(files::path(folder.path(), 0)).unwrap();
+    let before = std::fs::read(medium::path(folder.path(), 0)).unwrap();
     let running = resolved.open(&place).unwrap();
     let plan = Plan::closed(1, 1, Duration::from_secs(1));
     let connect = |share: &Share| running.driver(share, None);
     drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     assert_eq!(running.check().unwrap(), Some(Vec::new()));
     // One block is again as it was before it was written.
-    let file = File::options().write(true).open(files::path(folder.path(), 0)).unwrap();
+    let file = File::options().write(true).open(medium::path(folder.path(), 0)).unwrap();
     file.write_all_at(&before[8192..12_288], 8192).unwrap();
+    let faults = running.check().unwrap().unwrap();
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].contains("byte 8192 an earlier write than the last"), "{faults:?}");
+}
+
+/// A loop device over a file, detached at the end.
+struct Loop(PathBuf);
+
+impl Loop {
+    /// `None` where this machine or user has none.
+    fn over(file: &Path) -> Option<Self> {
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+        let name = String::from_utf8(made.stdout).ok()?;
+        made.status.success().then(|| Self(name.trim().into()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn on_a_device_a_trial_finds_what_an_earlier_one_left_and_writes_of_its_own_that_are_lost() {
+    let program = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let path = folder.path().join("device");
+    std::fs::write(&path, vec![7; 128 << 10]).unwrap();
+    let Some(looped) = Loop::over(&path) else {
+        println!("skipped: no loop device can be had");
+        return;
+    };
+    let number = std::fs::metadata(&looped.0).unwrap().rdev();
+    let device = RawDevice { path: looped.0.clone(), number, bytes: 128 << 10, sector: 4096 };
+    let place = Place { device: Some(device), ..Place::default() };
+    let pattern = Pattern { in_order: true, reads: 0 };
+    let shape = Shape { each: 64 << 10, ..SHAPE };
+    let resolved = Resolved { pattern, shape, ..of_depth(1) };
+    resolved.load(&place, &mut |_, _| ()).unwrap();
+    let drive = |running: &dyn Running| {
+        let connect = |share: &Share| running.driver(share, None);
+        let plan = Plan::closed(1, 1, Duration::from_secs(1));
+        drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
+        running.drain().unwrap();
+        assert_eq!(running.check().unwrap(), Some(Vec::new()));
+        std::fs::read(&path).unwrap()
+    };
+    let first = drive(&*resolved.open(&place).unwrap());
+    let running = resolved.open(&place).unwrap();
+    assert_eq!(running.check().unwrap(), Some(Vec::new()), "whole pages, whoever wrote them");
+    let second = drive(&*running);
+    assert!(second[64 << 10..].iter().all(|byte| *byte == 7), "behind the size nothing is written");
+    // One block is again as the first has left it.
+    let file = File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&first[8192..12_288], 8192).unwrap();
+    file.sync_all().unwrap();
     let faults = running.check().unwrap().unwrap();
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert!(faults[0].contains("byte 8192 an earlier write than the last"), "{faults:?}");
@@ -321,6 +380,20 @@ fn writes_alone_are_the_only_kind_and_zeros_are_not_verified() {
     assert_eq!(outcome.kinds.len(), 1);
     assert_eq!((tally.returned, tally.commits), (Some(0), outcome.kinds[0].count()));
     assert_eq!(faults, None);
+}
+
+#[test]
+fn direct_reads_alone_leave_the_files_to_the_next_trial() {
+    let leaves = |resolved: Resolved| {
+        let subject = serde_json::to_value(resolved).unwrap();
+        Folder.leaves_files(&subject)
+    };
+    assert!(leaves(of_depth(1)) && leaves(of_depth(16)));
+    assert!(!leaves(Resolved { direct: false, ..of_depth(1) }), "the page cache is to have them");
+    for reads in [0, 99] {
+        let pattern = Pattern { in_order: false, reads };
+        assert!(!leaves(Resolved { pattern, ..of_depth(1) }), "{reads} % reads");
+    }
 }
 
 #[test]

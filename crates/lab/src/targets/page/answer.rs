@@ -2,6 +2,7 @@
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
+use super::MOST_BODY;
 use super::fault::Fault;
 
 /// The most headers that an answer may have.
@@ -64,7 +65,7 @@ impl Answer {
     /// this answer once it is whole; `None` while more is to come.
     ///
     /// # Errors
-    /// It is no answer of HTTP/1, or it is longer than a page may be.
+    /// It is no answer of HTTP/1, or it says that it is longer than a page may be.
     pub fn take(
         &mut self,
         bytes: &[u8],
@@ -106,7 +107,7 @@ impl Answer {
 
     /// Gets ready for the next one, on the same connection.
     pub fn renew(&mut self) {
-        self.held.clear();
+        self.held = Vec::new();
         self.part = Part::Head;
     }
 
@@ -123,7 +124,8 @@ impl Answer {
             // The head ends in `rest`: what was held before had no end.
             Some(head) => {
                 let length = self.begin(head);
-                self.held.clear();
+                // Ten thousand connections that wait keep no memory for it.
+                self.held = Vec::new();
                 Ok(length - before)
             }
             None if self.held.len() > MOST_HEAD => {
@@ -165,6 +167,7 @@ impl Answer {
         self.part = match (byte, char::from(byte).to_digit(16)) {
             (b'\n', _) if seen == 1 => return wrong,
             (b'\n', _) if value == 0 => Part::Trailer(0),
+            (b'\n', _) if value > MOST_BODY as u64 => return Err(Fault::TooLong),
             (b'\n', _) => Part::Chunk(value),
             (_, Some(digit)) if digits => {
                 let Some(higher) = value.checked_mul(16) else { return wrong };
@@ -249,6 +252,7 @@ impl Head {
             (204 | 304, ..) => Part::Whole,
             (_, true, _) => Part::Size { value: 0, seen: 0, digits: true },
             (_, false, Some(0)) => Part::Whole,
+            (_, false, Some(bytes)) if bytes > MOST_BODY as u64 => return Err(Fault::TooLong),
             (_, false, Some(bytes)) => Part::Bytes(bytes),
             (_, false, None) => Part::UntilClosed,
         };
@@ -360,11 +364,27 @@ mod tests {
             (chunked("x\r\n"), "no size"),
             (chunked("FFFFFFFFFFFFFFFFF\r\n"), "no size"),
             (chunked("1\r\nab\r\n"), "longer than its size"),
+            (chunked("80000000\r\n"), "longer than 64 MiB"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n".into(), "longer than 64 MiB"),
             (format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(129)), "128 headers"),
             (format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(MOST_HEAD)), "64 KiB"),
         ] {
             let error = read(&text, 4096).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    /// However its head comes, nothing of it is kept beyond its end.
+    #[test]
+    fn an_answer_keeps_no_memory_for_the_next_one() {
+        let text =
+            format!("HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 1\r\n\r\n.", "y".repeat(20_000));
+        for piece in [1000, text.len()] {
+            let mut answer = Answer::default();
+            for bytes in text.as_bytes().chunks(piece) {
+                answer.take(bytes, &mut |_| {}).unwrap();
+            }
+            assert_eq!((answer.status, answer.held.capacity()), (200, 0), "in pieces of {piece}");
         }
     }
 

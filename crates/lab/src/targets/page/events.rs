@@ -7,19 +7,24 @@ use std::time::Duration;
 use bakeoff_load::{
     Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Share, Starts, Work,
 };
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
+use super::PATIENCE;
+use super::asked::Asked;
 use super::connection::{Connection, Origins};
 use super::fault::Fault;
-use super::{Open, PATIENCE};
+use super::on_the_way::{Come, OnTheWay};
+use super::slot::{Begun, Request, Slot};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
 /// Events that are taken at once.
 const EVENTS: usize = 256;
+/// After so many events a start that is due does not wait for the others.
+const ROUND: usize = 16;
 /// With less time than this until a start, the connections are looked at again and again instead of
 /// waited for: a thread that sleeps wakes some tens of microseconds late.
 const SPIN: Nanos = 120_000;
@@ -29,8 +34,8 @@ const PAUSE: Nanos = 1_000_000;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The clients of a share.
-pub struct Events<'a> {
-    page: &'a Open,
+pub struct Events<A> {
+    asked: A,
     epoll: OwnedFd,
     slots: Vec<Slot>,
     origins: Origins,
@@ -38,52 +43,35 @@ pub struct Events<'a> {
     in_flight: usize,
     /// Lanes whose connections found the backlog full.
     waiting: BTreeSet<usize>,
+    on_the_way: OnTheWay,
+    /// How long it has waited, for connections and for starts.
+    waited: Nanos,
 }
 
-/// A client and its connection.
-#[derive(Debug, Default)]
-struct Slot {
-    connection: Option<Connection>,
-    /// How many connections it has had, so that an event of an earlier one is told apart.
-    generation: u32,
-    request: Option<Request>,
-}
-
-/// A request that waits for its answer.
-#[derive(Clone, Copy, Debug, Default)]
-struct Request {
-    intended: Nanos,
-    started: Nanos,
-    /// Whether it was sent once more, since the server had closed the connection before it came.
-    retried: bool,
-    /// Bytes of the body that have come.
-    length: usize,
-    /// Whether these are another page's.
-    differs: bool,
-}
-
-impl<'a> Events<'a> {
-    /// The driver of a share of a page's clients.
+impl<A: Asked> Events<A> {
+    /// The driver of a share of the clients, which ask for this.
     ///
     /// # Errors
     /// What the system said.
-    pub fn new(page: &'a Open, share: &Share) -> Result<Self, Errno> {
-        let many = page.resolved.requests_each.is_some();
+    pub fn new(asked: A, share: &Share) -> Result<Self, Errno> {
+        let many = asked.requests_each().is_some();
         Ok(Self {
-            page,
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             slots: share.clients.clone().map(|_| Slot::default()).collect(),
-            origins: Origins::new(&page.resolved.source.at, many, share.driver),
+            origins: Origins::new(asked.at(), many, share.driver),
+            asked,
             buffer: vec![0; BUFFER],
             in_flight: 0,
             waiting: BTreeSet::new(),
+            on_the_way: OnTheWay::default(),
+            waited: 0,
         })
     }
 
     /// Sends the request of a lane; what came of it, where that is known at once.
-    fn start(&mut self, lane: usize, intended: Nanos, now: Nanos) -> Option<Done> {
+    fn start(&mut self, lane: usize, (kind, intended, started): Begun) -> Option<Done> {
         self.in_flight += 1;
-        let request = Request { intended, started: now, ..Request::default() };
+        let request = Request { kind, intended, started, ..Request::default() };
         self.slots[lane].request = Some(request);
         self.begin(lane)
     }
@@ -107,14 +95,13 @@ impl<'a> Events<'a> {
         let is_new = slot.connection.is_none();
         if is_new {
             slot.generation = slot.generation.wrapping_add(1);
-            slot.connection =
-                Some(Connection::begin(&self.page.resolved.source.at, &mut self.origins)?);
+            slot.connection = Some(Connection::begin(self.asked.at(), &mut self.origins)?);
         }
         let token = slot.token(lane);
         let connection = slot.connection.as_mut().expect("it was just made");
         connection.renew();
-        let all =
-            !connection.is_connecting && connection.send(self.page.request(connection.requests))?;
+        let all = !connection.is_connecting
+            && connection.send(self.asked.request(lane, connection.requests))?;
         let registered = match (is_new, all) {
             (true, all) => epoll::add(&self.epoll, &*connection, token, interest(!all)),
             (false, false) => epoll::modify(&self.epoll, &*connection, token, interest(true)),
@@ -152,7 +139,7 @@ impl<'a> Events<'a> {
             connection.connected()?;
         }
         if flags.contains(EventFlags::OUT) {
-            connection.send(self.page.request(connection.requests))?;
+            connection.send(self.asked.request(lane, connection.requests))?;
         }
         loop {
             let Some(read) = connection.read(&mut self.buffer)? else { return Ok(None) };
@@ -162,10 +149,11 @@ impl<'a> Events<'a> {
                     false => Err(Fault::Closed),
                 };
             }
-            let page = self.page;
-            let whole = connection
-                .answer
-                .take(&self.buffer[..read], &mut |part| request.take(part, page))?;
+            let asked = &mut self.asked;
+            let whole = connection.answer.take(&self.buffer[..read], &mut |part| {
+                asked.take(lane, request.length, part);
+                request.length += part.len();
+            })?;
             if request.length > super::MOST_BODY {
                 return Err(Fault::TooLong);
             }
@@ -181,48 +169,45 @@ impl<'a> Events<'a> {
     /// The answer of a lane is whole; `surplus` bytes came after it.
     fn ended(&mut self, lane: usize, surplus: usize) -> Done {
         let slot = &mut self.slots[lane];
-        self.in_flight -= 1;
         let (Some(connection), Some(request)) = (&slot.connection, slot.request.take()) else {
             return Done::default();
         };
         let status = connection.answer.status;
-        let used_up =
-            self.page.resolved.requests_each.is_some_and(|most| connection.requests >= most);
+        let used_up = self.asked.requests_each().is_some_and(|most| connection.requests >= most);
         if connection.answer.closes || used_up || surplus > 0 {
             slot.connection = None;
         }
-        let fault = match self.page.expects(status, request.length, request.differs) {
-            Ok(()) if surplus > 0 => Some(Fault::NoHttp("more came than its length says")),
-            Ok(()) => None,
-            Err(fault) => Some(fault),
-        };
-        if let Some(fault) = fault {
-            self.page.faults.count(fault);
+        let mut error = self.asked.judge(lane, status, request.length).err();
+        if error.is_none() && surplus > 0 {
+            let fault = Fault::NoHttp("more came than its length says");
+            self.asked.count(fault);
+            error = Some(fault.to_string());
         }
         Done {
             retries: request.retried.into(),
             work: Work { bytes: request.length as u64, ..Work::default() },
-            error: fault.map(|fault| fault.to_string()),
+            error,
         }
     }
 
     /// The request of a lane has failed, and its connection with it; `None` where it is sent once more.
     /// A server may close a connection that is kept just when a request is on its way (RFC 9112, 9.3.1);
-    /// that can be told from a fault of the first request of a connection.
+    /// that can be told from a fault of the first request of a connection. A request that changes something
+    /// is not sent again: it may have been carried out.
     fn failed(&mut self, lane: usize, fault: Fault) -> Option<Done> {
         let slot = &mut self.slots[lane];
         let connection = slot.connection.take();
         let request = slot.request.as_mut()?;
         let was_kept = |it: &Connection| it.requests > 1 && it.answer.is_unbegun();
-        if fault == Fault::Closed && !request.retried && connection.as_ref().is_some_and(was_kept) {
+        let again = !request.retried && self.asked.may_repeat(lane);
+        if fault == Fault::Closed && again && connection.as_ref().is_some_and(was_kept) {
             request.retried = true;
             return self.begin(lane);
         }
         let retries = request.retried.into();
         slot.request = None;
-        self.in_flight -= 1;
         self.waiting.remove(&lane);
-        self.page.faults.count(fault);
+        self.asked.count(fault);
         Some(Done { retries, error: Some(fault.to_string()), ..Done::default() })
     }
 
@@ -235,18 +220,18 @@ impl<'a> Events<'a> {
         (0..self.slots.len()).filter(|lane| late(&self.slots[*lane])).collect()
     }
 
-    /// Waits for connections that are ready, with a start to come until shortly before it.
+    /// Waits for connections that are ready, until a moment at the latest.
     fn wait(
-        &self,
+        &mut self,
         events: &mut Vec<Event>,
         until: Option<Nanos>,
         clock: Clock,
     ) -> Result<(), Errno> {
-        let look = LOOK.as_nanos() as Nanos;
+        let before = clock.now();
         let timeout = match until {
             None => LOOK,
             Some(until) => {
-                let left = until.saturating_sub(clock.now()).saturating_sub(SPIN).min(look);
+                let left = until.saturating_sub(before).min(LOOK.as_nanos() as Nanos);
                 if left > 0 {
                     // The time limit of epoll itself is in milliseconds.
                     let limit = timespec(Duration::from_nanos(left));
@@ -258,106 +243,130 @@ impl<'a> Events<'a> {
         };
         events.clear();
         let taken = rustix::buffer::spare_capacity(events);
-        interrupted(epoll::wait(&self.epoll, taken, Some(&timespec(timeout))))
+        let ended = interrupted(epoll::wait(&self.epoll, taken, Some(&timespec(timeout))));
+        self.waited += clock.now().saturating_sub(before);
+        ended
     }
 
-    /// Tells of an operation that has ended, and frees its lane.
-    fn tell(
-        lane: usize,
-        (intended, started): (Nanos, Nanos),
-        done: Done,
-        starts: &mut Starts,
-        record: &mut dyn Record,
-    ) {
+    /// Tells of a request that has ended, and frees its lane.
+    fn tell(&mut self, come: Come, starts: &mut Starts, record: &mut dyn Record) {
+        let Come { lane, begun: (kind, intended, started), done } = come;
+        self.in_flight -= 1;
         let ended = record.clock().now();
-        let operation = Operation { lane, kind: 0, intended, started, ended, done };
-        let free = record.record(operation);
-        starts.ended(lane, free);
+        let operation = Operation { lane, kind, intended, started, ended, done };
+        starts.ended(lane, record.record(operation));
     }
 
-    /// When the request of a lane was to start, and when it did.
-    fn times(&self, lane: usize) -> (Nanos, Nanos) {
-        self.slots[lane].request.map_or((0, 0), |request| (request.intended, request.started))
+    /// Starts what is due, and says what comes next.
+    fn start_due(
+        &mut self,
+        starts: &mut Starts,
+        pacer: &mut dyn Pacer,
+        record: &mut dyn Record,
+    ) -> Next {
+        let clock = record.clock();
+        loop {
+            match starts.next(pacer, || clock.now()) {
+                Next::Start { lane, intended, now } => {
+                    let begun = (self.asked.choose(lane), intended, now);
+                    record.begin(lane, begun.0, intended);
+                    if let Some(done) = self.start(lane, begun) {
+                        self.tell(Come { lane, begun, done }, starts, record);
+                    }
+                }
+                next => return next,
+            }
+        }
     }
-}
 
-impl Driver for Events<'_> {
-    fn lanes(&self) -> usize {
-        self.slots.len()
+    /// Goes on with the lane of an event. What has come of its request counts as received after its round trips.
+    fn take(&mut self, event: Event, starts: &mut Starts, record: &mut dyn Record) {
+        let lane = (event.data.u64() >> 32) as usize;
+        let (begun, trips) = (self.slots[lane].begun(), self.slots[lane].round_trips());
+        let Some(done) = self.ready(event) else { return };
+        let come = Come { lane, begun, done };
+        match self.asked.rtt().as_nanos() as Nanos * trips {
+            0 => self.tell(come, starts, record),
+            way => self.on_the_way.keep(record.clock().now() + way, come),
+        }
     }
 
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    /// Goes on with what no event tells of: connections that found the backlog full, answers that count as
+    /// received by now, and, where it is time for that, requests that have waited too long.
+    fn go_round(&mut self, looks: bool, starts: &mut Starts, record: &mut dyn Record) {
+        for lane in std::mem::take(&mut self.waiting) {
+            let begun = self.slots[lane].begun();
+            if let Some(done) = self.begin(lane) {
+                self.tell(Come { lane, begun, done }, starts, record);
+            }
+        }
+        while let Some(come) = self.on_the_way.received(record.clock().now()) {
+            self.tell(come, starts, record);
+        }
+        let late = if looks { self.late(record.clock().now()) } else { Vec::new() };
+        for lane in late {
+            let begun = self.slots[lane].begun();
+            if let Some(done) = self.failed(lane, Fault::TimedOut) {
+                self.tell(Come { lane, begun, done }, starts, record);
+            }
+        }
+    }
+
+    /// Works until no other operation is to start.
+    fn work(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
         let clock = record.clock();
         let mut starts = Starts::new(self.slots.len(), clock.now());
         let mut events = Vec::with_capacity(EVENTS);
         let mut looked = clock.now();
         loop {
-            let until = loop {
-                match starts.next(pacer, || clock.now()) {
-                    Next::Start { lane, intended, now } => {
-                        record.begin(lane, 0, intended);
-                        if let Some(done) = self.start(lane, intended, now) {
-                            Self::tell(lane, (intended, now), done, &mut starts, record);
-                        }
+            let start = match self.start_due(&mut starts, pacer, record) {
+                Next::At(start) if self.in_flight == 0 => {
+                    let before = clock.now();
+                    let is_due = pacer.wait(start).is_some();
+                    self.waited += clock.now().saturating_sub(before);
+                    if is_due {
+                        continue;
                     }
-                    Next::At(start) if self.in_flight == 0 => {
-                        if pacer.wait(start).is_none() {
-                            return;
-                        }
-                    }
-                    Next::At(start) => break Some(start),
-                    Next::Busy => break None,
-                    Next::Over if self.in_flight == 0 => return,
-                    Next::Over => break None,
+                    return;
                 }
+                Next::At(start) => Some(start),
+                Next::Over if self.in_flight == 0 => return,
+                Next::Start { .. } | Next::Busy | Next::Over => None,
             };
+            let before_it = start.map(|start| start.saturating_sub(SPIN));
             let again = (!self.waiting.is_empty()).then(|| clock.now() + PAUSE);
-            let until = [until, again].into_iter().flatten().min();
+            let until = [before_it, again, self.on_the_way.next()].into_iter().flatten().min();
             if let Err(errno) = self.wait(&mut events, until, clock) {
-                let (lane, now) = (0, clock.now());
+                let (lane, kind, now) = (0, 0, clock.now());
+                let (intended, started, ended) = (now, now, now);
                 let done = Done { error: Some(format!("epoll_wait: {errno}")), ..Done::default() };
-                Self::tell(lane, (now, now), done, &mut starts, record);
+                record.record(Operation { lane, kind, intended, started, ended, done });
                 return;
             }
-            for event in &events {
-                let lane = (event.data.u64() >> 32) as usize;
-                let times = self.times(lane);
-                if let Some(done) = self.ready(*event) {
-                    Self::tell(lane, times, done, &mut starts, record);
+            for (number, event) in events.iter().enumerate() {
+                if number % ROUND == ROUND - 1 {
+                    self.start_due(&mut starts, pacer, record);
                 }
+                self.take(*event, &mut starts, record);
             }
-            for lane in std::mem::take(&mut self.waiting) {
-                let times = self.times(lane);
-                if let Some(done) = self.begin(lane) {
-                    Self::tell(lane, times, done, &mut starts, record);
-                }
+            let looks = clock.now().saturating_sub(looked) >= LOOK.as_nanos() as Nanos;
+            if looks {
+                looked = clock.now();
             }
-            let now = clock.now();
-            if now.saturating_sub(looked) >= LOOK.as_nanos() as Nanos {
-                looked = now;
-                for lane in self.late(now) {
-                    let times = self.times(lane);
-                    if let Some(done) = self.failed(lane, Fault::TimedOut) {
-                        Self::tell(lane, times, done, &mut starts, record);
-                    }
-                }
-            }
+            self.go_round(looks, &mut starts, record);
         }
     }
 }
 
-impl Slot {
-    /// What its connection's events carry.
-    fn token(&self, lane: usize) -> EventData {
-        EventData::new_u64((lane as u64) << 32 | u64::from(self.generation))
+impl<A: Asked> Driver for Events<A> {
+    fn lanes(&self) -> usize {
+        self.slots.len()
     }
-}
 
-impl Request {
-    /// Takes a part of the body, and holds it against the page's.
-    fn take(&mut self, part: &[u8], page: &Open) {
-        self.differs |= !page.has(self.length, part);
-        self.length += part.len();
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+        let begun = record.clock().now();
+        self.work(pacer, record);
+        self.asked.spent(record.clock().now().saturating_sub(begun), self.waited);
     }
 }
 
@@ -379,3 +388,6 @@ fn interrupted<T>(waited: Result<T, Errno>) -> Result<(), Errno> {
         Err(errno) => Err(errno),
     }
 }
+
+#[cfg(test)]
+mod tests;

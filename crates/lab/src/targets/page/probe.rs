@@ -93,3 +93,58 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// A server that takes what it is sent, and answers with these bytes and then with whatever `more` gives.
+    struct Server<F> {
+        first: &'static [u8],
+        more: F,
+    }
+
+    impl<F> Write for Server<F> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<F: FnMut(&mut [u8]) -> io::Result<usize>> Read for Server<F> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.first.read(buffer)? {
+                0 => (self.more)(buffer),
+                read => Ok(read),
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_no_more_is_given_up() {
+        for first in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"] {
+            // As a socket answers whose time is over.
+            let more = |_: &mut [u8]| -> io::Result<usize> { Err(ErrorKind::WouldBlock.into()) };
+            let said = exchange(Server { first, more }, b"GET / HTTP/1.1\r\n\r\n");
+            assert_eq!(said, Err("no whole answer came within 30 s".to_owned()), "{first:?}");
+        }
+    }
+
+    /// Two gigabytes without a length: so much is read as a page may have, and no more.
+    #[test]
+    fn a_body_without_end_is_not_read_to_its_end() {
+        let mut left = 2_usize << 30;
+        let more = |buffer: &mut [u8]| -> io::Result<usize> {
+            left -= buffer.len();
+            Ok(buffer.len())
+        };
+        let said = exchange(Server { first: b"HTTP/1.0 200 OK\r\n\r\n", more }, b"GET /\r\n\r\n");
+        assert_eq!(said, Err("the answer is longer than 64 MiB".to_owned()));
+        assert!(left > 1 << 30, "{left} bytes were left");
+    }
+}

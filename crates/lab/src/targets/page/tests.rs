@@ -72,7 +72,7 @@ fn server(
 fn resolved(url: &str, requests_each: Option<u32>) -> Resolved {
     let url = (URL.canonical)(url).unwrap();
     let source = Source::of(&url).unwrap();
-    Resolved { url, source, requests_each }
+    Resolved { url, source, requests_each, rtt: Duration::ZERO }
 }
 
 fn quietly(_: &Progress) {}
@@ -199,6 +199,55 @@ fn a_page_of_many_pieces_is_read_to_its_end() {
     }
 }
 
+/// A server that packs its answer although nobody asked for it: the bytes that come are those of the page.
+#[test]
+fn a_packed_body_is_held_against_itself_byte_by_byte() {
+    let packed: Vec<u8> = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9].into();
+    let answer = move |body: &[u8]| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 14\r\n\r\n";
+        [head.as_bytes(), body].concat()
+    };
+    let (url, _) = server(move |_, all| {
+        let mut body = packed.clone();
+        body[13] ^= u8::from(all == 9);
+        (answer(&body), false)
+    });
+    let (outcome, measures) = driven(&resolved(&url, None), 1, Pace::Closed);
+    assert_eq!((outcome.kinds[0].errors, faults(&measures, "page.wrong_body")), (1, 1));
+    assert_eq!(outcome.kinds[0].work_in_all.bytes, 14 * outcome.kinds[0].count());
+}
+
+/// Of HTTP/1.0 without a length, the end of the connection is the end of the page.
+#[test]
+fn an_old_server_gets_a_connection_for_each_request() {
+    let (url, seen) = server(|_, _| (b"HTTP/1.0 200 OK\r\n\r\nhello".into(), true));
+    let (outcome, _) = driven(&resolved(&url, None), 2, Pace::Closed);
+    assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+    assert_eq!(outcome.kinds[0].retries, 0);
+    assert_eq!(seen.connections.load(SeqCst), PROBES + ended(&outcome));
+    assert_eq!(outcome.kinds[0].work_in_all.bytes, 5 * outcome.kinds[0].count());
+}
+
+/// One round trip later on a connection that is kept, two where it is made for the request; and the next
+/// request of a connection is not sent before.
+#[test]
+fn no_answer_is_received_before_its_round_trips_are_over() {
+    const RTT_NS: u64 = 50_000_000;
+    for (requests_each, trips) in [(None, 1), (Some(1), 2)] {
+        let (url, seen) = server(|_, _| (page("hello"), false));
+        let rtt = Duration::from_nanos(RTT_NS);
+        let resolved = Resolved { rtt, ..resolved(&url, requests_each) };
+        let (outcome, _) = driven(&resolved, 3, Pace::Closed);
+        assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
+        let (ran, shortest) = (outcome.ran.as_nanos() as u64, outcome.kinds[0].all().min());
+        // A histogram has three digits.
+        assert!(shortest >= trips * RTT_NS * 999 / 1000, "{shortest} ns");
+        let most = 3 * (ran / (trips * RTT_NS) + 1) as usize;
+        let sent = seen.requests.load(SeqCst) - PROBES;
+        assert!(sent == ended(&outcome) && sent <= most, "{sent} requests of at most {most}");
+    }
+}
+
 #[test]
 fn in_an_open_loop_what_is_due_starts() {
     let (url, seen) = server(|_, _| (page("hello"), false));
@@ -232,7 +281,7 @@ fn a_socket_of_files_serves_as_well() {
 
 #[test]
 fn what_is_no_page_is_told_before_it_is_loaded() {
-    let answers: [(&str, &str); 4] = [
+    let answers: [(&str, &str); 6] = [
         (
             "HTTP/1.1 301 x\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n",
             "sends its readers to /there",
@@ -240,16 +289,18 @@ fn what_is_no_page_is_told_before_it_is_loaded() {
         ("HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n", "status 404"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "before its answer was whole"),
         ("220 mail ESMTP\r\n", "not HTTP/1"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n", "longer than 64 MiB"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n80000000\r\n", "longer than 64 MiB"),
     ];
     for (answer, reason) in answers {
         let (url, _) = server(move |_, _| (answer.as_bytes().to_vec(), true));
         let subject = serde_json::to_value(resolved(&url, None)).unwrap();
-        let problems = Page.ready(&subject, false).unwrap_err();
+        let problems = Page::default().ready(&subject, false).unwrap_err();
         assert!(problems[0].contains(reason), "{problems:?}");
     }
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let subject = serde_json::to_value(resolved(&format!("http://{nobody}/"), None)).unwrap();
-    let problems = Page.ready(&subject, false).unwrap_err();
+    let problems = Page::default().ready(&subject, false).unwrap_err();
     assert!(problems[0].contains("can't be connected to"), "{problems:?}");
 }
 

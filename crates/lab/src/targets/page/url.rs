@@ -73,6 +73,19 @@ impl Source {
     /// # Errors
     /// The host has no address, or is another machine.
     pub fn of(canonical: &str) -> Result<Self, String> {
+        Self::found(canonical, is_local)
+    }
+
+    /// The same on any machine.
+    ///
+    /// # Errors
+    /// The host has no address.
+    pub fn anywhere(canonical: &str) -> Result<Self, String> {
+        Self::found(canonical, |_| true)
+    }
+
+    /// Of a URL all of whose addresses may be loaded.
+    fn found(canonical: &str, may_be: fn(IpAddr) -> bool) -> Result<Self, String> {
         let url = Url::parse(canonical).map_err(|error| error.to_string())?;
         let path = match url.query() {
             Some(query) => format!("{}?{query}", path(&url)),
@@ -85,11 +98,11 @@ impl Source {
         let port = url.port_or_known_default().unwrap_or(80);
         let found = url.socket_addrs(|| Some(port));
         let addresses = found.map_err(|error| format!("{host} has no address: {error}"))?;
-        let elsewhere = |address: &&SocketAddr| !is_local(address.ip());
+        let elsewhere = |address: &&SocketAddr| !may_be(address.ip());
         if let Some(other) = addresses.iter().find(elsewhere) {
             return Err(format!(
                 "{} is another machine; bakeoff loads this machine's own addresses alone: run it where \
-                 the server is",
+                 the server is, or, if you run that server and may load it, add --i-run-this-server",
                 other.ip()
             ));
         }
@@ -178,5 +191,7 @@ mod tests {
             assert!(error.contains("another machine"), "{error}");
         }
         assert!(Source::of("http://127.9.8.7/").is_ok());
+        let theirs = Source::anywhere("http://192.0.2.1:81/x").unwrap();
+        assert_eq!(theirs.at, At::Tcp("192.0.2.1:81".parse().unwrap()));
     }
 }

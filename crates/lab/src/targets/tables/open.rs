@@ -1,6 +1,7 @@
 //! A database that is open, and the workload's clients on its sessions.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bakeoff_engines::{Database, Debt, Home, Session};
 use bakeoff_load::{
@@ -32,6 +33,11 @@ impl<'a> Open<'a> {
         Self { ready, database, total: Mutex::default() }
     }
 
+    /// The database.
+    pub fn database(&self) -> &dyn Database {
+        &*self.database
+    }
+
     /// What the engine's own check finds.
     fn own_check(&self) -> Vec<String> {
         match self.database.check() {
@@ -61,7 +67,8 @@ impl<'a> Open<'a> {
                 Metered::new(session, writing)
             }
         };
-        Ok(Bound { client, kinds: &self.ready.kinds, session })
+        let round_trip = prepared.round_trip();
+        Ok(Bound { client, kinds: &self.ready.kinds, session, round_trip })
     }
 }
 
@@ -212,6 +219,8 @@ struct Bound<'a> {
     client: Box<dyn workloads::Client + 'a>,
     kinds: &'a Kinds,
     session: Metered<'a>,
+    /// How much later than the engine's answer an operation ends for it.
+    round_trip: Duration,
 }
 
 impl Client for &mut Bound<'_> {
@@ -221,10 +230,13 @@ impl Client for &mut Bound<'_> {
 
     fn operate(&mut self, kind: usize) -> Done {
         let mut tally = workloads::Tally::default();
-        let Bound { client, kinds, session } = &mut **self;
+        let Bound { client, kinds, session, round_trip } = &mut **self;
         let operation = kinds.operation(kind);
         let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
         let error = session.operation(perform).err().map(|error| error.to_string());
+        if !round_trip.is_zero() {
+            std::thread::sleep(*round_trip);
+        }
         let work = Work { rows: tally.rows, bytes: tally.bytes };
         Done { retries: tally.retries, work, error }
     }

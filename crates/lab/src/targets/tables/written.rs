@@ -25,6 +25,17 @@ impl Written {
     }
 }
 
+impl Written {
+    /// What has come since an earlier look.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            commits: self.commits.saturating_sub(earlier.commits),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            returned: self.returned.saturating_sub(earlier.returned),
+        }
+    }
+}
+
 /// Which statements write, by their numbers.
 pub fn writing(statements: &[Statement]) -> Vec<bool> {
     statements.iter().map(|statement| !matches!(statement.action, Action::Read(_))).collect()

@@ -34,7 +34,11 @@ fn how_of_run(all: &[Told<'_>]) -> String {
     }
     if let Some(plan) = plan {
         let clients = words::many(plan.clients as usize, "client");
-        text += &format!(", on the disk {} with {clients} at work", plan.disk);
+        // Where disks promise, each has a row.
+        text += &match &*plan.promise.who {
+            "disk" => format!(", with {clients} at work"),
+            _ => format!(", on the disk {} with {clients} at work", plan.disk),
+        };
         if plan.file_systems.contains(&FileSystem::Posix) {
             text += "; on posix a name is there once its folder was synced, as POSIX promises and no \
                      more, and on ext4 with the next commit of the journal";

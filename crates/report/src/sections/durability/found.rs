@@ -86,12 +86,16 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
         let broken = words::count(broken);
         return format!("Broken in {broken} of {cuts}; by the rule {}{example}.", rule.keep);
     }
+    let (acknowledged, unit) = match told.is_of_files() {
+        true => ("synced", "block"),
+        false => ("acknowledged", "commit"),
+    };
     let most = promise.rules.iter().map(|rule| rule.lost.most).max().unwrap_or(0);
     let oldest = promise.rules.iter().filter_map(|rule| rule.oldest_lost_s).reduce(f64::max);
     let lost = match oldest {
         Some(oldest) => format!(
-            "lost {} at most, acknowledged up to {} before the cut",
-            words::many(most as usize, "commit"),
+            "lost {} at most, {acknowledged} up to {} before the cut",
+            words::many(most as usize, unit),
             words::seconds(oldest)
         ),
         None => match uncounted(promise) {
@@ -102,7 +106,7 @@ fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
     };
     match promise.promised {
         Promised::Everything => {
-            format!("Kept: after {cuts}, all that was acknowledged was there and whole.")
+            format!("Kept: after {cuts}, all that was {acknowledged} was there and whole.")
         }
         Promised::Whole { window_s, most_lost } => {
             format!("Kept: {cuts} {lost}; {}. The rest was whole.", limit(window_s, most_lost))

@@ -1,7 +1,7 @@
 //! The chart of the first screen: under each promise every level of the compared factor, the fastest
 //! first, on one scale.
 
-use bakeoff_analysis::{ALL_OPERATIONS, Contrast, Verdict, interval};
+use bakeoff_analysis::{Contrast, Verdict, interval};
 use bakeoff_results::FigureOfMerit;
 
 use crate::amount::Amount;
@@ -10,8 +10,9 @@ use crate::cell_rows;
 use crate::changes::looser;
 use crate::durability;
 use crate::figures::NONE;
+use crate::heads;
 use crate::layout::{Condition, Layout};
-use crate::leads::{Group, bracket, figures, wordless};
+use crate::leads::{Group, bracket, figures, intervals, wordless};
 use crate::losses::{Losses, Worst};
 use crate::strip::{self, Axis, Drawn};
 use crate::verdict::Case;
@@ -25,20 +26,18 @@ const LOW: usize = 8;
 
 /// The chart; `None` where there is no figure.
 pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) -> Option<Strips> {
-    let heads = Heads::of(layout);
+    let shown = Heads::of(layout);
     let levels = layout.charted();
-    let mut conditions: Vec<&Condition> = layout.conditions.iter().collect();
-    let rank = |it: &&Condition<'a>| promise(layout, it).map(durability::rank);
-    conditions.sort_by_key(rank);
+    let mut conditions = heads::by_promise(layout);
     let all = conditions.len();
     conditions.truncate((ROWS / levels.len().max(1)).max(1));
     let places: Vec<(&Condition, &str)> = conditions
         .iter()
         .flat_map(|condition| levels.iter().map(move |level| (*condition, *level)))
         .collect();
-    let scales = heads.axes(layout, &places)?;
+    let scales = shown.axes(layout, &places)?;
     let height = if places.len() > LOW { 33.0 } else { 42.0 };
-    let chart = Chart { layout, heads: &heads, scales: &scales, losses, height };
+    let chart = Chart { layout, heads: &shown, scales: &scales, losses, height };
     let groups = conditions.iter().map(|condition| chart.group(condition, cases));
     let groups: Vec<StripGroup> = groups.collect();
     let drawn = || groups.iter().flat_map(|it| &it.rows).flat_map(|it| &it.strips);
@@ -49,10 +48,10 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
     Some(Strips {
         caption: "Every promise and who is fastest under it".into(),
         names: layout.compare.to_owned(),
-        heads: heads.blocks(layout, &scales),
+        heads: shown.blocks(layout, &scales),
         columns: chart.columns(),
         legend,
-        notes: notes(layout, &heads, (conditions.len(), all)),
+        notes: notes(layout, &shown, (conditions.len(), all)),
         groups,
     })
 }
@@ -73,12 +72,6 @@ fn notes(layout: &Layout<'_>, heads: &Heads<'_>, (shown, all): (usize, usize)) -
         notes.push(format!("{} stores nothing and measures the harness.", words::list(&hidden)));
     }
     notes
-}
-
-/// The level of durability of a condition, where engines are compared under promises.
-fn promise<'a>(layout: &Layout<'a>, condition: &Condition<'a>) -> Option<&'a str> {
-    let told = layout.has_engines() && layout.compare != durability::FACTOR;
-    layout.level_of(durability::FACTOR, condition, "").filter(|_| told)
 }
 
 /// The operations of the chart, each with what it is compared by.
@@ -131,8 +124,8 @@ impl<'a> Heads<'a> {
         let head = |(operation, merit): &(&str, FigureOfMerit)| StripHead {
             name: (*operation).to_owned(),
             unit: match merit.is_rate() {
-                true => format!("{}, right is faster", merit.words()),
-                false => format!("{}, left is faster", layout.metric()),
+                true => format!("{}, right is faster, log scale", merit.words()),
+                false => format!("{}, left is faster, log scale", layout.metric()),
             },
             axis: axis(axes, *merit).svg(),
         };
@@ -182,7 +175,7 @@ impl<'a> Chart<'_, 'a> {
     fn group(&self, condition: &Condition<'a>, cases: &[Case<'a>]) -> StripGroup {
         let layout = self.layout;
         let here = cases.iter().filter(|case| case.condition == *condition).cloned();
-        let group = Group { durability: promise(layout, condition), cases: here.collect() };
+        let group = Group { durability: heads::promise(layout, condition), cases: here.collect() };
         let place = |level: &&'a str| {
             let cost = |(operation, merit): &(&str, FigureOfMerit)| {
                 let value = amount(layout, operation, *merit, (condition, *level))?.value.ln();
@@ -194,20 +187,8 @@ impl<'a> Chart<'_, 'a> {
         let mut levels = layout.charted();
         levels.sort_by(|one, other| place(one).total_cmp(&place(other)));
         let rows = levels.iter().map(|level| self.row(condition, level, &group)).collect();
-        let (title, tool) = self.title(condition);
+        let (title, tool) = heads::title(layout, condition);
         StripGroup { title, tool, rows }
-    }
-
-    /// "Every commit kept, 4 clients", and "strict".
-    fn title(&self, condition: &Condition<'a>) -> (String, String) {
-        let layout = self.layout;
-        let promise = promise(layout, condition);
-        let pairs = layout.varying.iter().zip(condition);
-        let others =
-            pairs.filter(|(factor, _)| promise.is_none() || **factor != durability::FACTOR);
-        let others = others.map(|(factor, level)| words::level(factor, level));
-        let all: Vec<String> = promise.map(durability::title).into_iter().chain(others).collect();
-        (words::capital(&all.join(", ")), promise.unwrap_or_default().to_owned())
     }
 
     fn row(&self, condition: &Condition<'a>, level: &'a str, group: &Group<'a>) -> StripRow {
@@ -242,7 +223,10 @@ impl<'a> Chart<'_, 'a> {
         let by_rate = is_by_rate(layout, group);
         let against = |other: &str| match other == level {
             true => "what the others are held against".to_owned(),
-            false => standing(&group.contrasts(layout, other, level), group, by_rate),
+            false => match standing(&group.contrasts(layout, other, level), group, by_rate) {
+                (text, None) => text,
+                (text, Some(intervals)) => format!("{text} ({intervals})"),
+            },
         };
         contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
     }
@@ -256,11 +240,12 @@ impl<'a> Chart<'_, 'a> {
         let (layout, axis) = (self.layout, axis(self.scales, merit));
         let style = layout.style(level);
         let Some(found) = amount(layout, operation, merit, (condition, level)) else {
-            let label = missing(layout, operation, condition, level);
+            let label = cell_rows::missing(layout, operation, condition, level);
             let said = format!("{operation}, {level}: {label}");
             return Drawn { style, label: label.into(), said, ..Drawn::default() };
         };
         let each = layout.each(operation, condition, level);
+        let alone = alone(each.len());
         let ends = interval(&each).filter(|_| !found.is_bound);
         let mut said = format!("{operation}, {level}: {}", found.text());
         if let Some(ends) = ends {
@@ -288,7 +273,7 @@ impl<'a> Chart<'_, 'a> {
             interval: ends.map(|(low, high)| (axis.place(low), axis.place(high))),
             each: each.into_iter().map(|value| axis.place(value)).collect(),
             from,
-            label: format!("{}{arrow}", found.text()),
+            label: format!("{}{arrow}{alone}", found.text()),
             beside: true,
             said,
         }
@@ -310,19 +295,9 @@ impl<'a> Chart<'_, 'a> {
     }
 }
 
-/// Why a cell has no figure of an operation.
-fn missing<'a>(
-    layout: &Layout<'a>,
-    operation: &str,
-    condition: &Condition<'a>,
-    level: &'a str,
-) -> &'static str {
-    match layout.cell(condition, level) {
-        None => "no trial that counts",
-        Some(_) if operation == ALL_OPERATIONS => "no figure",
-        Some(_) if layout.figures(operation, condition, level).is_none() => "not done here",
-        Some(_) => "no figure",
-    }
+/// What is said beside a figure that has no interval, so that it does not look precise.
+fn alone(trials: usize) -> &'static str {
+    if trials == 1 { " (1 trial)" } else { "" }
 }
 
 /// How a level stands against the fastest of its condition, and against the one above it.
@@ -339,9 +314,12 @@ fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
     let above = ranked[place - 1];
     let contrasts = group.contrasts(layout, first, level);
     let close = !is_slower(&group.contrasts(layout, above, level), group);
-    let aside = (above != first && is_slower(&contrasts, group) && close)
+    let close = (above != first && is_slower(&contrasts, group) && close)
         .then(|| format!("too close to {above} to call"));
-    Cell { aside, ..standing(&contrasts, group, is_by_rate(layout, group)).into() }
+    let (text, intervals) = standing(&contrasts, group, is_by_rate(layout, group));
+    let asides: Vec<String> = intervals.into_iter().chain(close).collect();
+    let aside = (!asides.is_empty()).then(|| asides.join("; "));
+    Cell { aside, ..text.into() }
 }
 
 /// Whether the levels of a group are compared by a rate.
@@ -354,30 +332,46 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
     contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
 }
 
-/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)".
-fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> String {
+/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)", "perhaps 1.4× as long (1.1–1.7)" where it would be
+/// told by itself and is not among so many comparisons; where it is a range, "2.0 to 3.0× as long",
+/// and apart from it "95 % intervals: 1.8–3.3".
+fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
     if let Some(reason) = wordless(contrasts) {
-        return reason.to_owned();
+        return (reason.to_owned(), None);
     }
     let shown: Vec<Contrast> =
         contrasts.iter().map(|it| if by_rate { it.turned() } else { *it }).collect();
-    let Some(times) = figures(&shown) else { return "no pair".into() };
-    let interval = bracket(&shown);
+    if shown.is_empty() {
+        return ("no pair".into(), None);
+    }
+    let told = |how: &str, of: &[Contrast]| match (figures(of).unwrap_or_default(), intervals(of)) {
+        (times, None) => (format!("{times}× as {how}{}", bracket(of)), None),
+        (times, intervals) => (format!("{times}× as {how}"), intervals),
+    };
     let faster = contrasts.len() == group.cases.len()
         && contrasts.iter().all(|it| it.verdict == Verdict::Faster);
     if faster && !by_rate {
         let turned: Vec<Contrast> = contrasts.iter().map(|it| it.turned()).collect();
-        let times = figures(&turned).unwrap_or_default();
-        return format!("{times}× as fast{}", bracket(&turned));
+        return told("fast", &turned);
     }
     if faster || is_slower(contrasts, group) {
-        return format!("{times}× as {}{interval}", if by_rate { "much" } else { "long" });
+        return told(if by_rate { "much" } else { "long" }, &shown);
     }
-    if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        return format!("as fast, within 5 %{interval}");
+    // Each would be told by itself, and not among so many.
+    let apart = |it: &Contrast| {
+        it.blocks > 1 && matches!(it.ends, (Some(low), Some(high)) if low > 1.0 || high < 1.0)
+    };
+    if contrasts.len() == group.cases.len() && contrasts.iter().all(apart) {
+        let (text, intervals) = told(if by_rate { "much" } else { "long" }, &shown);
+        return (format!("perhaps {text}"), intervals);
     }
-    match contrasts.iter().all(|it| it.blocks < 2) {
-        true => "one block alone".into(),
-        false => format!("too close to call{interval}"),
-    }
+    let interval = bracket(&shown);
+    let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
+        format!("as fast, within 5 %{interval}")
+    } else if contrasts.iter().all(|it| it.blocks < 2) {
+        "one block alone".to_owned()
+    } else {
+        format!("too close to call{interval}")
+    };
+    (text, None)
 }

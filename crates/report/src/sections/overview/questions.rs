@@ -83,14 +83,19 @@ fn turn<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Words> {
 
 fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
     let document = layout.document;
+    let factors = promises::all(document).next().map(|told| told.factors()).unwrap_or_default();
+    let of_files = !factors.is_of_engines();
+    let title = |level: &str| match of_files {
+        true => words::capital(&words::level(&factors.what, level)),
+        false => durability::title(level),
+    };
+    let unit = if of_files { "synced block" } else { "commit" };
     let lines: Vec<Words> = losses
         .levels()
         .into_iter()
         .map(|level| {
             let found: Vec<(&str, &Loss)> = losses.of_level(level).collect();
-            Words::default()
-                .stressed(durability::title(level))
-                .plain(format!(": {}.", left(&found)))
+            Words::default().stressed(title(level)).plain(format!(": {}.", left(&found, unit)))
         })
         .collect();
     if lines.is_empty() {
@@ -105,7 +110,7 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         format!("Some of the power cuts were made by other runs: {}.", words::list(&folders))
     });
     let lost = all.iter().any(|loss| matches!(loss.worst, Worst::Lost(Some(2..))));
-    let load = lost.then(|| LOAD.to_owned());
+    let load = lost.then(|| if of_files { LOAD_OF_FILES } else { LOAD }.to_owned());
     let notes: Vec<String> = [load, elsewhere].into_iter().flatten().collect();
     let note = (!notes.is_empty()).then(|| notes.join(" "));
     Some(Answered {
@@ -121,9 +126,13 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
 const LOAD: &str = "While the power is cut, clients commit small transactions as fast as they can: the faster an \
      engine, the more it has to lose in a second.";
 
+/// The same of blocks of files.
+const LOAD_OF_FILES: &str = "While the power is cut, clients write and sync blocks as fast as they can: the faster a \
+     disk, the more it has to lose in a second.";
+
 /// "up to 81 commits were lost (sqlite), none older than 0.97 s".
-fn left(found: &[(&str, &Loss)]) -> String {
-    let images = found.iter().map(|(_, loss)| loss.images).sum::<u64>();
+fn left(found: &[(&str, &Loss)], unit: &str) -> String {
+    let sum = |of: fn(&Loss) -> u64| found.iter().map(|(_, loss)| of(loss)).sum::<u64>();
     let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
         Worst::Damaged(number, of) => Some((*engine, "was damaged", number, of)),
         Worst::Broken(number, of) => Some((*engine, "held less than it promises", number, of)),
@@ -146,14 +155,14 @@ fn left(found: &[(&str, &Loss)]) -> String {
         parts.push(words::list(&damaged));
     }
     match most {
-        Some((1, engine)) => parts.push(format!("1 commit was lost ({engine})")),
+        Some((1, engine)) => parts.push(format!("1 {unit} was lost ({engine})")),
         Some((most, engine)) => {
-            parts.push(format!("up to {} commits were lost ({engine})", words::count(most)));
+            parts.push(format!("up to {} {unit}s were lost ({engine})", words::count(most)));
         }
-        None if some => parts.push("some commits were lost".into()),
+        None if some => parts.push(format!("some {unit}s were lost")),
         None if damaged.is_empty() => {
-            let images = words::many(images as usize, "image");
-            return format!("nothing was lost, in {images} of a disk after a power cut");
+            let (cuts, images) = (sum(|it| it.cuts), sum(|it| it.images));
+            return format!("nothing was lost in {}", words::cuts(cuts, images));
         }
         None => {}
     }

@@ -130,11 +130,13 @@ fn point(statement: &Statement, source: Source) -> Point {
             }
             (None, _) => Point::NotRun,
         },
+        // Ratios to cells that were run have no model.
+        Source::Modelled => Point::NotRun,
     }
 }
 
 /// A published ratio as a mark; what is said in words stands in the middle, with its ends.
-fn theirs(value: Theirs) -> Value {
+pub(in crate::sections) fn theirs(value: Theirs) -> Value {
     match value {
         Theirs::Exactly(ratio) => ratio.into(),
         Theirs::AtLeast(value) => Value { value, is: RatioIs::AtLeast, ends: (None, None) },

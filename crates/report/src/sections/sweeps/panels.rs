@@ -5,6 +5,7 @@ use bakeoff_analysis::{
 };
 use bakeoff_results::FigureOfMerit;
 
+use super::{limits, shapes};
 use crate::block::sweep::{Amount, Fastest, Line, Panel, Point, Sign, Source, Tick, Value};
 use crate::figures::NONE;
 use crate::layout::Layout;
@@ -43,8 +44,15 @@ fn beside(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Panel> {
         };
         of.series.iter().map(line).collect()
     };
+    let others = |own: &dyn Fn(&SweepSeries) -> bool| -> Vec<Line> {
+        let others = |it: &SweepSeries| {
+            let measured = line(layout, (it.level.clone(), &it.level), &it.points, of);
+            with_others(layout, sweep, of, (&measured, it))
+        };
+        of.series.iter().filter(|it| own(it)).flat_map(others).collect()
+    };
     let whole = Panel {
-        lines: all(&|_| false),
+        lines: [all(&|_| false), others(&|_| true)].concat(),
         fastest: vec![fastest(layout, of, "")],
         ..panel(layout, sweep, of)
     };
@@ -55,6 +63,7 @@ fn beside(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Panel> {
         let mut lines = all(&|it| it.level != own.level);
         // What is drawn last lies on top.
         lines.sort_by_key(|line| !line.pale);
+        lines.extend(others(&|it| it.level == own.level));
         let caption = format!("{}, {}", whole.caption, own.level);
         Panel { lines, caption, ..whole.clone() }
     };
@@ -92,18 +101,33 @@ fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str]))
                 shade: shade(it),
                 ..line(layout, (name(it), level), &series.points, it)
             };
+            let others = |one: &(&SweepPanel, &SweepSeries)| {
+                with_others(layout, sweep, one.0, (&of(one), one.1))
+            };
             let rows = lines.iter().map(|(it, _)| fastest(layout, it, &name(it))).collect();
             let whole = panel(layout, sweep, first);
             let caption = caption(layout, first, &[sweep.factor.as_str(), factor]);
             panels.push(Panel {
                 caption: format!("{caption}, {}", words::contender(layout.compare, level)),
-                lines: lines.iter().map(of).collect(),
+                lines: lines.iter().map(of).chain(lines.iter().flat_map(others)).collect(),
                 fastest: own_rows(rows, level),
                 ..whole
             });
         }
     }
     panels
+}
+
+/// The lines beside one that was measured: what was published of its cells, and what the modelled device serves.
+fn with_others(
+    layout: &Layout<'_>,
+    sweep: &Sweep,
+    of: &SweepPanel,
+    (measured, series): (&Line, &SweepSeries),
+) -> Vec<Line> {
+    let published = shapes::line(layout, sweep, of, (measured, &series.level));
+    let limit = limits::line(measured, &series.points);
+    published.into_iter().chain(limit).collect()
 }
 
 /// The signs of rows that are of one level; no row where there is none.

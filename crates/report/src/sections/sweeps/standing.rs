@@ -5,6 +5,7 @@ use bakeoff_analysis::{Sweep, SweepFastest, SweepPanel, SweepSeries};
 use super::panels::against_fastest;
 use crate::block::{Cell, Column, Kind, Look, Row, Table};
 use crate::layout::{self, Layout};
+use crate::promises;
 use crate::verdict::{self, HELD_BACK};
 use crate::words;
 
@@ -81,18 +82,22 @@ fn stands(text: String) -> Cell {
     }
 }
 
-/// How many transactions an engine lost in the worst of its power cuts at a panel's durability.
+/// How much was lost in the worst of the power cuts of a panel's promise: transactions of an engine, or
+/// blocks of files.
 fn lost(layout: &Layout<'_>, panel: &SweepPanel, level: &str) -> String {
     let of = |factor: &str| match factor == layout.compare {
         true => level,
         false => layout::get(&panel.levels, factor),
     };
+    let factors = promises::factors(layout.document.run.run.cuts.as_ref());
     let promises = layout.document.promises.iter();
-    let own = promises.filter(|it| it.engine == of("engine") && it.durability == of("durability"));
+    let own =
+        promises.filter(|it| it.engine == of(&factors.who) && it.durability == of(&factors.what));
     let most = own.flat_map(|it| &it.rules).map(|rule| rule.lost.most).max();
     match most {
         None => "not cut".into(),
         Some(0) => "nothing".into(),
-        Some(most) => words::many(most as usize, "transaction"),
+        Some(most) if factors.is_of_engines() => words::many(most as usize, "transaction"),
+        Some(most) => words::many(most as usize, "block"),
     }
 }

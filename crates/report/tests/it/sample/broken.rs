@@ -1,7 +1,7 @@
 //! A run whose power was cut.
 
 use bakeoff_analysis::{Document, Found, PromiseView, RuleView};
-use bakeoff_results::{AuditResult, Cut, CutPlan, FileSystem, Judged, Promised};
+use bakeoff_results::{AuditResult, Cut, CutPlan, FileSystem, Judged, PromiseFactors, Promised};
 
 use super::Sample;
 
@@ -68,6 +68,7 @@ pub fn broken(keep: &str, example: &str) -> Document {
     }];
     document.run.run.cuts = Some(CutPlan {
         planned: 1,
+        promise: PromiseFactors::default(),
         disk: "ssd-sata".into(),
         clients: 4,
         file_systems: vec![FileSystem::Ext4],

@@ -138,7 +138,7 @@ impl<'a> Reader<'a, '_> {
             let what = if ELSEWHERE.contains(&name) {
                 format!(
                     "bakeoff makes the files itself and touches no others and no device: leave `{name}` \
-                     out, and choose the disk by --out DIR"
+                     out, and choose the disk by --path DIR or --out DIR"
                 )
             } else if COMMANDS.contains(&name) {
                 format!(

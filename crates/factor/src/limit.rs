@@ -3,18 +3,18 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::message::Problem;
+use serde::{Deserialize, Serialize};
 
 /// The units of a time, by their names, in microseconds: those first whose name another one ends in.
 const UNITS: [(&str, u64); 3] = [("ms", 1_000), ("us", 1), ("s", 1_000_000)];
 /// The longest time.
 const LONGEST: Duration = Duration::from_secs(600);
-/// What a limit looks like.
-pub(crate) const VALID: &str =
-    "valid: p50, p95, p99 or p999, and a time of 1us to 600s, such as p99=50ms";
+/// How a limit is written.
+pub const VALID: &str = "valid: p50, p95, p99 or p999, and a time of 1us to 600s, such as p99=50ms";
 
-/// The highest response time that a quantile of operations may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The highest response time that a quantile of operations may have; a record has it as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Limit {
     /// The quantile.
     pub quantile: Quantile,
@@ -62,8 +62,11 @@ impl Quantile {
 
 impl Limit {
     /// Reads one: `p99=50ms`.
-    pub(crate) fn read(text: &str) -> Result<Self, Problem> {
-        let wrong = |why: &str| Problem::new(format!("`{text}` {why}")).help(VALID);
+    ///
+    /// # Errors
+    /// What is wrong with it in a line, and how it is written in another.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| format!("`{text}` {why}\n{VALID}");
         let (quantile, time) = text.split_once('=').ok_or_else(|| wrong("is no limit"))?;
         let quantile = Quantile::ALL.into_iter().find(|it| it.name() == quantile.trim());
         let quantile = quantile.ok_or_else(|| wrong("names no quantile that is recorded"))?;
@@ -74,6 +77,20 @@ impl Limit {
         let micros = micros.ok().filter(|it| (1.0..=LONGEST.as_micros() as f64).contains(it));
         let micros = micros.ok_or_else(|| wrong("has no such time"))?;
         Ok(Self { quantile, time: Duration::from_micros(micros.round() as u64) })
+    }
+}
+
+impl From<Limit> for String {
+    fn from(limit: Limit) -> Self {
+        limit.to_string()
+    }
+}
+
+impl TryFrom<String> for Limit {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::read(&text)
     }
 }
 

@@ -1,0 +1,251 @@
+//! Searches for the highest rate at which response times keep a limit: what each probe said, what comes next,
+//! and what was found. The planner that searches, its news and the report go by this one.
+
+mod probe;
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::limit::Limit;
+use bakeoff_results::{Levels, TrialSummary};
+use bakeoff_stats::limit::{Probe, Search, Step};
+use serde::{Deserialize, Serialize};
+
+pub use probe::{ProbeView, Said};
+
+/// How many rates are tried at most in a search.
+pub const MOST_PROBES: usize = 40;
+/// The part of a closed loop's operations a second that is the first rate.
+const FIRST: f64 = 0.5;
+/// How a search goes from there on.
+const SEARCH: Search = Search {
+    start: f64::NAN,
+    growth: 1.5,
+    precision: 0.05,
+    confirm: 3,
+    most: MOST_PROBES,
+    bounds: (0.001, 1_000_000.0),
+};
+/// The factor whose levels are tried.
+const RATE: &str = "rate";
+
+/// A search, in one combination of the levels of all other factors, as far as it came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitView {
+    /// The levels of the other factors.
+    pub levels: Levels,
+    /// Operations of all kinds a second that the closed loop reached; `None` where there was none, or its
+    /// trial does not count.
+    pub closed_per_second: Option<f64>,
+    /// Why the trial of the closed loop does not count; `None` where it does, or there was none.
+    pub closed_failed: Option<String>,
+    /// The trials at rates, in their order.
+    pub probes: Vec<ProbeView>,
+    /// The rate that comes next; `None` where the search is over, or can't begin.
+    pub next_per_second: Option<f64>,
+    /// The highest rate that kept the limit and never broke it; `None` where none did.
+    pub keeps_per_second: Option<f64>,
+    /// The lowest that broke it; `None` where none did.
+    pub breaks_per_second: Option<f64>,
+    /// How often the highest was tried again, and kept it.
+    pub confirmed: u32,
+    /// What the search came to.
+    pub outcome: LimitOutcome,
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitOutcome {
+    /// No trial of it has ended.
+    NotBegun,
+    /// The closed loop failed, so that no rate is known to begin with.
+    NoStart,
+    /// It goes on.
+    NotOver,
+    /// No rate kept the limit.
+    NoRate,
+    /// The rate that was found had too few operations in a trial for the quantile.
+    NotKnown,
+    /// The rate that was found did not keep the limit as often as it was to.
+    NotConfirmed,
+    /// The rate was found, and kept the limit each time.
+    Found,
+}
+
+/// The searches of a run with these trials, in the order in which their first ones ended; none of a run without
+/// a limit.
+pub(crate) fn all(limit: Option<Limit>, trials: &[TrialSummary]) -> Vec<LimitView> {
+    let Some(limit) = limit else { return Vec::new() };
+    let mut found: Vec<(Levels, Vec<&TrialSummary>)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for trial in trials {
+        let mut levels = trial.levels.clone();
+        levels.remove(RATE);
+        let place = *places.entry(levels.clone()).or_insert(found.len());
+        if place == found.len() {
+            found.push((levels, Vec::new()));
+        }
+        found[place].1.push(trial);
+    }
+    let view = |(levels, trials): (Levels, Vec<&TrialSummary>)| {
+        LimitView::of(limit, levels, &trials, None)
+    };
+    found.into_iter().map(view).collect()
+}
+
+impl LimitView {
+    /// What is known of a search by its trials, in their order; `start` is the first rate where the experiment
+    /// names one, else it follows from the closed loop.
+    pub fn of(limit: Limit, levels: Levels, trials: &[&TrialSummary], start: Option<f64>) -> Self {
+        let probed = trials.iter().filter_map(|trial| match rate_of(&trial.levels)? {
+            Loop::Open(rate) => Some(ProbeView::of(limit, rate, trial)),
+            Loop::Closed => None,
+        });
+        // No search has more, and somebody else's folder may have any number.
+        let probes: Vec<ProbeView> = probed.take(MOST_PROBES).collect();
+        let is_closed = |trial: &&&TrialSummary| rate_of(&trial.levels) == Some(Loop::Closed);
+        let closed = trials.iter().find(is_closed).copied();
+        let counts = |trial: &&TrialSummary| trial.valid && !trial.failed();
+        let reached = closed.filter(counts).map(per_second).filter(|reached| *reached > 0.0);
+        let start = start.or_else(|| reached.map(|it| FIRST * it));
+        // Where a rate was tried, it has begun, wherever that was.
+        let start = start.or_else(|| probes.first().map(|it| it.per_second));
+        let said: Vec<Probe> = probes
+            .iter()
+            .map(|it| Probe { rate: it.per_second, kept: it.said != Said::Breaks })
+            .collect();
+        let search = Search { start: start.unwrap_or(f64::NAN), ..SEARCH };
+        let (step, found) = (search.next(&said), search.found(&said));
+        let next_per_second = match step {
+            Step::Probe(rate) => Some(rate),
+            Step::Over(_) => None,
+        };
+        let unknown =
+            |keeps: f64| probes.iter().any(|it| it.per_second == keeps && it.said == Said::Unknown);
+        let outcome = match (next_per_second, found.keeps) {
+            _ if probes.is_empty() && closed.is_none() => LimitOutcome::NotBegun,
+            (Some(_), _) => LimitOutcome::NotOver,
+            (None, _) if probes.is_empty() => LimitOutcome::NoStart,
+            (None, None) => LimitOutcome::NoRate,
+            (None, Some(keeps)) if unknown(keeps) => LimitOutcome::NotKnown,
+            (None, Some(_)) if found.confirmed >= SEARCH.confirm => LimitOutcome::Found,
+            (None, Some(_)) => LimitOutcome::NotConfirmed,
+        };
+        let no_start = closed.filter(|_| reached.is_none());
+        let why = |trial: &TrialSummary| {
+            trial.reason.clone().unwrap_or_else(|| "it did no operation".to_owned())
+        };
+        Self {
+            levels,
+            closed_per_second: reached,
+            closed_failed: no_start.map(why),
+            probes,
+            next_per_second,
+            keeps_per_second: found.keeps,
+            breaks_per_second: found.breaks,
+            confirmed: found.confirmed,
+            outcome,
+        }
+    }
+
+    /// What the lowest rate that broke the limit says of higher ones: where each of its trials failed, it
+    /// was not measured, and says nothing.
+    fn above(&self) -> String {
+        let Some(breaks) = self.breaks_per_second else {
+            return "no higher rate was tried".to_owned();
+        };
+        let at_it = |it: &&ProbeView| it.per_second == breaks && it.said == Said::Breaks;
+        let broke: Vec<&ProbeView> = self.probes.iter().filter(at_it).collect();
+        let all_failed = broke.iter().all(|it| it.failed.is_some());
+        let why = broke.last().and_then(|it| it.failed.as_deref());
+        match why.filter(|_| all_failed) {
+            Some(why) => {
+                format!("at {breaks}/s the trial failed, so that nothing is known above: {why}")
+            }
+            None => format!("{breaks}/s breaks it"),
+        }
+    }
+
+    /// What it has found, in words.
+    pub fn answer(&self, limit: Limit) -> String {
+        let above = self.above();
+        let (keeps, confirmed) = (self.keeps_per_second.unwrap_or_default(), self.confirmed);
+        match self.outcome {
+            LimitOutcome::NotBegun => "the search has not begun".to_owned(),
+            LimitOutcome::NotOver => "the search is not over".to_owned(),
+            LimitOutcome::NoStart => {
+                let why = self.closed_failed.as_deref().unwrap_or("it did no operation");
+                format!("no limit is looked for, since the closed loop failed: {why}")
+            }
+            LimitOutcome::NoRate => {
+                let lowest = self.breaks_per_second;
+                let lowest =
+                    lowest.map_or_else(String::new, |it| format!(": {it}/s breaks it, too"));
+                format!("no rate keeps {limit}{lowest}")
+            }
+            LimitOutcome::NotKnown => {
+                let (name, share) = (limit.quantile.name(), limit.quantile.share());
+                let needed = bakeoff_stats::quantile::needed(share).unwrap_or_default();
+                let seconds = (needed as f64 / keeps).ceil();
+                format!(
+                    "whether {keeps}/s keeps {limit} is not known: {name} needs {needed} operations of a \
+                     kind, and a trial has fewer: give --seconds {seconds} or more"
+                )
+            }
+            LimitOutcome::Found => format!(
+                "found: {keeps}/s keeps {limit}, {confirmed} of {confirmed} times when it was tried again; \
+                 {above}"
+            ),
+            LimitOutcome::NotConfirmed => format!(
+                "not confirmed: {keeps}/s keeps {limit}, {confirmed} of {} times when it was tried again; \
+                 {above}",
+                SEARCH.confirm
+            ),
+        }
+    }
+}
+
+/// When a trial's operations started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Loop {
+    /// Each when the one before it had ended.
+    Closed,
+    /// So many a second.
+    Open(f64),
+}
+
+/// The loop of a trial of these levels: `closed`, `200/s`, `poisson:200/s`; `None` where it has none.
+fn rate_of(levels: &Levels) -> Option<Loop> {
+    let level = levels.get(RATE)?;
+    let level = level.split_once('@').map_or(level.as_str(), |(base, _)| base);
+    if level == "closed" {
+        return Some(Loop::Closed);
+    }
+    let rate = level.rsplit_once(':').map_or(level, |(_, rate)| rate);
+    let per_second = rate.strip_suffix("/s")?.parse::<f64>().ok()?;
+    Some(Loop::Open(per_second)).filter(|_| per_second > 0.0)
+}
+
+/// Operations a second of all kinds.
+fn per_second(trial: &TrialSummary) -> f64 {
+    trial.operations.iter().map(|it| it.per_second).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(level: &str) -> Option<Loop> {
+        rate_of(&[(RATE.to_owned(), level.to_owned())].into())
+    }
+
+    #[test]
+    fn a_rate_is_read_from_its_level() {
+        assert_eq!(at("closed"), Some(Loop::Closed));
+        assert_eq!(at("200/s"), Some(Loop::Open(200.0)));
+        assert_eq!(at("poisson:0.5/s"), Some(Loop::Open(0.5)));
+        assert_eq!(at("closed@again"), Some(Loop::Closed));
+        assert_eq!((at("fast"), at("0/s"), at("-1/s")), (None, None, None));
+        assert_eq!(rate_of(&Levels::new()), None);
+    }
+}

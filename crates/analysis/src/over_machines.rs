@@ -1,0 +1,260 @@
+//! Holds the machines of a merged run against each other.
+
+use std::collections::BTreeMap;
+
+use bakeoff_results::{Canary, Levels, Member, Merged, Run, TrialSummary};
+use bakeoff_stats::heterogeneity::{self, Group, Heterogeneity};
+use bakeoff_stats::{CONFIDENCE, MARGIN, holm};
+
+use crate::compare;
+use crate::comparison::{Comparison, RatioIs, Verdict};
+use crate::machines::{Agreement, MachineView, MachinesView, OnMachine, RatioOverMachines};
+
+/// What the machines of a run found; `None` where it was not merged. `rows` are all trials, of which
+/// `counted` count.
+pub(crate) fn view(
+    run: &Run,
+    rows: &[TrialSummary],
+    counted: &[&TrialSummary],
+    canaries: &[Canary],
+) -> Option<MachinesView> {
+    let members = settled(run, canaries)?.members;
+    let machines = grouped(&members);
+    let owners = owners(&members, &machines);
+    let looks = spans(&members);
+    let looks: Vec<&[Canary]> =
+        looks.into_iter().map(|span| canaries.get(span).unwrap_or_default()).collect();
+    let mut own_rows = vec![Vec::new(); machines.len()];
+    for row in rows {
+        if let Some(machine) = owners.get(&row.block) {
+            own_rows[*machine].push(row.clone());
+        }
+    }
+    let mut own_counted = vec![Vec::new(); machines.len()];
+    for row in counted.iter().copied() {
+        if let Some(machine) = owners.get(&row.block) {
+            own_counted[*machine].push(row);
+        }
+    }
+    let views = machines.iter().zip(&own_counted).map(|(own, counted)| {
+        let looks = own.iter().flat_map(|place| looks[*place]).collect();
+        machine(own.iter().map(|place| &members[*place]).collect(), counted.len(), looks)
+    });
+    let mut views: Vec<MachineView> = views.collect();
+    name_apart(&mut views);
+    let found = own_rows.iter().zip(&own_counted);
+    let found: Vec<Vec<Comparison>> =
+        found.map(|(rows, counted)| compared(run, rows, counted)).collect();
+    Some(MachinesView { machines: views, ratios: ratios(&found) })
+}
+
+/// Which machine ran each block, as a place.
+fn owners(members: &[Member], machines: &[Vec<usize>]) -> BTreeMap<u32, usize> {
+    let of = |(machine, own): (usize, &Vec<usize>)| {
+        let blocks: Vec<u32> = own
+            .iter()
+            .flat_map(|place| &members[*place].blocks)
+            .map(|(number, _)| *number)
+            .collect();
+        blocks.into_iter().map(move |number| (number, machine))
+    };
+    machines.iter().enumerate().flat_map(of).collect()
+}
+
+/// The looks at each machine alone of a merged run, machine by machine; all of them for any other run.
+pub(crate) fn by_member<'a>(run: &Run, canaries: &'a [Canary]) -> Vec<&'a [Canary]> {
+    let Some(merged) = settled(run, canaries) else { return vec![canaries] };
+    spans(&merged.members).into_iter().map(|span| canaries.get(span).unwrap_or_default()).collect()
+}
+
+/// The members of a run with the looks of each, that of the last too, which may be going on.
+fn settled(run: &Run, canaries: &[Canary]) -> Option<Merged> {
+    let mut merged = run.merged.clone()?;
+    merged.end_last(canaries.len() as u32, None);
+    Some(merged)
+}
+
+/// Which of the looks are each member's.
+fn spans(members: &[Member]) -> Vec<std::ops::Range<usize>> {
+    let mut seen = 0;
+    let span = |member: &Member| {
+        let begin = seen;
+        seen += member.canaries as usize;
+        begin..seen
+    };
+    members.iter().map(span).collect()
+}
+
+/// The members by the machine that they ran on, as places.
+fn grouped(members: &[Member]) -> Vec<Vec<usize>> {
+    let mut machines: Vec<Vec<usize>> = Vec::new();
+    for (place, member) in members.iter().enumerate() {
+        let is_its =
+            |own: &&mut Vec<usize>| is_same(own.iter().map(|place| &members[*place]), member);
+        let known = machines.iter_mut().find(is_its);
+        match known {
+            Some(own) => own.push(place),
+            None => machines.push(vec![place]),
+        }
+    }
+    machines
+}
+
+/// Whether a member ran on the machine of these: since one start of its kernel; or under one name with one
+/// processor, and after or before each of them. Machines of one kind may have one default name, and what ran
+/// at one time since two starts was on two.
+fn is_same<'a>(mut known: impl Iterator<Item = &'a Member> + Clone, member: &Member) -> bool {
+    let boot = |one: &Member| !one.host.boot.is_empty() && one.host.boot == member.host.boot;
+    let before = |one: &Member, other: &Member| {
+        one.ended_s.is_some_and(|ended_s| ended_s <= other.started_s)
+    };
+    let alike = |one: &Member| {
+        let is_known = !one.host.boot.is_empty() && !member.host.boot.is_empty();
+        !one.host.name.is_empty()
+            && one.host.name == member.host.name
+            && one.machine.processor == member.machine.processor
+            && (!is_known || before(one, member) || before(member, one))
+    };
+    known.clone().any(boot) || known.all(alike)
+}
+
+/// One machine, of which so many trials count.
+fn machine(members: Vec<&Member>, trials: usize, looks: Vec<&Canary>) -> MachineView {
+    let all = || members.iter().copied();
+    let first = members[0];
+    MachineView {
+        name: first.host.name.clone(),
+        machine: first.machine.clone(),
+        shards: all().filter_map(|it| it.shard).collect(),
+        shared: overlap(all()),
+        harness_s: all().map(|it| it.harness_s).fold(0.0, f64::max),
+        load: all().filter_map(|it| it.load).reduce(f64::max),
+        neighbour_alone_per_second: all().find_map(|it| it.neighbour_alone_per_second),
+        blocks: all().map(|it| it.blocks.len() as u32).sum(),
+        trials: trials as u32,
+        canaries: looks.len() as u32,
+        canaries_off: looks.iter().filter(|look| look.off.is_some()).count() as u32,
+    }
+}
+
+/// Whether two of them ran at one time, by the machine's own clock.
+fn overlap<'a>(members: impl Iterator<Item = &'a Member>) -> bool {
+    let times = members.filter_map(|it| Some((it.started_s, it.ended_s?)));
+    let mut times: Vec<(f64, f64)> = times.collect();
+    times.sort_by(|one, other| one.0.total_cmp(&other.0));
+    times.windows(2).any(|pair| pair[1].0 < pair[0].1)
+}
+
+/// Gives machines that have one name, or none, a number each.
+fn name_apart(machines: &mut [MachineView]) {
+    let names: Vec<String> = machines.iter().map(|it| it.name.clone()).collect();
+    for (place, machine) in machines.iter_mut().enumerate() {
+        let alike = names.iter().filter(|name| **name == machine.name).count();
+        if machine.name.is_empty() {
+            machine.name = format!("machine {}", place + 1);
+        } else if alike > 1 {
+            machine.name = format!("{} ({})", machine.name, place + 1);
+        }
+    }
+}
+
+/// The comparisons with the baseline of one machine's own trials.
+fn compared(run: &Run, rows: &[TrialSummary], counted: &[&TrialSummary]) -> Vec<Comparison> {
+    let mut all = compare::all(run, rows, counted, |view| view.mean_s).with_baseline;
+    let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
+    let contend = |it: &Comparison| !is_harness(&it.level) && !is_harness(&it.baseline);
+    // What gets no word of its own is no evidence of a machine either.
+    let has_word = |it: &Comparison| {
+        !matches!(it.verdict, Verdict::TooFew | Verdict::NeverSteady | Verdict::Void)
+    };
+    all.retain(|it| contend(it) && has_word(it) && it.ratio_is == Some(RatioIs::Exact));
+    all
+}
+
+/// What a comparison is of, whichever machine it is on.
+type Of<'a> = (&'a str, &'a Levels, &'a str, &'a str);
+
+fn of(it: &Comparison) -> Of<'_> {
+    (&it.operation, &it.levels, &it.baseline, &it.level)
+}
+
+/// A comparison, and the machine that made it, as a place.
+type Made<'a> = (usize, &'a Comparison);
+
+/// The ratios that two machines or more have. A machine that lacks the first ones may have others.
+fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
+    let mut places: BTreeMap<Of<'_>, usize> = BTreeMap::new();
+    let mut known: Vec<Vec<Made<'_>>> = Vec::new();
+    for (machine, comparisons) in found.iter().enumerate() {
+        for comparison in comparisons {
+            let place = *places.entry(of(comparison)).or_insert(known.len());
+            if place == known.len() {
+                known.push(Vec::new());
+            }
+            known[place].push((machine, comparison));
+        }
+    }
+    let mut ratios: Vec<(RatioOverMachines, Option<Heterogeneity>)> =
+        known.iter().filter_map(|made| ratio(made)).collect();
+    let p: Vec<Option<f64>> = ratios.iter().map(|(_, it)| it.map(|it| it.p)).collect();
+    for ((ratio, heterogeneity), p) in ratios.iter_mut().zip(holm::adjust(&p)) {
+        let Some((it, p_adjusted)) = heterogeneity.zip(p) else { continue };
+        let values = || ratio.on.iter().map(|on| on.ratio);
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        ratio.disagree = p_adjusted <= 1.0 - CONFIDENCE && most / least > 1.0 + MARGIN;
+        ratio.agreement = Some(Agreement {
+            q: it.q,
+            expected_q: it.expected,
+            p_adjusted,
+            i_squared: it.i_squared,
+            ratio: it.mean.exp(),
+            low: it.interval.map(|(low, _)| low.exp()),
+            high: it.interval.map(|(_, high)| high.exp()),
+        });
+    }
+    ratios.into_iter().map(|(ratio, _)| ratio).collect()
+}
+
+/// One ratio on all machines that have it; `None` where fewer than two have.
+fn ratio(made: &[Made<'_>]) -> Option<(RatioOverMachines, Option<Heterogeneity>)> {
+    let (_, first) = made.first()?;
+    let mut on = Vec::new();
+    let mut groups = Vec::new();
+    for (machine, it) in made {
+        let Some(ratio) = it.ratio else { continue };
+        groups.push(group(it, ratio));
+        let (low, high, blocks) = (it.low, it.high, it.blocks);
+        on.push(OnMachine { machine: *machine as u32, ratio, low, high, blocks });
+    }
+    let groups: Option<Vec<Group>> = groups.into_iter().collect();
+    let heterogeneity = groups.and_then(|groups| heterogeneity::of_groups(&groups, CONFIDENCE));
+    // What overflows when it is no logarithm any more is no figure.
+    let heterogeneity = heterogeneity.filter(|it| {
+        let (low, high) = it.interval.unwrap_or((it.mean, it.mean));
+        [low, it.mean, high].iter().all(|end| end.exp().is_finite() && end.exp() > 0.0)
+    });
+    let ratio = RatioOverMachines {
+        operation: first.operation.clone(),
+        levels: first.levels.clone(),
+        baseline: first.baseline.clone(),
+        level: first.level.clone(),
+        on,
+        agreement: None,
+        disagree: false,
+    };
+    (ratio.on.len() > 1).then_some((ratio, heterogeneity))
+}
+
+/// The logarithms of a machine's ratios, as its interval tells them.
+fn group(it: &Comparison, ratio: f64) -> Option<Group> {
+    let mean = ratio.ln();
+    match (it.low, it.high) {
+        (Some(low), Some(high)) => {
+            let half = (high / low).ln() / 2.0;
+            Group::of_interval(mean, half, it.blocks as usize, CONFIDENCE)
+        }
+        _ if it.blocks < 2 => Some(Group { mean, deviation: 0.0, values: 1 }),
+        // An interval without an end.
+        _ => None,
+    }
+}

@@ -1,0 +1,84 @@
+//! The page docs/findings/break-tarantool.md says what its run folders say: every row of its tables is made
+//! from there.
+
+use std::path::PathBuf;
+
+use bakeoff_results::{AuditResult, Cut, RunFolder};
+
+const PAGE: &str = include_str!("../../../../docs/findings/break-tarantool.md");
+
+/// What is left of an engine at a level on a file system.
+#[derive(Default)]
+struct Left {
+    images: usize,
+    whole: usize,
+    lost: usize,
+    does_not_start: usize,
+    most_lost: u64,
+}
+
+impl Left {
+    fn add(&mut self, found: &AuditResult) {
+        self.images += 1;
+        match (&found.corrupt, found.lost) {
+            (Some(_), _) => self.does_not_start += 1,
+            (None, 0) => self.whole += 1,
+            (None, lost) => {
+                self.lost += 1;
+                self.most_lost = self.most_lost.max(lost);
+            }
+        }
+    }
+}
+
+/// Of what a cut was.
+fn of(cut: &Cut) -> [&str; 3] {
+    [&cut.engine, &cut.durability, cut.file_system.name()]
+}
+
+/// The rows of a run's table, in the order of its cuts.
+fn rows(folder: &str) -> String {
+    let folder: PathBuf =
+        [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/break-tarantool", folder]
+            .iter()
+            .collect();
+    let cuts = RunFolder::open(&folder).unwrap().cuts().unwrap();
+    assert!(cuts.iter().all(|cut| cut.failed.is_none()), "a cut says nothing");
+    let mut all: Vec<([&str; 3], Left)> = Vec::new();
+    for cut in &cuts {
+        let place = all.iter().position(|(known, _)| *known == of(cut));
+        let place = place.unwrap_or_else(|| {
+            all.push((of(cut), Left::default()));
+            all.len() - 1
+        });
+        cut.judged.iter().for_each(|judged| all[place].1.add(&judged.verdict));
+    }
+    all.sort_by_key(|(names, _)| *names);
+    all.iter().map(|(names, left)| row(*names, left)).collect()
+}
+
+fn row([engine, level, file_system]: [&str; 3], left: &Left) -> String {
+    let Left { images, whole, lost, does_not_start, most_lost } = left;
+    let most = if *lost == 0 { "–".to_owned() } else { most_lost.to_string() };
+    format!(
+        "| `{engine}` | {level} | {file_system} | {images} | {whole} | {lost} | {does_not_start} | {most} |\n"
+    )
+}
+
+#[track_caller]
+fn assert_page(rows: &str) {
+    assert!(
+        PAGE.contains(rows),
+        "docs/findings/break-tarantool.md should hold these rows:\n{rows}"
+    );
+}
+
+#[test]
+fn what_was_left_after_an_orderly_restart_is_that_of_the_run() {
+    assert_page(&rows("restart"));
+}
+
+#[test]
+fn what_was_left_while_logs_turned_is_that_of_the_run() {
+    assert_page(&rows("turns"));
+}

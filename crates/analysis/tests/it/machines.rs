@@ -1,0 +1,244 @@
+//! What the machines of a merged run found, and whether they agree.
+
+use crate::data::{Trials, run};
+use crate::schema::{closed, complaints, schema};
+use bakeoff_analysis::{Document, MachinesView, WarningKind, document};
+use bakeoff_results::measure::{FOREIGN_CPU, MACHINE_WATCHED};
+use bakeoff_results::{Canary, Host, Machine, Member, Merged, Run, RunFolder, Scope, Trial};
+
+/// A machine that ran four blocks from `first` on, and looked at itself once before each.
+fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> Member {
+    Member {
+        shard,
+        host: Host { name: name.to_owned(), boot: boot.to_owned() },
+        machine: Machine { processor: format!("processor of {name}"), ..Machine::default() },
+        harness_s: 4e-8,
+        load: Some(0.5),
+        neighbour_alone_per_second: None,
+        started_s: 1.7e9 + f64::from(first),
+        ended_s: Some(1.7e9 + f64::from(first) + 4.0),
+        canaries: 4,
+        blocks: (first..first + 4).map(|block| (block, 4)).collect(),
+        cuts: Vec::new(),
+    }
+}
+
+fn merged(members: Vec<Member>) -> Run {
+    let merged = Merged { plan: "17".to_owned(), count: 3, members };
+    Run { merged: Some(merged), ..run(&["1"], &["0"], 48) }
+}
+
+/// The document of such a run of 12 blocks; `change` is made to each trial.
+fn measured(run: &Run, change: impl Fn(&mut Trial)) -> Document {
+    let dir = tempfile::tempdir().unwrap();
+    let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
+    let mut trials = Trials::new(11, 20);
+    for block in 0..12 {
+        let off = (block == 5).then(|| "arithmetic".to_owned());
+        let (cpu_s, memory_s, sync_s) = (0.25, 0.5, 0.125);
+        let at_s = f64::from(block);
+        folder.commit_canary(&Canary { at_s, cpu_s, memory_s, sync_s, read_s: None, off }).unwrap();
+        for mut trial in trials.block(block, block, ["1", "0"]) {
+            change(&mut trial);
+            folder.commit_trial(&trial).unwrap();
+        }
+    }
+    document(&folder).unwrap()
+}
+
+/// Takes the slow engine for the fast one and the other way round.
+fn swap(trial: &mut Trial) {
+    let other = match trial.levels["engine"].as_str() {
+        "beta" => "gamma",
+        "gamma" => "beta",
+        _ => return,
+    };
+    trial.levels.insert("engine".to_owned(), other.to_owned());
+}
+
+fn three() -> Vec<Member> {
+    vec![
+        member(Some(1), "a", "boot a", 0),
+        member(Some(2), "b", "boot b", 4),
+        member(Some(3), "c", "boot c", 8),
+    ]
+}
+
+fn has_warning(document: &Document) -> bool {
+    document.warnings.iter().any(|warning| warning.kind == WarningKind::MachinesDisagree)
+}
+
+fn machines(document: &Document) -> &MachinesView {
+    document.machines.as_ref().expect("it was merged")
+}
+
+#[test]
+fn each_machine_has_its_own_ratios_and_like_ones_agree() {
+    let document = measured(&merged(three()), |_| {});
+    let view = machines(&document);
+    let names: Vec<&str> = view.machines.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    for machine in &view.machines {
+        assert_eq!((machine.blocks, machine.trials, machine.canaries), (4, 16, 4));
+        assert_eq!(machine.canaries_off, u32::from(machine.name == "b"));
+        assert!(!machine.shared);
+    }
+    // Two operations, two engines against the first.
+    assert_eq!(view.ratios.len(), 4);
+    for (ratio, whole) in view.ratios.iter().zip(&document.comparisons) {
+        assert_eq!((&ratio.operation, &ratio.level), (&whole.operation, &whole.level));
+        assert_eq!(ratio.on.iter().map(|on| on.blocks).collect::<Vec<_>>(), [4, 4, 4]);
+        assert!(!ratio.disagree, "{ratio:?}");
+        let agreement = ratio.agreement.as_ref().expect("four blocks a machine");
+        assert_eq!(agreement.expected_q, 2.0);
+        let (low, high) = (agreement.low.unwrap(), agreement.high.unwrap());
+        assert!(low < agreement.ratio && agreement.ratio < high, "{agreement:?}");
+        // As many blocks on each: the mean over machines is that over all blocks.
+        let logs = ratio.on.iter().map(|on| on.ratio.ln()).sum::<f64>() / 3.0;
+        assert!((logs - whole.ratio.unwrap().ln()).abs() < 1e-9, "{ratio:?}");
+    }
+    assert!(!has_warning(&document));
+}
+
+#[test]
+fn a_machine_that_finds_the_opposite_is_told() {
+    let document = measured(&merged(three()), |trial| {
+        if (4..8).contains(&trial.block) {
+            swap(trial);
+        }
+    });
+    let view = machines(&document);
+    assert!(view.ratios.iter().all(|ratio| ratio.disagree), "{view:?}");
+    for ratio in &view.ratios {
+        let [a, b, c] = [0, 1, 2].map(|machine: usize| ratio.on[machine].ratio);
+        assert!((a / c).ln().abs() < 0.1 && (a / b).ln().abs() > 1.0, "{ratio:?}");
+        let agreement = ratio.agreement.as_ref().unwrap();
+        assert!(agreement.i_squared > 0.9 && agreement.p_adjusted < 0.001, "{agreement:?}");
+        assert!(agreement.low.unwrap() < 1.0 && agreement.high.unwrap() > 1.0);
+    }
+    assert!(has_warning(&document));
+}
+
+#[test]
+fn shards_of_one_machine_are_one_machine_and_told_where_they_ran_at_once() {
+    let mut members = three();
+    // At the same time as the first.
+    members[1].host = members[0].host.clone();
+    members[1].machine = members[0].machine.clone();
+    members[1].started_s = members[0].started_s + 1.0;
+    // The same name on another processor is another machine.
+    members[2].host.name = "a".to_owned();
+    let document = measured(&merged(members), |_| {});
+    let view = machines(&document);
+    assert_eq!(view.machines.len(), 2);
+    assert_eq!((&view.machines[0].shards, view.machines[0].shared), (&vec![1, 2], true));
+    assert_eq!((&view.machines[1].shards, view.machines[1].shared), (&vec![3], false));
+    let names: Vec<&str> = view.machines.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["a (1)", "a (2)"]);
+    assert_eq!(view.ratios[0].on.iter().map(|on| on.blocks).collect::<Vec<_>>(), [8, 4]);
+    assert_eq!(view.ratios[0].agreement.as_ref().unwrap().low, None, "of two machines");
+}
+
+/// Nodes of a cluster may all have one name.
+#[test]
+fn what_ran_at_one_time_since_two_starts_was_on_two_machines() {
+    let of_one_kind = || {
+        let mut members = three();
+        for member in &mut members {
+            member.host.name = "localhost".to_owned();
+            member.machine.processor = "processor".to_owned();
+        }
+        members
+    };
+    let names = |members| {
+        let document = measured(&merged(members), |_| {});
+        let machines = &machines(&document).machines;
+        machines.iter().map(|it| (it.name.clone(), it.shards.clone())).collect::<Vec<_>>()
+    };
+    // One after the other, with a restart between two: one machine.
+    assert_eq!(names(of_one_kind()), [("localhost".to_owned(), vec![1, 2, 3])]);
+    // The third began before the second had ended.
+    let mut members = of_one_kind();
+    members[2].started_s -= 1.0;
+    let two = [("localhost (1)".to_owned(), vec![1, 2]), ("localhost (2)".to_owned(), vec![3])];
+    assert_eq!(names(members), two);
+    // Nobody knows when the first ended: it may have run beside the others.
+    let mut members = of_one_kind();
+    members[0].ended_s = None;
+    let two = [("localhost (1)".to_owned(), vec![1]), ("localhost (2)".to_owned(), vec![2, 3])];
+    assert_eq!(names(members), two);
+}
+
+/// Of too few operations for a word the ratio is no evidence of a machine either.
+#[test]
+fn ratios_that_get_no_word_are_not_held_against_the_others() {
+    let document = measured(&merged(three()), |trial| {
+        let measured = trial.measured.as_mut().filter(|_| (4..8).contains(&trial.block));
+        for operation in measured.into_iter().flat_map(|it| &mut it.operations) {
+            let mean = operation.kept.mean() as u64;
+            operation.kept.clear();
+            operation.kept.record_n(mean, 19).unwrap();
+        }
+    });
+    let ratios = &machines(&document).ratios;
+    assert_eq!(ratios.len(), 4);
+    for ratio in ratios {
+        assert_eq!(ratio.on.iter().map(|on| on.machine).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(ratio.agreement.as_ref().unwrap().expected_q, 1.0);
+    }
+}
+
+/// 12 of 40 processor seconds on two processors, and of 1280 on 64; a load of 3 likewise.
+#[test]
+fn what_others_use_is_a_share_of_the_processors_of_the_machine_that_ran_it() {
+    let warned = |small: usize| {
+        let mut members = three();
+        for (place, member) in members.iter_mut().enumerate() {
+            member.machine.processors = if place == small { 2 } else { 64 };
+            member.load = Some(3.0);
+        }
+        let document = measured(&merged(members), |trial| {
+            if let Some(measured) = trial.measured.as_mut().filter(|_| trial.block < 4) {
+                measured.measures.set(&FOREIGN_CPU, Scope::Machine, 12.0);
+                measured.measures.set(&MACHINE_WATCHED, Scope::Machine, 20.0);
+            }
+        });
+        let texts = |kind: WarningKind| {
+            let of = document.warnings.iter().filter(move |it| it.kind == kind);
+            of.map(|it| it.text.clone()).collect::<Vec<_>>()
+        };
+        (texts(WarningKind::MachineShared), texts(WarningKind::BusyAtStart))
+    };
+    let (shared, busy) = warned(0);
+    assert!(shared.len() == 1 && shared[0].contains("In 16 of 48 trials"), "{shared:?}");
+    assert!(shared[0].contains("at worst 30 %"), "{shared:?}");
+    assert!(busy.len() == 1 && busy[0].contains("1 of 3 parts of the run"), "{busy:?}");
+    // Those that others used have 64 processors.
+    let (shared, busy) = warned(2);
+    assert!(shared.is_empty(), "{shared:?}");
+    assert!(busy.len() == 1 && busy[0].contains("a load of 3.0 on 2 processors"), "{busy:?}");
+}
+
+/// A machine that is half way has one block, which has no interval; the others make up for it.
+#[test]
+fn who_went_on_has_the_looks_that_are_nobody_s() {
+    let mut members = three();
+    members[2] = Member { shard: None, canaries: 0, ended_s: None, ..members[2].clone() };
+    members[2].blocks.truncate(1);
+    let document = measured(&merged(members), |_| {});
+    let last = &machines(&document).machines[2];
+    assert_eq!((last.canaries, last.blocks, last.shards.len()), (4, 1, 0));
+    let ratio = &machines(&document).ratios[0];
+    assert_eq!((ratio.on[2].blocks, ratio.on[2].low), (1, None));
+    assert!(ratio.agreement.is_some());
+}
+
+#[test]
+fn the_schema_knows_merged_runs() {
+    let document = measured(&merged(three()), |_| {});
+    let json = serde_json::to_value(&document).unwrap();
+    assert_eq!(complaints(&closed(schema()), &json), Vec::<String>::new());
+    let again: Document = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(serde_json::to_value(again).unwrap(), json);
+    assert!(measured(&run(&["1"], &["0"], 48), |_| {}).machines.is_none());
+}

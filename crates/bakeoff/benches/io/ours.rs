@@ -1,0 +1,77 @@
+//! bakeoff's `fileio`, on files that are made once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bakeoff_lab::place::Place;
+use bakeoff_lab::procedures::drive;
+use bakeoff_lab::process::job::Task;
+use bakeoff_results::Scope;
+use bakeoff_results::measure::{CPU, OPERATIONS};
+
+use crate::{Work, job};
+
+/// Files, and what they were made by.
+pub struct Files<'a> {
+    /// Where experiments' files are.
+    place: &'a Path,
+    folder: PathBuf,
+    shape: &'a [(&'a str, &'a str)],
+}
+
+impl<'a> Files<'a> {
+    /// Makes the files of these levels in a new folder of that name.
+    pub fn load(place: &'a Path, name: &str, shape: &'a [(&'a str, &'a str)]) -> Self {
+        let folder = place.join(name);
+        fs::create_dir(&folder).expect("a folder");
+        let keys = keys(shape.iter(), 1, 1);
+        let (setup, _) = job::cell(place, None, &keys);
+        job::perform(&setup, &Place::folder(&folder), Task::Load);
+        Self { place, folder, shape }
+    }
+
+    /// Where they are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The first of them.
+    pub fn first(&self) -> PathBuf {
+        self.folder.join("data-0")
+    }
+
+    /// Has clients work at these levels for so many seconds.
+    pub fn run(&self, levels: &[(&str, &str)], clients: usize, seconds: u32) -> Work {
+        let named = |name: &str| levels.iter().any(|(other, _)| *other == name);
+        let shape = self.shape.iter().filter(|(name, _)| !named(name));
+        let keys = keys(shape.chain(levels), clients, seconds);
+        let (setup, cell) = job::cell(self.place, None, &keys);
+        let place = Place::folder(&self.folder);
+        let measured = job::perform(&setup, &place, drive::task(&[&cell]));
+        let measured = measured.expect("a trial measures");
+        let errors: u64 = measured.operations.iter().map(|operation| operation.errors).sum();
+        assert_eq!(errors, 0, "{:?}", measured.warnings);
+        let counted = |what, scope| measured.measures.get(what, &scope).expect("counted");
+        let requests = counted(&OPERATIONS, Scope::Clients);
+        // Of the whole process: what is not the clients' own is that of the group of the files.
+        let cpu = counted(&CPU, Scope::Clients) + counted(&CPU, Scope::Processes("files".into()));
+        Work { requests, seconds: measured.ran_s, cpu }
+    }
+}
+
+/// The keys of an experiment at these levels, on the machine's own disk.
+fn keys<'a, 'b: 'a>(
+    levels: impl Iterator<Item = &'a (&'b str, &'b str)>,
+    clients: usize,
+    seconds: u32,
+) -> Vec<(&'b str, String)> {
+    let levels = levels.map(|(name, level)| (*name, format!("\"{level}\"")));
+    let others = [
+        ("workload", "\"fileio\"".to_owned()),
+        ("compare", "\"disk\"".to_owned()),
+        ("disk", "\"host\"".to_owned()),
+        ("clients", clients.to_string()),
+        ("seconds", seconds.to_string()),
+    ];
+    others.into_iter().chain(levels).collect()
+}

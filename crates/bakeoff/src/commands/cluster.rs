@@ -1,0 +1,241 @@
+//! `bakeoff cluster`: job files that spread a run over machines. They are printed, and nothing is run.
+//!
+//! Each asks for whole machines and for their own disks, runs no bakeoff but this very one, and collects
+//! the shards' run folders. What a user has given stands in them as one word of a shell, or as a string of
+//! JSON.
+
+mod kubernetes;
+mod slurm;
+mod ssh;
+
+use std::path::Path;
+
+use bakeoff_experiment::{Experiment, Vocabulary, deal};
+use sha2::{Digest, Sha256};
+
+use super::run::{SHARDS, is_job_file, plan_is_known};
+use crate::Lab;
+use crate::cli::{Cli, Cluster, Command};
+use crate::exit::{Exit, Failure};
+use crate::output::{print, quote};
+
+/// Flags of a run that a job file gives itself, or that make no sense in it.
+const OWN: [&str; 4] = ["--shard", "--out", "--resume", "--dry-run"];
+
+/// What all job files are made of.
+struct Job {
+    experiment: Asked,
+    /// The experiment's name, as schedulers take it: lower-case letters, digits and hyphens.
+    name: String,
+    /// Into how many parts the plan is dealt.
+    shards: u32,
+    /// The path of this program.
+    program: String,
+    /// Its SHA-256, in hexadecimal digits.
+    sha256: String,
+    /// More flags of `bakeoff run`.
+    flags: Vec<String>,
+}
+
+/// What is to be run.
+enum Asked {
+    /// A preset, by its name.
+    Preset(String),
+    /// A file, by its whole path.
+    File(String),
+}
+
+/// Prints the job file of a scheduler.
+///
+/// # Errors
+/// An experiment that can't be loaded, and what can't stand in a job file.
+pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
+    let text = match what {
+        Cluster::Slurm(asked) => {
+            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags)?;
+            let out = job.out(asked.out.as_deref())?;
+            slurm::script(&job, &out)
+        }
+        Cluster::Kubernetes(asked) => {
+            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags)?;
+            let given = [("--image", &asked.image), ("--claim", &asked.claim)];
+            given.into_iter().try_for_each(|(what, text)| plain(what, text))?;
+            plain("--program", &asked.program)?;
+            let pod = kubernetes::Pod {
+                image: &asked.image,
+                claim: &asked.claim,
+                program: &asked.program,
+            };
+            kubernetes::manifest(&job, &pod)?
+        }
+        Cluster::Ssh(asked) => {
+            let shards = ssh::shards(&asked.hosts, asked.shards)?;
+            let job = Job::read(lab, &asked.experiment, shards, &asked.flags)?;
+            let out = job.out(asked.out.as_deref())?;
+            ssh::script(&job, &asked.hosts, &out)
+        }
+    };
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+impl Job {
+    fn read(lab: &Lab, name: &str, shards: u32, flags: &[String]) -> Result<Self, Failure> {
+        plain("the experiment", name)?;
+        for flag in flags {
+            plain("a flag", flag)?;
+            if OWN.contains(&flag.split('=').next().unwrap_or_default()) {
+                return Err(usage(format!("the job file has its own {flag}; leave it out")));
+            }
+        }
+        if is_job_file(name) {
+            return Err(usage(format!(
+                "a job file of fio can't be run in parts: run {name} here, and name the experiment.toml in \
+                 its run folder"
+            )));
+        }
+        let loaded = loaded(lab, name, flags)?;
+        check_parts(&loaded, shards)?;
+        let experiment = match lab.registry.presets().iter().any(|preset| preset.name == name) {
+            true => Asked::Preset(name.to_owned()),
+            false => Asked::File(whole(Path::new(name))?),
+        };
+        let program = std::env::current_exe().map_err(|error| system("this program", &error))?;
+        let bytes = std::fs::read(&program).map_err(|error| system("this program", &error))?;
+        Ok(Self {
+            experiment,
+            name: scheduler_name(&loaded.name),
+            shards,
+            program: whole(&program)?,
+            sha256: Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+            flags: flags.to_vec(),
+        })
+    }
+
+    /// Where the run folders are collected, as a whole path.
+    fn out(&self, given: Option<&Path>) -> Result<String, Failure> {
+        let default = format!("{}-shards", self.name);
+        whole(given.unwrap_or_else(|| Path::new(&default)))
+    }
+
+    /// The words of the run after its program, for a shell: `shard` and `out` as they are, since they may
+    /// hold variables; the experiment at a path of its own where it was copied there.
+    fn command(&self, experiment: Option<&str>, shard: &str, out: &str) -> String {
+        let own = match &self.experiment {
+            Asked::Preset(name) => name,
+            Asked::File(path) => path,
+        };
+        let flags = self.flags.iter().map(|flag| format!(" {}", quote(flag)));
+        let flags: String = flags.collect();
+        let experiment = quote(experiment.unwrap_or(own));
+        format!("run {experiment} --shard {shard} --out {out}{flags}")
+    }
+
+    /// Lines of a shell that end with 2 where the file is another bakeoff than this one.
+    fn check(&self, program: &str) -> String {
+        let sha256 = &self.sha256;
+        format!(
+            "found=$(sha256sum < {program})\n\
+             if [ \"${{found%% *}}\" != {sha256} ]; then\n    \
+             echo \"another bakeoff than the one that made this job, SHA-256 $found\" {program} >&2\n    \
+             exit 2\n\
+             fi\n"
+        )
+    }
+}
+
+/// The experiment as the flags of its run change it.
+fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<Experiment, Failure> {
+    let own = ["bakeoff", "run", name, "--shard", "1/1"].map(str::to_owned);
+    let cli = Cli::read_for(lab, &[&own[..], flags].concat());
+    let Command::Run(arguments) = cli.map_err(|error| usage(error.to_string()))?.command else {
+        return Err(usage(format!("what follows -- are no flags of a run of {name}")));
+    };
+    if arguments.i_know_this_destroys_data {
+        return Err(usage(
+            "a job file writes over no device: a path may be another machine's precious disk. Leave out \
+             --i-know-this-destroys-data, and run it by hand on the machine whose device is to be measured"
+                .to_owned(),
+        ));
+    }
+    let changes = arguments.changes();
+    let load = |trusts| {
+        let vocabulary = Vocabulary { trusts, ..lab.registry.vocabulary() };
+        Experiment::load(name, &changes, &vocabulary)
+    };
+    load(arguments.trust_experiment).map_err(|error| {
+        let needs_trust = !arguments.trust_experiment && load(true).is_ok();
+        let where_to = if needs_trust { "\nhere it follows --: -- --trust-experiment" } else { "" };
+        usage(format!("{error}{where_to}"))
+    })
+}
+
+/// Refuses what no shard would run: a plan that is not known before, or that has fewer parts.
+fn check_parts(experiment: &Experiment, shards: u32) -> Result<(), Failure> {
+    plan_is_known(experiment)?;
+    let plan = experiment.plan();
+    // Power cuts alone are dealt by what is cut.
+    if plan.blocks.is_empty() && experiment.cut_cells().len() >= shards as usize {
+        return Ok(());
+    }
+    deal(&plan, shards).map(drop).map_err(|error| usage(error.to_string()))
+}
+
+/// Lines of a shell that run a command and hand on to it that it is to stop, so that what it has by then can
+/// be collected. Its exit code is in `status` afterwards.
+fn stoppable(command: &str) -> String {
+    format!(
+        "stopped= child=\n\
+         trap 'stopped=yes; [ -z \"$child\" ] || kill -TERM \"$child\" 2>/dev/null || :' TERM INT\n\
+         {command} &\n\
+         child=$!\n\
+         [ -z \"$stopped\" ] || kill -TERM \"$child\" 2>/dev/null || :\n\
+         # A signal ends the wait, not the run.\n\
+         while :; do\n    \
+         stopped= status=0\n    \
+         wait \"$child\" || status=$?\n    \
+         [ -n \"$stopped\" ] || break\n\
+         done\n"
+    )
+}
+
+/// A name that every scheduler takes: at most 40 lower-case letters, digits and hyphens.
+fn scheduler_name(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = format!("bakeoff-{name}").chars().map(letter).take(40).collect();
+    name.trim_end_matches('-').to_owned()
+}
+
+/// A path from the root, as text.
+fn whole(path: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(path).map_err(|error| system("a path", &error))?;
+    match path.to_str() {
+        Some(text) => plain("a path", text).map(|()| text.to_owned()),
+        None => Err(usage(format!(
+            "{} is not UTF-8, which a job file has to be; give it another name",
+            path.display()
+        ))),
+    }
+}
+
+/// Refuses what could begin a line of its own in a job file.
+fn plain(what: &str, text: &str) -> Result<(), Failure> {
+    match text.chars().any(char::is_control) {
+        true => Err(usage(format!(
+            "{what} holds a control character, which can't stand in a job file: {}",
+            bakeoff_results::visible(&text.replace(['\n', '\t'], "\u{fffd}"))
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn usage(message: String) -> Failure {
+    Failure::new(Exit::Usage, message)
+}
+
+fn system(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Failed, format!("{what} can't be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of bakeoff on one node. It is JSON, which
+//! kubectl takes as it takes YAML.
+//!
+//! Sources: *Jobs*, *Indexed Job for Parallel Processing with Static Work Assignment*, *Assigning Pods to
+//! Nodes* and *Taints and Tolerations* of the documentation of Kubernetes.
+
+use serde_json::{Value, json};
+
+use super::{Asked, Job, SHARDS, stoppable, system, usage};
+use crate::exit::Failure;
+
+/// What a pod is made of.
+pub struct Pod<'a> {
+    /// The container image.
+    pub image: &'a str,
+    /// The claim that run folders are collected on.
+    pub claim: &'a str,
+    /// The path of bakeoff in the image.
+    pub program: &'a str,
+}
+
+/// Bytes that a ConfigMap may hold.
+const MOST: usize = 1 << 20;
+/// Where an experiment's file is in a pod.
+const FOLDER: &str = "/experiment";
+const FILE: &str = "mine.toml";
+/// The taint of nodes that are kept for bakeoff alone.
+const TAINT: &str = "bakeoff";
+/// Seconds that a run that is told to stop has to end and to be collected.
+const GRACE: u32 = 300;
+
+/// The manifest.
+///
+/// # Errors
+/// An experiment's file that can't be read, or is too large for a manifest.
+pub fn manifest(job: &Job, pod: &Pod<'_>) -> Result<String, Failure> {
+    let file = match &job.experiment {
+        Asked::Preset(_) => None,
+        Asked::File(path) => Some(read(path)?),
+    };
+    let indexed = indexed_job(job, pod, file.is_some());
+    let whole = match file {
+        None => indexed,
+        Some(text) => json!({
+            "apiVersion": "v1",
+            "kind": "List",
+            "items": [
+                {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "metadata": { "name": job.name },
+                    "data": { FILE: text },
+                },
+                indexed,
+            ],
+        }),
+    };
+    let text = serde_json::to_string_pretty(&whole).map_err(|error| usage(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+fn read(path: &str) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| system(path, &error))?;
+    match text.len() > MOST {
+        true => Err(usage(format!(
+            "{path} has more than 1 MiB, which no ConfigMap holds; put it into the image as a preset"
+        ))),
+        false => Ok(text),
+    }
+}
+
+fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
+    let Job { name, shards, .. } = job;
+    let mut mounts = vec![
+        json!({ "name": "local", "mountPath": "/local" }),
+        json!({ "name": "collected", "mountPath": "/collected" }),
+    ];
+    let mut volumes = vec![
+        json!({ "name": "local", "emptyDir": {} }),
+        json!({ "name": "collected", "persistentVolumeClaim": { "claimName": pod.claim } }),
+    ];
+    if has_file {
+        mounts.push(json!({ "name": "experiment", "mountPath": FOLDER, "readOnly": true }));
+        volumes.push(json!({ "name": "experiment", "configMap": { "name": name } }));
+    }
+    let affinity = json!({ "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{
+            "labelSelector": { "matchLabels": { "bakeoff": "shard" } },
+            "topologyKey": "kubernetes.io/hostname",
+        }],
+    } });
+    let container = json!({
+        "name": "bakeoff",
+        "image": pod.image,
+        "command": ["/bin/sh", "-c", script(job, has_file), "bakeoff", pod.program],
+        "env": [{ "name": SHARDS, "value": shards.to_string() }],
+        "volumeMounts": mounts,
+    });
+    let template = json!({
+        "metadata": { "labels": { "app": name, "bakeoff": "shard" } },
+        "spec": {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": GRACE,
+            "affinity": affinity,
+            "tolerations": [{ "key": TAINT, "operator": "Exists", "effect": "NoSchedule" }],
+            "containers": [container],
+            "volumes": volumes,
+        },
+    });
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": { "name": name },
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": shards,
+            "parallelism": shards,
+            "backoffLimitPerIndex": 0,
+            "template": template,
+        },
+    })
+}
+
+/// What a pod runs: the path of bakeoff is its first argument.
+fn script(job: &Job, has_file: bool) -> String {
+    let (name, check) = (&job.name, job.check("\"$1\""));
+    let file = format!("{FOLDER}/{FILE}");
+    let run = job.command(has_file.then_some(file.as_str()), "auto", "/local/shard");
+    let run = stoppable(&format!("\"$1\" {run}"));
+    format!(
+        r#"set -eu
+{check}target=/collected/{name}-shard-$((JOB_COMPLETION_INDEX + 1))
+if [ -e "$target" ]; then
+    echo "$target is there already; move it away" >&2
+    exit 3
+fi
+{run}if [ -d /local/shard ]; then
+    rm -rf -- "$target.part"
+    cp -R /local/shard "$target.part"
+    mv "$target.part" "$target"
+fi
+exit "$status"
+"#
+    )
+}

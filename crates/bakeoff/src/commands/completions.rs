@@ -1,0 +1,32 @@
+//! `bakeoff completions`: what makes a shell complete commands and flags.
+
+use clap_complete::aot::{self, generate};
+
+use crate::Lab;
+use crate::cli::{self, Cli};
+use crate::exit::{Exit, Failure};
+use crate::output::{print, program};
+
+/// Prints the script for a shell.
+pub fn run(lab: &Lab, arguments: &cli::Completions) -> Result<Exit, Failure> {
+    let shell = match arguments.shell {
+        cli::Shell::Bash => aot::Shell::Bash,
+        cli::Shell::Zsh => aot::Shell::Zsh,
+        cli::Shell::Fish => aot::Shell::Fish,
+    };
+    let mut command = offered(&Cli::command_for(lab));
+    let mut script = Vec::new();
+    generate(shell, &mut command, program(), &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
+
+/// The program without what `--help` hides, which a script would offer.
+fn offered(command: &clap::Command) -> clap::Command {
+    let visible = command.get_subcommands().filter(|it| !it.is_hide_set()).cloned();
+    clap::Command::new(program().leak() as &str)
+        .version(env!("BAKEOFF_VERSION"))
+        .disable_help_subcommand(true)
+        .args(command.get_arguments().cloned())
+        .subcommands(visible)
+}

@@ -1,0 +1,274 @@
+//! `bakeoff merge`: one run folder of the shards of a plan. The shards are only read.
+
+mod earlier;
+mod piece;
+mod sources;
+
+use std::path::Path;
+
+use bakeoff_results::{Applied, Error, Member, Merged, Part, Run, RunFolder, Snapshot, Status};
+
+use self::earlier::Earlier;
+use self::piece::Piece;
+use self::sources::{Source, check_alike};
+use super::report;
+use super::run::REPORT;
+use crate::Lab;
+use crate::cli;
+use crate::exit::{Exit, Failure};
+use crate::output::{print, say, write_here};
+
+/// Merges shards into a new folder, or into one that holds a merged run of the same plan.
+pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
+    let folders: Result<Vec<RunFolder>, Error> =
+        arguments.shards.iter().map(|dir| RunFolder::open(dir)).collect();
+    let folders = folders.map_err(Failure::folder)?;
+    // A shard may be going on: all that is read of it is of one moment.
+    let still: Result<Vec<Snapshot<'_>>, Error> = folders.iter().map(RunFolder::snapshot).collect();
+    let _still = still.map_err(Failure::folder)?;
+    let sources: Result<Vec<Source<'_>>, Failure> = folders.iter().map(Source::read).collect();
+    let sources = sources?;
+    let first = sources[0].terms();
+    sources[1..].iter().try_for_each(|other| check_alike(&first, &other.terms()))?;
+    let sources = sources::once(sources)?;
+    let out = &arguments.out;
+    let left = match RunFolder::check_free(out) {
+        Ok(()) => {
+            let it = Merging::of(&sources, None);
+            let merged =
+                RunFolder::merge(out, &it.run, &sources[0].experiment, it.ended(), &it.parts);
+            merged.map(drop).map_err(unwritten)?;
+            it.left
+        }
+        Err(Error::Exists(_)) => {
+            let held = RunFolder::hold(out).map_err(unwritten)?;
+            let mut earlier = Earlier::read(out)?;
+            check_alike(&earlier.terms(), &sources[0].terms())?;
+            earlier.leave_to(&sources);
+            earlier.check(&sources)?;
+            let it = Merging::of(&sources, Some(&earlier));
+            held.rewrite(&it.run, &earlier.experiment, it.ended(), &it.parts).map_err(unwritten)?;
+            it.left
+        }
+        Err(error) => return Err(Failure::folder(error)),
+    };
+    tell(out, &left, &sources);
+    show(lab, out)?;
+    Ok(Exit::Done)
+}
+
+/// What is written of a merged run.
+struct Merging<'a> {
+    run: Run,
+    parts: Vec<Part<'a>>,
+    left: Left,
+}
+
+/// What a merged run lacks of its plan.
+struct Left {
+    shards: Vec<u32>,
+    count: u32,
+    /// Trials that no machine has, where it can't be told of which shards.
+    trials: u32,
+    /// Of each shard the blocks that were not run to their end.
+    blocks: Vec<(Option<u32>, Vec<u32>)>,
+    /// Power cuts of the shards that are there.
+    cuts: u32,
+    /// When the last machine ended, in seconds since 1970 by its own clock.
+    ended_s: Option<f64>,
+}
+
+impl Left {
+    fn is_nothing(&self) -> bool {
+        self.shards.is_empty() && self.trials == 0 && self.blocks.is_empty() && self.cuts == 0
+    }
+}
+
+impl<'a> Merging<'a> {
+    /// Of shards, one at least, and what stays of an earlier merge.
+    fn of(sources: &'a [Source<'_>], earlier: Option<&'a Earlier>) -> Self {
+        let others = earlier.map(Earlier::went_on).unwrap_or_default();
+        let mut pieces: Vec<Piece<'a>> = sources.iter().map(|it| it.piece(&others)).collect();
+        pieces.extend(earlier.into_iter().flat_map(|it| it.pieces(sources)));
+        // Who went on with the merged run stands last.
+        pieces.sort_by_key(|piece| piece.member.shard.unwrap_or(u32::MAX));
+        let runs = sources.iter().map(|it| &it.run).chain(earlier.map(|it| &it.run));
+        let runs: Vec<&Run> = runs.collect();
+        let each_cut = sources.iter().filter_map(|it| cuts_each(&it.run, it.shard.cuts.len()));
+        let of_earlier = earlier.and_then(|it| cuts_each(&it.run, it.cut_cells));
+        let each_cut = each_cut.chain(of_earlier).max().unwrap_or(0);
+        let members: Vec<Member> = pieces.iter().map(|piece| piece.member.clone()).collect();
+        let shard = &sources[0].shard;
+        let merged = Merged { plan: shard.plan.clone(), count: shard.count, members };
+        let lacks = shard.trials.saturating_sub(merged.trials());
+        let went_on = merged.went_on_last().is_some();
+        // Where all trials are somebody's, who went on has run, or runs, what was missing by then.
+        let missing = if went_on && lacks == 0 { Vec::new() } else { merged.missing() };
+        let unfinished = pieces.iter().map(|piece| (piece.member.shard, piece.unfinished()));
+        let left = Left {
+            trials: if missing.is_empty() { lacks } else { 0 },
+            shards: missing,
+            count: merged.count,
+            blocks: unfinished.filter(|(_, blocks)| !blocks.is_empty()).collect(),
+            cuts: pieces.iter().map(|it| it.cuts_left(each_cut)).fold(0, u32::saturating_add),
+            ended_s: merged.members.iter().filter_map(|it| it.ended_s).reduce(f64::max),
+        };
+        let run = described(&runs, shard.trials, each_cut, merged);
+        Self { run, parts: pieces.into_iter().map(|piece| piece.part).collect(), left }
+    }
+
+    /// How far the run came, and when it ended.
+    fn ended(&self) -> (Status, Option<f64>) {
+        match self.left.is_nothing() {
+            true => (Status::Finished, self.left.ended_s),
+            false => (Status::Unfinished, None),
+        }
+    }
+}
+
+/// How many power cuts a run has of each of its engines and levels; `None` where it has none.
+fn cuts_each(run: &Run, cells: usize) -> Option<u32> {
+    run.cuts.as_ref()?.planned.checked_div(cells as u32)
+}
+
+/// What is known of a merged run: of its first shard what is the same in all, of the rest what they come to.
+fn described(runs: &[&Run], trials: u32, each_cut: u32, merged: Merged) -> Run {
+    let first = runs[0];
+    let members = &merged.members;
+    let terms = |it: &Applied| {
+        (it.engine.clone(), it.durability.clone(), it.memory.clone(), it.options.clone())
+    };
+    let mut run = Run {
+        command: whole_command(&first.command),
+        planned: trials,
+        started_s: members.iter().map(|it| it.started_s).fold(f64::INFINITY, f64::min),
+        machine: members[0].machine.clone(),
+        harness_s: members.iter().map(|it| it.harness_s).fold(0.0, f64::max),
+        load: members.iter().filter_map(|it| it.load).reduce(f64::max),
+        neighbour_alone_per_second: None,
+        estimated_s: None,
+        shard: None,
+        ..first.clone()
+    };
+    for other in &runs[1..] {
+        for engine in &other.engines {
+            if run.engines.iter().all(|known| known.name != engine.name) {
+                run.engines.push(engine.clone());
+            }
+        }
+        for applied in &other.applied {
+            if run.applied.iter().all(|known| terms(known) != terms(applied)) {
+                run.applied.push(applied.clone());
+            }
+        }
+        for answers in &other.answers {
+            if !run.answers.contains(answers) {
+                run.answers.push(answers.clone());
+            }
+        }
+    }
+    let cells: usize = members.iter().map(|it| it.cuts.len()).sum();
+    if let Some(plan) = &mut run.cuts {
+        plan.planned = each_cut.saturating_mul(cells as u32);
+    }
+    run.merged = Some(merged);
+    run
+}
+
+/// The command that repeats the whole run: that of a shard without its part.
+fn whole_command(command: &str) -> String {
+    let mut words = command.split(' ');
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "--shard" => drop(words.next()),
+            "--same-machine" => {}
+            word if word.starts_with("--shard=") => {}
+            word => kept.push(word),
+        }
+    }
+    kept.join(" ")
+}
+
+/// Says what the merged run lacks, and how it gets that.
+fn tell(out: &Path, left: &Left, sources: &[Source<'_>]) {
+    let shards: Vec<String> = left.shards.iter().map(u32::to_string).collect();
+    match shards.len() {
+        0 => {}
+        1 => say(format_args!("shard {} of {} is missing", shards[0], left.count)),
+        _ => say(format_args!("shards {} of {} are missing", shards.join(", "), left.count)),
+    }
+    for (shard, blocks) in &left.blocks {
+        let numbers: Vec<String> = blocks.iter().map(u32::to_string).collect();
+        let noun = if blocks.len() == 1 { "block" } else { "blocks" };
+        let what = format!("{noun} {}", numbers.join(", "));
+        let source = sources.iter().find(|source| Some(source.shard.index) == *shard);
+        match (shard, source) {
+            (Some(shard), Some(source)) => say(format_args!(
+                "shard {shard} lacks {what}; to run that where it began, and merge it again: bakeoff run \
+                 --resume {}",
+                source.name()
+            )),
+            (Some(shard), None) => say(format_args!("shard {shard} lacks {what}")),
+            (None, _) => say(format_args!("who went on with the merged run lacks {what}")),
+        }
+    }
+    if left.trials > 0 {
+        say(format_args!("{} trials are missing that no machine has begun", left.trials));
+    }
+    if left.cuts > 0 {
+        say(format_args!("{} power cuts are missing", left.cuts));
+    }
+    if !left.is_nothing() {
+        let out = out.display();
+        say(format_args!("to run all that is missing on this machine: bakeoff run --resume {out}"));
+    }
+}
+
+/// Writes the page of the merged run, and says what it found.
+fn show(lab: &Lab, out: &Path) -> Result<(), Failure> {
+    let document = report::document(out)?;
+    if document.trials.is_empty() && document.cuts.is_empty() {
+        return print("nothing has been measured yet\n");
+    }
+    let path = out.join(REPORT);
+    let page = report::render(&lab.reports, &document, "html", &report::options(false))?;
+    write_here(&path, &page)?;
+    let verdict = bakeoff_report::verdict(&document);
+    print(&format!("{verdict}\n\nThe report: {}\n", path.display()))
+}
+
+/// Why the merged run could not be written.
+fn unwritten(error: Error) -> Failure {
+    match error {
+        Error::CannotWrite { path, cause } => {
+            let what = path.display();
+            let why = format!("cannot write {what}: {cause}; the shards are as they were");
+            Failure::new(Exit::Folder, why)
+        }
+        Error::Busy(dir) => {
+            let what = dir.display();
+            let why = format!(
+                "another bakeoff is writing to {what}; wait until it ends, or merge into another folder"
+            );
+            Failure::new(Exit::Folder, why)
+        }
+        error => Failure::folder(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_of_a_merged_run_is_of_the_whole_plan() {
+        for command in [
+            "bakeoff run redmine --shard 2/8 --quick",
+            "bakeoff run redmine --shard=2/8 --quick --same-machine",
+            "bakeoff run redmine --quick",
+        ] {
+            assert_eq!(whole_command(command), "bakeoff run redmine --quick");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What is on a raw device that is to be written over.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Where util-linux has the program that knows what begins how, for those whose search path leaves that out.
+const PROGRAMS: [&str; 3] = ["blkid", "/usr/sbin/blkid", "/sbin/blkid"];
+
+/// The partitions of a whole disk by the folder in which the kernel lists it. Source: the kernel's
+/// Documentation/ABI/stable/sysfs-block.
+pub fn partitions(listed: &Path) -> Vec<String> {
+    let entries = fs::read_dir(listed).into_iter().flatten().flatten();
+    let parts = entries.filter(|entry| entry.path().join("partition").exists());
+    let mut names: Vec<String> =
+        parts.map(|part| part.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// What a device holds by its signatures, in some words: file systems, members of arrays, tables of partitions.
+pub fn signatures(device: &Path) -> String {
+    let ask = |program: &str| {
+        let arguments = ["-p", "-o", "export"];
+        Command::new(program).args(arguments).arg(device).stdin(Stdio::null()).output()
+    };
+    let is_there = |said: &io::Result<Output>| match said {
+        Ok(_) => true,
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    };
+    match PROGRAMS.into_iter().map(ask).find(is_there) {
+        None => "nobody has looked at what is on it, since blkid (util-linux) is not here".into(),
+        Some(Err(error)) => format!("nobody has looked at what is on it: blkid: {error}"),
+        Some(Ok(said)) => told(said.status.code(), &String::from_utf8_lossy(&said.stdout)),
+    }
+}
+
+/// What blkid has said. Source: blkid(8), its low-level probing.
+fn told(code: Option<i32>, said: &str) -> String {
+    let value = |key: &str| said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let label = value("LABEL").map_or_else(String::new, |label| format!(" named {label}"));
+    let kind = value("TYPE").map(|kind| format!("{kind}{label}"));
+    let table = value("PTTYPE").map(|kind| format!("a table of partitions ({kind})"));
+    let found: Vec<String> = kind.into_iter().chain(table).collect();
+    match code {
+        Some(0) if !found.is_empty() => format!("on it is {}", found.join(" and ")),
+        Some(0 | 2) => "blkid knows nothing that is on it".into(),
+        Some(8) => "on it are signatures of several things".into(),
+        _ => "nobody knows what is on it, since blkid failed".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_a_device_is_told_by_its_signatures() {
+        for (code, said, words) in [
+            (Some(0), "DEVNAME=/dev/sdb\nLABEL=thesis\nTYPE=ext4\n", "on it is ext4 named thesis"),
+            (Some(0), "DEVNAME=/dev/sdb\nTYPE=xfs\n", "on it is xfs"),
+            (Some(0), "PTUUID=1\nPTTYPE=gpt\n", "on it is a table of partitions (gpt)"),
+            (Some(0), "PART_ENTRY_TYPE=0x83\n", "blkid knows nothing that is on it"),
+            (Some(2), "", "blkid knows nothing that is on it"),
+            (Some(8), "", "on it are signatures of several things"),
+            (Some(4), "", "nobody knows what is on it, since blkid failed"),
+            (None, "TYPE=ext4\n", "nobody knows what is on it, since blkid failed"),
+        ] {
+            assert_eq!(told(code, said), words, "{code:?} {said}");
+        }
+    }
+
+    #[test]
+    fn partitions_of_a_disk_are_told_by_their_names() {
+        let disk = tempfile::tempdir().unwrap();
+        for name in ["sdb2", "sdb1", "queue"] {
+            fs::create_dir(disk.path().join(name)).unwrap();
+        }
+        for name in ["sdb2", "sdb1"] {
+            fs::write(disk.path().join(name).join("partition"), "1\n").unwrap();
+        }
+        assert_eq!(partitions(disk.path()), ["sdb1", "sdb2"]);
+        assert_eq!(partitions(&disk.path().join("sdb1")), Vec::<String>::new());
+    }
+}

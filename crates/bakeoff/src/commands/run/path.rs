@@ -1,0 +1,343 @@
+//! `--path`: where the data lie while a run goes on, on the disk that is to be measured: below a folder, or on a
+//! raw device.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use bakeoff_lab::WORK_PREFIX;
+use bakeoff_lab::place::device::HeldDevice;
+use bakeoff_results::Machine;
+use bakeoff_trust::Folder;
+
+use super::{above, contents, usage};
+use crate::commands::layouts::devices;
+use crate::exit::{Exit, Failure};
+use crate::output::quote;
+
+/// The flag without which no raw device is written to.
+pub const DESTROYS: &str = "--i-know-this-destroys-data";
+/// As many links are followed as the kernel follows.
+const MOST_LINKS: u32 = 40;
+
+/// Where the data lie while a run goes on.
+#[derive(Debug)]
+pub enum Data {
+    /// Below this folder, held open.
+    Folder(Folder),
+    /// On this raw device, which nobody else can use meanwhile.
+    Device(Taken),
+}
+
+/// A raw device that is written over.
+#[derive(Debug)]
+pub struct Taken {
+    held: HeldDevice,
+    /// Its path as the user gave it, which may be a link's.
+    given: PathBuf,
+    /// What was on it when it was taken, in some words.
+    contents: String,
+}
+
+impl Data {
+    /// The folder, if it is one.
+    pub fn folder(&self) -> Option<&Folder> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Device(_) => None,
+        }
+    }
+
+    /// The raw device, if it is one.
+    pub fn device(&self) -> Option<&HeldDevice> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Device(device) => Some(&device.held),
+        }
+    }
+
+    /// Where that is, and what becomes of it, in a line.
+    pub fn described(&self) -> Result<String, Failure> {
+        match self {
+            Self::Folder(folder) => {
+                let shown = folder.path().display();
+                let Machine { file_system, device, .. } = machine(Some(self), folder.path())?;
+                Ok(format!("the data lie below {shown} ({file_system} on {device}) while it runs"))
+            }
+            Self::Device(Taken { held, given, contents }) => {
+                let path = &held.device().path;
+                let Machine { device, .. } = machine(Some(self), path)?;
+                let mut shown = given.display().to_string();
+                if given != path {
+                    shown += &format!(", which is {},", path.display());
+                }
+                Ok(format!(
+                    "everything on {shown} is lost: {device} is written over, and bakeoff's data stay on it \
+                     ({contents})"
+                ))
+            }
+        }
+    }
+}
+
+/// Takes what `--path` names; `destroys` says whether a raw device may be written to.
+///
+/// # Errors
+/// It is not there, neither a folder nor a device, or somebody else decides what it is; a raw device that is in
+/// use or that the user did not give up.
+pub fn held(path: &Path, destroys: bool) -> Result<Data, Failure> {
+    let shown = path.display();
+    let about = fs::metadata(path).map_err(|error| {
+        usage(format!("--path {shown}: {error}; name a folder on the disk that is to be measured"))
+    })?;
+    if about.file_type().is_block_device() {
+        return device(path, destroys).map(Data::Device);
+    }
+    if !about.is_dir() {
+        return Err(usage(format!(
+            "--path {shown} is no folder; name a folder on the disk that is to be measured"
+        )));
+    }
+    if destroys {
+        return Err(usage(format!(
+            "{DESTROYS} is for a raw device, and --path {shown} is a folder: leave it out"
+        )));
+    }
+    bakeoff_trust::holder(path).map(Data::Folder).map_err(|error| Failure::folder(error.into()))
+}
+
+/// The names by which a device may be in use: as it is given, and where that is a link, what it leads to. The
+/// kernel lists mounts of those in /dev/mapper by the link.
+fn names(path: &Path) -> Vec<String> {
+    let given = path.to_string_lossy().into_owned();
+    let device = path.canonicalize().map(|device| device.to_string_lossy().into_owned());
+    let device = device.ok().filter(|device| *device != given);
+    [given].into_iter().chain(device).collect()
+}
+
+/// Takes a raw device.
+fn device(path: &Path, destroys: bool) -> Result<Taken, Failure> {
+    // A link, as those in /dev/disk, is known by what it leads to.
+    let device = followed(path)?;
+    // It is held before anybody asks what it is used for, so that nobody can begin to use it in between.
+    let held = HeldDevice::hold(&device);
+    if let Some(why) = used(path, &devices::in_use(&names(path))) {
+        return Err(usage(why));
+    }
+    let held = match held {
+        Err(error) if error.kind() == ErrorKind::ResourceBusy || destroys => {
+            return Err(usage(not_held(path, &error)));
+        }
+        Err(_) => return Err(usage(not_given_up(path))),
+        Ok(held) => held,
+    };
+    let number = held.device().number;
+    let listed =
+        format!("/sys/dev/block/{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    if let Some(why) = parted(path, &contents::partitions(Path::new(&listed))) {
+        return Err(usage(why));
+    }
+    if !destroys {
+        return Err(usage(not_given_up(path)));
+    }
+    Ok(Taken { held, given: path.to_owned(), contents: contents::signatures(&device) })
+}
+
+/// What a path leads to by links of this user's or root's alone, in folders where nobody else can put something in
+/// their place.
+fn followed(path: &Path) -> Result<PathBuf, Failure> {
+    let failed = |at: &Path, error: io::Error| usage(format!("--path {}: {error}", at.display()));
+    let mut at = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let folder = at.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder =
+            bakeoff_trust::holder(folder).map_err(|error| Failure::folder(error.into()))?;
+        let name = at.file_name().ok_or_else(|| failed(path, ErrorKind::InvalidInput.into()))?;
+        let entry = folder.path().join(name);
+        let about = fs::symlink_metadata(&entry).map_err(|error| failed(&entry, error))?;
+        if !bakeoff_trust::is_trusted(about.uid()) {
+            return Err(usage(format!(
+                "--path {} is somebody else's to choose: {} belongs to user {}",
+                path.display(),
+                entry.display(),
+                about.uid()
+            )));
+        }
+        if !about.is_symlink() {
+            return Ok(entry);
+        }
+        let target = fs::read_link(&entry).map_err(|error| failed(&entry, error))?;
+        at = folder.path().join(target);
+    }
+    Err(usage(format!("--path {} leads through too many links", path.display())))
+}
+
+/// Why a device is not taken that is in use by these.
+fn used(path: &Path, uses: &[String]) -> Option<String> {
+    let shown = path.display();
+    (!uses.is_empty()).then(|| {
+        format!(
+            "--path {shown} is a device in use ({}): bakeoff never writes to it; name a folder on the file \
+             system that is to be measured",
+            uses.join("; ")
+        )
+    })
+}
+
+/// Why a whole disk is not taken that has these partitions.
+fn parted(path: &Path, partitions: &[String]) -> Option<String> {
+    let shown = path.display();
+    (!partitions.is_empty()).then(|| {
+        format!(
+            "--path {shown} has the partitions {}: name one, or remove them",
+            partitions.join(", ")
+        )
+    })
+}
+
+/// Why a device is not taken whose contents the user did not give up.
+fn not_given_up(path: &Path) -> String {
+    let shown = path.display();
+    format!(
+        "--path {shown} is a raw device, and everything on it would be lost. To measure it all the same, \
+         without a file system, add {DESTROYS}. Or make a file system on it (`bakeoff layouts {shown}` \
+         prints the commands), mount it, and name its mount point"
+    )
+}
+
+/// Why the kernel does not give the device.
+fn not_held(path: &Path, error: &io::Error) -> String {
+    let shown = path.display();
+    if error.kind() == ErrorKind::ResourceBusy {
+        return format!(
+            "--path {shown} is a device in use: the kernel keeps it, a partition of it or the disk that it is a \
+             partition of for somebody else; end that use, or name another device"
+        );
+    }
+    format!("--path {shown} can't be written to: {error}")
+}
+
+/// The machine, with the disk that the data of a run in `dir` lie on, where they do not lie elsewhere: what is above
+/// them must be there.
+pub fn machine(data: Option<&Data>, dir: &Path) -> Result<Machine, Failure> {
+    let at = above(data.and_then(Data::folder).map_or(dir, Folder::path));
+    let described = match data.and_then(Data::device) {
+        // That which is held, whatever its path leads to by now.
+        Some(held) => bakeoff_lab::machine::describe_device(held.device().number),
+        None => bakeoff_lab::describe_machine(at),
+    };
+    described.map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", at.display())))
+}
+
+/// Folders that runs have left in a folder, or that runs have which go on, each in a line.
+pub fn left(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(WORK_PREFIX)).collect();
+    names.sort();
+    let line = |name: &String| {
+        let path = folder.join(name);
+        let path = path.display();
+        format!("{path} was left by a run that was killed; remove it if none is going on")
+    };
+    names.iter().map(line).collect()
+}
+
+/// What `--resume` of a run needs besides, whose data lay somewhere else than in its folder.
+pub fn again(path: Option<&Path>, destroys: bool) -> String {
+    let Some(path) = path else { return String::new() };
+    let flag = if destroys { format!(" {DESTROYS}") } else { String::new() };
+    format!(" --path {}{flag}", quote(&path.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_folder_is_refused_with_what_to_name() {
+        for (path, words) in [
+            ("/nowhere/at/all", "name a folder on the disk"),
+            ("/dev/null", "is no folder"),
+            ("/proc/version", "is no folder"),
+        ] {
+            for destroys in [false, true] {
+                let failure = held(Path::new(path), destroys).expect_err(path);
+                assert_eq!(failure.exit, Exit::Usage);
+                assert!(failure.message.contains(words), "{}", failure.message);
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_is_nothing_to_be_destroyed() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = held(folder.path(), true).expect_err("it is a folder");
+        assert!(failure.message.contains("leave it out"), "{}", failure.message);
+        assert!(matches!(held(folder.path(), false), Ok(Data::Folder(_))));
+    }
+
+    #[test]
+    fn why_a_raw_device_is_refused_is_said_with_what_to_do() {
+        let path = Path::new("/dev/xvdg");
+        let raw = not_given_up(path);
+        for words in ["is a raw device", DESTROYS, "bakeoff layouts /dev/xvdg", "its mount point"] {
+            assert!(raw.contains(words), "{raw}");
+        }
+        assert_eq!((used(path, &[]), parted(path, &[])), (None, None));
+        let uses = ["/dev/sda1 is mounted on /", "/dev/sda2 is swapped to"].map(str::to_owned);
+        let used = used(Path::new("/dev/sda"), &uses).unwrap();
+        let words = "in use (/dev/sda1 is mounted on /; /dev/sda2 is swapped to)";
+        assert!(used.contains(words) && !used.contains(DESTROYS), "{used}");
+        let parted = parted(path, &["xvdg1", "xvdg2"].map(str::to_owned)).unwrap();
+        let words = "has the partitions xvdg1, xvdg2: name one, or remove them";
+        assert!(parted.contains(words) && !parted.contains(DESTROYS), "{parted}");
+    }
+
+    #[test]
+    fn a_device_is_looked_for_by_its_link_and_by_what_that_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        let (device, link) = (place.join("dm-0"), place.join("vg-data"));
+        fs::write(&device, "").unwrap();
+        std::os::unix::fs::symlink(&device, &link).unwrap();
+        let [device_name, link_name] = [&device, &link].map(|it| it.display().to_string());
+        assert_eq!(names(&link), [link_name, device_name.clone()]);
+        assert_eq!(names(&device), [device_name]);
+    }
+
+    #[test]
+    fn folders_that_killed_runs_have_left_are_told_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["bakeoff-work-2-9", "thesis", "bakeoff-work-1-9", "work"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let [first, second] = &left(folder.path())[..] else { panic!("two were left") };
+        assert!(first.contains("/bakeoff-work-1-9 was left by a run that was killed"), "{first}");
+        assert!(second.contains("/bakeoff-work-2-9 was"), "{second}");
+    }
+
+    #[test]
+    fn links_are_followed_to_what_they_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().canonicalize().unwrap();
+        fs::write(at.join("it"), "").unwrap();
+        std::os::unix::fs::symlink("it", at.join("near")).unwrap();
+        std::os::unix::fs::symlink(at.join("near"), at.join("far")).unwrap();
+        assert_eq!(followed(&at.join("far")).ok(), Some(at.join("it")));
+        std::os::unix::fs::symlink("round", at.join("round")).unwrap();
+        let failure = followed(&at.join("round")).expect_err("it has no end");
+        assert!(failure.message.contains("too many links"), "{}", failure.message);
+    }
+
+    #[test]
+    fn the_way_to_go_on_names_the_folder_or_the_device_with_its_flag() {
+        assert_eq!(again(None, false), "");
+        assert_eq!(again(Some(Path::new("/mnt/my array")), false), " --path '/mnt/my array'");
+        assert_eq!(
+            again(Some(Path::new("/dev/sdz")), true),
+            format!(" --path /dev/sdz {DESTROYS}")
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! Which part of a plan a scheduler has given this process, from the variables that it sets.
+//!
+//! Sources: *Job Array Support* and sbatch(1) of Slurm, where the variables of an array's tasks are listed;
+//! *Indexed Job for Parallel Processing with Static Work Assignment* of Kubernetes, where a pod has
+//! `JOB_COMPLETION_INDEX`, from 0, and nothing says how many there are.
+
+use bakeoff_experiment::Shard;
+
+/// The variable that says how many shards there are, where the scheduler doesn't.
+pub const SHARDS: &str = "BAKEOFF_SHARDS";
+
+/// The variables of a task of Slurm's.
+const TASK: &str = "SLURM_ARRAY_TASK_ID";
+const FIRST: &str = "SLURM_ARRAY_TASK_MIN";
+const LAST: &str = "SLURM_ARRAY_TASK_MAX";
+const STEP: &str = "SLURM_ARRAY_TASK_STEP";
+const TASKS: &str = "SLURM_ARRAY_TASK_COUNT";
+
+/// The variable of a pod of Kubernetes'.
+const COMPLETION: &str = "JOB_COMPLETION_INDEX";
+
+/// Looks up a variable.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The shard that a scheduler's variables say; `None` where there are none.
+///
+/// # Errors
+/// What they lack, or how they contradict each other.
+pub fn shard(variables: Variables<'_>) -> Result<Option<Shard>, String> {
+    let count = number(variables, SHARDS)?;
+    let (slurm, kubernetes) = (slurm(variables, count)?, kubernetes(variables, count)?);
+    match (slurm, kubernetes) {
+        (Some(one), Some(other)) if one != other => Err(format!(
+            "{TASK} says that this is shard {one}, and {COMPLETION} that it is {other}; unset what is not of \
+             the scheduler that started it"
+        )),
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+fn slurm(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>, String> {
+    let Some(task) = number(variables, TASK)? else { return Ok(None) };
+    let array = (number(variables, FIRST)?, number(variables, TASKS)?);
+    let (first, tasks) = match (array, shards) {
+        // Some tasks of an array are run again: they keep their numbers.
+        ((_, tasks), Some(shards)) if tasks != Some(shards) => {
+            return Shard::new(task, shards).map(Some).map_err(|why| {
+                format!("{TASK} is {task}, and {SHARDS} is {shards}: {why} (--array=1-{shards})")
+            });
+        }
+        ((Some(first), Some(tasks)), shards) if tasks > 1 || shards.is_some() => (first, tasks),
+        ((Some(_), Some(_)), _) => {
+            return Err(format!(
+                "this array has one task, which may be a part of a larger one that is run again: set \
+                 {SHARDS} to the number of shards"
+            ));
+        }
+        _ => {
+            return Err(format!(
+                "{TASK} is set, and {FIRST} or {TASKS} is not: set {SHARDS} to the number of shards"
+            ));
+        }
+    };
+    let step = number(variables, STEP)?.unwrap_or(1).max(1);
+    let last = number(variables, LAST)?;
+    let expected = u64::from(first) + u64::from(tasks - 1) * u64::from(step);
+    let place = task.checked_sub(first).filter(|ahead| ahead % step == 0);
+    match place {
+        Some(ahead) if last.is_none_or(|last| u64::from(last) == expected) => {
+            Shard::new(ahead / step + 1, tasks).map(Some)
+        }
+        _ => Err(format!(
+            "the numbers of this array have gaps ({TASK} {task}, {FIRST} {first}, {TASKS} {tasks}): number \
+             its tasks from 1 to the number of shards, and set {SHARDS} to that if some of them are run again"
+        )),
+    }
+}
+
+fn kubernetes(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>, String> {
+    let Some(completion) = number(variables, COMPLETION)? else { return Ok(None) };
+    let Some(shards) = shards else {
+        return Err(format!(
+            "{COMPLETION} says which pod of the job this is, and nothing how many there are: set {SHARDS} in \
+             the manifest to the job's `completions`"
+        ));
+    };
+    let shard = Shard::new(completion.saturating_add(1), shards);
+    shard.map(Some).map_err(|why| format!("{COMPLETION} is {completion}, from 0: {why}"))
+}
+
+/// The whole number that a variable holds; `None` where it is not set, or empty.
+fn number(variables: Variables<'_>, name: &str) -> Result<Option<u32>, String> {
+    let Some(text) = variables(name).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let number =
+        text.parse::<u32>().map_err(|_| format!("{name} is `{text}`, and no whole number"));
+    match number? {
+        0 if name == TASKS || name == SHARDS => {
+            Err(format!("{name} is 0; it has to be 1 at least"))
+        }
+        number => Ok(Some(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What these variables say: the shard, `-` where there is none, or what is wrong.
+    fn says(variables: &[(&str, &str)]) -> String {
+        let find = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name)?;
+            Some(found.1.to_owned())
+        };
+        match shard(&find) {
+            Ok(shard) => shard.map_or_else(|| "-".into(), |shard| shard.to_string()),
+            Err(why) => why,
+        }
+    }
+
+    fn array<'a>(
+        task: &'a str,
+        first: &'a str,
+        last: &'a str,
+        tasks: &'a str,
+    ) -> [(&'a str, &'a str); 4] {
+        [(TASK, task), (FIRST, first), (LAST, last), (TASKS, tasks)]
+    }
+
+    #[test]
+    fn an_array_of_slurm_is_numbered_from_wherever_it_begins() {
+        assert_eq!(says(&[]), "-");
+        assert_eq!(says(&array("1", "1", "8", "8")), "1/8");
+        assert_eq!(says(&array("0", "0", "7", "8")), "1/8");
+        assert_eq!(says(&array("7", "0", "7", "8")), "8/8");
+        let steps = [&array("5", "1", "7", "4")[..], &[(STEP, "2")]].concat();
+        assert_eq!(says(&steps), "3/4");
+        let same = [&array("0", "0", "7", "8")[..], &[(SHARDS, "8")]].concat();
+        assert_eq!(says(&same), "1/8");
+    }
+
+    #[test]
+    fn tasks_that_are_run_again_keep_their_numbers() {
+        let alone = array("3", "3", "3", "1");
+        assert!(says(&alone).contains("one task"), "{}", says(&alone));
+        let of_eight = [&alone[..], &[(SHARDS, "8")]].concat();
+        assert_eq!(says(&of_eight), "3/8");
+        let beyond = [&array("9", "9", "9", "1")[..], &[(SHARDS, "8")]].concat();
+        assert!(says(&beyond).contains("--array=1-8"), "{}", says(&beyond));
+        assert!(says(&array("7", "1", "7", "3")).contains("gaps"));
+        assert!(says(&array("2", "3", "7", "5")).contains("gaps"));
+    }
+
+    #[test]
+    fn kubernetes_says_which_pod_it_is_and_the_manifest_how_many() {
+        let pod = [(COMPLETION, "0")];
+        assert!(says(&pod).contains(SHARDS), "{}", says(&pod));
+        assert_eq!(says(&[(COMPLETION, "0"), (SHARDS, "4")]), "1/4");
+        assert_eq!(says(&[(COMPLETION, "3"), (SHARDS, "4")]), "4/4");
+        assert!(says(&[(COMPLETION, "4"), (SHARDS, "4")]).contains("no shard 5 of 4"));
+    }
+
+    #[test]
+    fn what_contradicts_itself_or_is_no_number_is_refused() {
+        let both = [&array("2", "1", "4", "4")[..], &[(COMPLETION, "2"), (SHARDS, "4")]].concat();
+        let said = says(&both);
+        assert!(said.contains("shard 2/4") && said.contains("3/4"), "{said}");
+        assert!(says(&array("two", "1", "4", "4")).contains("`two`"));
+        assert!(says(&[(TASK, "1")]).contains(SHARDS));
+        assert!(says(&[(COMPLETION, "0"), (SHARDS, "0")]).contains("is 0"));
+        assert!(says(&array("1", "1", "1", "0")).contains("is 0"));
+    }
+}

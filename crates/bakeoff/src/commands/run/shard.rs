@@ -1,0 +1,163 @@
+//! `bakeoff run --shard`: a part of a plan that several machines share.
+
+use std::fs::File;
+
+use bakeoff_experiment::{Experiment, Shard};
+use bakeoff_lab::planner::PLANNERS;
+use bakeoff_lab::{Possible, machine};
+use bakeoff_results::{PlanShard, Run};
+
+use super::{scheduler, usage};
+use crate::cli;
+use crate::exit::{Exit, Failure};
+
+/// Which part of the plan is to be run: what the flag says, or the scheduler; of a run that goes on (`began`),
+/// its own. `None` for the whole plan.
+pub fn asked(arguments: &cli::Run, began: Option<&Run>) -> Result<Option<Shard>, Failure> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let given = given(arguments.shards.shard, &variable).map_err(usage)?;
+    let shard = match began {
+        None => given,
+        Some(run) => {
+            let own = run.shard.as_ref().map(|own| Shard::new(own.index, own.count)).transpose();
+            let own = own.map_err(|why| Failure::new(Exit::Folder, why))?;
+            if given.is_some() && given != own {
+                let is = own.map_or_else(|| "the whole plan".into(), |own| format!("shard {own}"));
+                return Err(usage(format!(
+                    "--resume goes on with {is}, as the run began: leave out --shard"
+                )));
+            }
+            own
+        }
+    };
+    if arguments.shards.same_machine && shard.is_none() {
+        return Err(usage("--same-machine is for parts of a plan: add --shard, or leave it out"));
+    }
+    Ok(shard)
+}
+
+/// What the flag says, which a scheduler's variables may not contradict.
+fn given(
+    flag: Option<cli::Which>,
+    variables: scheduler::Variables<'_>,
+) -> Result<Option<Shard>, String> {
+    let Some(flag) = flag else { return Ok(None) };
+    let scheduled = scheduler::shard(variables);
+    match flag {
+        cli::Which::Auto => match scheduled? {
+            Some(shard) => Ok(Some(shard)),
+            None => Err(format!(
+                "--shard auto asks the scheduler, and none says anything: it is for tasks of an array of \
+                 Slurm's (SLURM_ARRAY_TASK_ID) and pods of an Indexed Job of Kubernetes' \
+                 (JOB_COMPLETION_INDEX, and {} beside it). Elsewhere give it in numbers: --shard 2/8",
+                scheduler::SHARDS
+            )),
+        },
+        cli::Which::This(shard) => match scheduled {
+            Ok(Some(other)) if other != shard => Err(format!(
+                "--shard is {shard}, and the scheduler's variables say {other}: leave one of them out, or take \
+                 --shard auto"
+            )),
+            _ => Ok(Some(shard)),
+        },
+    }
+}
+
+/// The part of what can be run that a shard runs; all of it without one.
+pub fn part(
+    experiment: &Experiment,
+    possible: Possible,
+    shard: Option<Shard>,
+) -> Result<Possible, Failure> {
+    let Some(shard) = shard else { return Ok(possible) };
+    plan_is_known(experiment)?;
+    possible.shard(experiment, shard).map_err(usage)
+}
+
+/// Refuses to deal a plan that is not known before its first block.
+pub fn plan_is_known(experiment: &Experiment) -> Result<(), Failure> {
+    let planner = &experiment.planner;
+    match *planner == PLANNERS[0].name {
+        true => Ok(()),
+        false => Err(usage(format!(
+            "--shard deals a plan that is known before its first block, and the planner {planner} decides on \
+             the way, by what all blocks found: a machine would see its own part alone. Leave out --shard, or \
+             what chooses that planner (--until-decided, --find-limit, --planner)"
+        ))),
+    }
+}
+
+/// What is recorded of a shard, where the run is one; `possible` is its own part, `text` what its text or
+/// rows are.
+pub fn fact(
+    experiment: &Experiment,
+    possible: &Possible,
+    text: &str,
+    shard: Option<Shard>,
+) -> Option<PlanShard> {
+    let shard = shard?;
+    let left_out: u32 = possible.left_out.iter().map(|it| it.trials).sum();
+    let blocks = possible.plan.blocks.iter();
+    Some(PlanShard {
+        plan: experiment.plan_id(env!("BAKEOFF_VERSION"), text),
+        index: shard.index(),
+        count: shard.count(),
+        trials: (experiment.plan().trials() as u32).saturating_sub(left_out),
+        host: machine::host(),
+        blocks: blocks.map(|block| (block.number, block.trials.len() as u32)).collect(),
+        cuts: possible.cuts.clone(),
+    })
+}
+
+/// A line on the part that is run.
+pub fn line(experiment: &Experiment, possible: &Possible, shard: Shard) -> String {
+    let (blocks, all) = (possible.plan.blocks.len(), experiment.plan().blocks.len());
+    format!("shard {} of {}: {blocks} of {all} blocks", shard.index(), shard.count())
+}
+
+/// Has the machine for a shard alone, as long as what is returned is kept.
+pub fn alone(arguments: &cli::Run, shard: Option<Shard>) -> Result<Option<File>, Failure> {
+    if shard.is_none() {
+        return Ok(None);
+    }
+    let held = machine::hold().map_err(|error| Failure::new(Exit::Failed, error))?;
+    if held.is_some() || arguments.shards.same_machine {
+        return Ok(held);
+    }
+    Err(Failure::new(
+        Exit::Failed,
+        "another shard runs on this machine, and the two would disturb each other: wait for its end, have the \
+         scheduler give each a whole machine, or take --same-machine if that doesn't matter",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(flag: &str, variables: &[(&str, &str)]) -> Result<Option<Shard>, String> {
+        let find = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name)?;
+            Some(found.1.to_owned())
+        };
+        given(Some(flag.parse().unwrap()), &find)
+    }
+
+    #[test]
+    fn a_flag_and_the_scheduler_say_the_same_or_it_is_refused() {
+        let task = [
+            ("SLURM_ARRAY_TASK_ID", "3"),
+            ("SLURM_ARRAY_TASK_MIN", "1"),
+            ("SLURM_ARRAY_TASK_COUNT", "8"),
+        ];
+        let third = Shard::new(3, 8).ok();
+        assert_eq!(of("auto", &task), Ok(third));
+        assert_eq!(of("3/8", &task), Ok(third));
+        assert_eq!(of("3/8", &[]), Ok(third));
+        let contradicted = of("2/8", &task).unwrap_err();
+        assert!(contradicted.contains("2/8") && contradicted.contains("3/8"), "{contradicted}");
+        assert!(of("auto", &[]).unwrap_err().contains("SLURM_ARRAY_TASK_ID"));
+        // A job that is no array says nothing of shards.
+        assert_eq!(of("3/8", &[("SLURM_JOB_ID", "17")]), Ok(third));
+    }
+}

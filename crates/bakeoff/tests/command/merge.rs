@@ -1,0 +1,235 @@
+//! Shards of a plan that become one run.
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
+use bakeoff_testkit::Tmpfs;
+use serde_json::Value;
+
+use super::{Done, Place, SMALL};
+
+/// Four blocks of two trials: two numbers of clients, two repetitions.
+fn place() -> Place {
+    let place = Place::new();
+    let toml = SMALL.replace("seconds = 0.5", "seconds = 0.5\nclients = [1, 2]");
+    place.write("four.toml", &toml);
+    place
+}
+
+/// Runs a shard into a folder of this name.
+#[track_caller]
+fn shard(place: &Place, shard: &str, out: &str, more: &[&str]) {
+    let run = ["run", "four.toml", "--shard", shard, "--same-machine", "--quiet", "--out", out];
+    place.run(&[&run[..], more].concat()).code(0);
+}
+
+#[track_caller]
+fn refused(place: &Place, arguments: &[&str], said: &[&str]) -> Done {
+    let done = place.run(&[&["merge"][..], arguments].concat()).code(3);
+    done.says(said)
+}
+
+/// When each block's trials that count began: what tells a trial from all others.
+fn began(document: &Value) -> BTreeMap<u64, Vec<String>> {
+    let mut began: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for trial in document["trials"].as_array().unwrap() {
+        if trial["valid"] == true {
+            let block = trial["block"].as_u64().unwrap();
+            began.entry(block).or_default().push(trial["started_s"].to_string());
+        }
+    }
+    began
+}
+
+fn bytes(place: &Place, folder: &str) -> Vec<u8> {
+    std::fs::read(place.path(folder).join("run.sqlite")).unwrap()
+}
+
+#[test]
+fn two_shards_are_one_run_and_twice_is_as_once() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "two", &[]);
+    let before = ["one", "two"].map(|folder| bytes(&place, folder));
+    let merge = ["merge", "all", "one", "two"];
+    place.run(&merge).code(0).says(&["report.html"]);
+    assert_eq!(["one", "two"].map(|folder| bytes(&place, folder)), before);
+
+    let document = place.json("all");
+    let mut both = began(&place.json("one"));
+    both.extend(began(&place.json("two")));
+    assert_eq!(began(&document), both);
+    assert_eq!(both.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let run = &document["run"];
+    assert_eq!((&run["status"], &run["planned"]), (&"finished".into(), &8.into()));
+    assert!(run["shard"].is_null(), "{run}");
+    let members = run["merged"]["members"].as_array().unwrap();
+    assert_eq!(members.len(), 2);
+    assert_eq!((&members[0]["shard"], &members[1]["shard"]), (&1.into(), &2.into()));
+    assert!(members.iter().all(|member| member["harness_s"].as_f64().unwrap() > 0.0));
+    assert!(!run["command"].as_str().unwrap().contains("--shard"));
+    assert_eq!(document["comparisons"][0]["blocks"], 2);
+
+    // In another order, and one of them twice.
+    place.run(&["merge", "all", "two", "one", "two"]).code(0);
+    let again = place.json("all");
+    assert_eq!(again["run"]["merged"], run["merged"]);
+    assert_eq!(began(&again), both);
+    place.run(&["run", "--resume", "all"]).code(0).says(&["nothing is left to run"]);
+}
+
+#[test]
+fn what_is_missing_is_listed_and_run_where_the_merged_run_goes_on() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    let missing = ["shard 2 of 2 is missing", "bakeoff run --resume all"];
+    place.run(&["merge", "all", "one"]).code(0).says(&missing);
+    assert_eq!(place.json("all")["run"]["status"], "unfinished");
+    place.run(&["run", "--resume", "all", "--quiet"]).code(0);
+    let document = place.json("all");
+    assert_eq!(document["run"]["status"], "finished");
+    assert_eq!(began(&document).len(), 4);
+    let members = document["run"]["merged"]["members"].as_array().unwrap();
+    assert_eq!(members.len(), 2);
+    assert!(members[1]["shard"].is_null(), "{}", members[1]);
+    assert_eq!(members[1]["blocks"].as_array().unwrap().len(), 2);
+
+    // What was merged of a shard may be merged again; what was run in its place stays.
+    place.run(&["merge", "all", "one"]).code(0);
+    assert_eq!(began(&place.json("all")), began(&document));
+    shard(&place, "2/2", "two", &[]);
+    refused(&place, &["all", "two"], &["was run twice", "two"]);
+    assert_eq!(began(&place.json("all")), began(&document));
+}
+
+#[test]
+fn a_shard_that_comes_later_is_merged_into_the_same_folder() {
+    let place = place();
+    shard(&place, "2/2", "two", &[]);
+    place.run(&["merge", "all", "two"]).code(0).says(&["shard 1 of 2 is missing"]);
+    shard(&place, "1/2", "one", &[]);
+    place.run(&["merge", "all", "one"]).code(0);
+    let document = place.json("all");
+    assert_eq!(document["run"]["status"], "finished");
+    assert_eq!(began(&document).len(), 4);
+
+    // The same part once more is another one.
+    shard(&place, "1/2", "again", &[]);
+    refused(&place, &["all", "again"], &["again is shard 1", "other figures"]);
+    refused(&place, &["new", "one", "again"], &["shard 1 is given twice", "one", "again"]);
+    assert!(!place.path("new").exists());
+    assert_eq!(began(&place.json("all")), began(&document));
+}
+
+/// A machine claims what is missing before its first trial: what it never began is still a shard's.
+#[test]
+fn a_shard_is_merged_although_a_machine_went_on_and_came_to_nothing() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    place.run(&["merge", "all", "one"]).code(0);
+    // Where it notes its work folders nobody else may be.
+    let notes = |mode| {
+        std::fs::set_permissions(place.path("bakeoff"), Permissions::from_mode(mode)).unwrap();
+    };
+    notes(0o755);
+    place.run(&["run", "--resume", "all", "--quiet"]).says(&["chmod 700"]);
+    notes(0o700);
+    let claimed = place.json("all");
+    let members = &claimed["run"]["merged"]["members"];
+    assert!(members[1]["shard"].is_null(), "{members}");
+    assert_eq!(members[1]["blocks"].as_array().unwrap().len(), 2, "{members}");
+
+    place.run(&["merge", "all", "one"]).code(0).says(&["shard 2 of 2 is missing"]);
+    shard(&place, "2/2", "two", &[]);
+    place.run(&["merge", "all", "two"]).code(0);
+    let document = place.json("all");
+    let mut both = began(&place.json("one"));
+    both.extend(began(&place.json("two")));
+    assert_eq!(began(&document), both);
+    assert_eq!(both.len(), 4);
+    assert_eq!(document["run"]["status"], "finished");
+    let members = document["run"]["merged"]["members"].as_array().unwrap();
+    assert_eq!((members.len(), &members[1]["shard"]), (2, &2.into()));
+}
+
+#[test]
+fn of_two_merges_at_once_one_writes() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "two", &[]);
+    let merges = [(); 2].map(|()| place.start(&["merge", "all", "one", "two"]));
+    let done = merges.map(|merge| merge.wait_with_output().unwrap());
+    // Whoever came second was refused, or has merged the same once more.
+    let codes = done.each_ref().map(|done| done.status.code());
+    assert!(codes.contains(&Some(0)), "{done:?}");
+    assert!(codes.iter().all(|code| matches!(code, Some(0 | 3))), "{done:?}");
+    let mut both = began(&place.json("one"));
+    both.extend(began(&place.json("two")));
+    assert_eq!(began(&place.json("all")), both);
+    assert!(!place.path("all/run.sqlite.new").exists());
+    place.run(&["merge", "all", "one", "two"]).code(0);
+    assert_eq!(began(&place.json("all")), both);
+}
+
+/// Half of a shard, kept aside while the shard went on.
+#[test]
+fn an_older_copy_of_a_shard_is_told_from_another_one() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    std::fs::create_dir(place.path("old")).unwrap();
+    for file in ["run.sqlite", "experiment.toml"] {
+        std::fs::copy(place.path("one").join(file), place.path("old").join(file)).unwrap();
+    }
+    let old = rusqlite::Connection::open(place.path("old/run.sqlite")).unwrap();
+    let last = "id = (SELECT max(id) FROM trial)";
+    old.execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE {last}"))
+        .unwrap();
+    for of_trials in ["operation", "slot", "owed", "payment"] {
+        let orphans = "trial NOT IN (SELECT id FROM trial)";
+        old.execute(&format!("DELETE FROM {of_trials} WHERE {orphans}"), []).unwrap();
+    }
+    drop(old);
+    place.run(&["merge", "all", "one"]).code(0);
+    let before = bytes(&place, "all");
+    refused(&place, &["all", "old"], &["old is an older copy of shard 1", "all has all of it"]);
+    assert_eq!(bytes(&place, "all"), before);
+}
+
+#[test]
+fn what_is_not_of_one_plan_is_refused_with_what_differs() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "seed", &["--seed", "77"]);
+    refused(&place, &["all", "one", "seed"], &["`seed` is", "77", "one", "seed"]);
+    shard(&place, "2/4", "quarter", &[]);
+    refused(&place, &["all", "one", "quarter"], &["the shards are 2 in the first and 4"]);
+    place.run(&["run", "four.toml", "--quiet", "--out", "whole"]).code(0);
+    refused(&place, &["all", "one", "whole"], &["whole is no shard"]);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    refused(&place, &["all", "one", "empty"], &["empty is not a run folder"]);
+    assert!(!place.path("all").exists());
+    // What is there already is not written over.
+    let before = bytes(&place, "whole");
+    refused(&place, &["whole", "one"], &["no merged run"]);
+    assert_eq!(bytes(&place, "whole"), before);
+    std::fs::create_dir(place.path("mine")).unwrap();
+    place.write("mine/thesis", "years");
+    refused(&place, &["mine", "one"], &["no merged run"]);
+    assert_eq!(std::fs::read_dir(place.path("mine")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_of_a_merge() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    let before = bytes(&place, "one");
+    let small = place.path("small");
+    let Some(_disk) = Tmpfs::mount(&small, "256k") else { return };
+    // As far as it goes.
+    let _ = std::fs::write(small.join("stuffing"), vec![1; 1 << 20]);
+    // The system's words begin with a capital.
+    refused(&place, &["small/all", "one"], &["o space left", "the shards are as they were"]);
+    assert!(!small.join("all").exists());
+    assert_eq!(bytes(&place, "one"), before);
+}

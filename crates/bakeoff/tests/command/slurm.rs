@@ -1,0 +1,297 @@
+//! A plan in four shards by Slurm itself: private servers in a temporary folder, two nodes on this machine.
+//!
+//! Sources: slurm.conf(5), slurmd(8) (`-N`, of a slurmd that is built for several on one machine),
+//! munged(8).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, Permissions};
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use bakeoff_testkit::{PATIENCE, ended_within, folder_for_all, needs, needs_root, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::{Place, SMALL};
+
+/// The nodes' names.
+const NODES: [&str; 2] = ["one", "two"];
+/// The servers, and the commands that the test uses.
+const PROGRAMS: [&str; 7] =
+    ["munged", "slurmctld", "slurmd", "sbatch", "sinfo", "squeue", "scancel"];
+
+/// Where a program is that Debian has for root.
+fn program(name: &str) -> Result<PathBuf, String> {
+    let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    let found = folders.iter().map(|folder| Path::new(folder).join(name)).find(|it| it.is_file());
+    found.ok_or_else(|| format!("{name} is not installed (slurm-wlm, munge)"))
+}
+
+/// Ports that nobody listened at a moment ago.
+fn free_ports<const N: usize>() -> [u16; N] {
+    let listeners: [TcpListener; N] =
+        std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}
+
+/// Private servers of Slurm, which end with this.
+struct Slurm {
+    folder: tempfile::TempDir,
+    /// The last that was started comes last.
+    servers: Vec<(String, Child)>,
+}
+
+impl Slurm {
+    fn start() -> Self {
+        let mut slurm = Self { folder: folder_for_all(), servers: Vec::new() };
+        slurm.write_key();
+        slurm.write_configuration();
+        let at = |name: &str| slurm.folder.path().join(name).display().to_string();
+        let munged = [
+            "--foreground".to_owned(),
+            "--force".to_owned(),
+            format!("--key-file={}", at("munge.key")),
+            format!("--socket={}", at("munge.socket")),
+            format!("--pid-file={}", at("munge.pid")),
+            format!("--log-file={}", at("munged.log")),
+            format!("--seed-file={}", at("munge.seed")),
+        ];
+        let (socket, configuration) = (slurm.folder.path().join("munge.socket"), at("slurm.conf"));
+        slurm.spawn("munged", "munged", &munged);
+        wait_until("munged's socket", || socket.exists());
+        let foreground = ["-D".to_owned(), "-f".to_owned(), configuration];
+        slurm.spawn("slurmctld", "slurmctld", &foreground);
+        for node in NODES {
+            let own = ["-N".to_owned(), node.to_owned()];
+            slurm.spawn(&format!("slurmd-{node}"), "slurmd", &[&foreground[..], &own].concat());
+        }
+        wait_until("two idle nodes", || {
+            let states = slurm.tell("sinfo", &["-h", "-N", "-o", "%t"]);
+            states.lines().filter(|state| *state == "idle").count() == NODES.len()
+        });
+        slurm
+    }
+
+    /// A key for munge, which nobody else may read.
+    fn write_key(&self) {
+        let mut key = [0; 128];
+        File::open("/dev/urandom").unwrap().read_exact(&mut key).unwrap();
+        let path = self.folder.path().join("munge.key");
+        fs::write(&path, key).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    }
+
+    fn write_configuration(&self) {
+        let folder = self.folder.path();
+        let [controller, one, two] = free_ports();
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+        let host = host.trim().split('.').next().unwrap();
+        let at = folder.display();
+        let node = |(name, port): (&str, u16)| {
+            format!(
+                "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 \
+                 State=UNKNOWN\n"
+            )
+        };
+        let nodes: String = NODES.into_iter().zip([one, two]).map(node).collect();
+        let names = NODES.join(",");
+        let text = format!(
+            "ClusterName=bakeoff\n\
+             SlurmctldHost={host}(127.0.0.1)\n\
+             SlurmctldPort={controller}\n\
+             AuthType=auth/munge\n\
+             AuthInfo=socket={at}/munge.socket\n\
+             SlurmUser=root\n\
+             SlurmdUser=root\n\
+             StateSaveLocation={at}/state\n\
+             SlurmdSpoolDir={at}/spool-%n\n\
+             SlurmctldPidFile={at}/slurmctld.pid\n\
+             SlurmdPidFile={at}/slurmd-%n.pid\n\
+             ProctrackType=proctrack/linuxproc\n\
+             TaskPlugin=task/none\n\
+             JobAcctGatherType=jobacct_gather/none\n\
+             AccountingStorageType=accounting_storage/none\n\
+             SwitchType=switch/none\n\
+             MpiDefault=none\n\
+             ReturnToService=2\n\
+             SlurmdParameters=config_overrides\n\
+             SelectType=select/linear\n\
+             {nodes}\
+             PartitionName=all Nodes={names} Default=YES MaxTime=INFINITE State=UP\n"
+        );
+        fs::write(folder.join("slurm.conf"), text).unwrap();
+        // No unit of systemd is asked for, which a container has not.
+        let cgroup = "CgroupPlugin=cgroup/v1\nIgnoreSystemd=yes\n";
+        fs::write(folder.join("cgroup.conf"), cgroup).unwrap();
+        for name in ["state", "spool-one", "spool-two"] {
+            fs::create_dir(folder.join(name)).unwrap();
+        }
+    }
+
+    /// Starts a server, whose output goes to a file of its name.
+    fn spawn(&mut self, name: &str, program: &str, arguments: &[String]) {
+        let log = File::create(self.folder.path().join(format!("{name}.out"))).unwrap();
+        let mut command = self.command(program);
+        command.args(arguments).stdin(Stdio::null());
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        self.servers.push((name.to_owned(), command.spawn().unwrap()));
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(program(name).unwrap());
+        command.env("SLURM_CONF", self.folder.path().join("slurm.conf"));
+        command
+    }
+
+    fn run(&self, name: &str, arguments: &[&str]) -> Output {
+        self.command(name).args(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// What a command prints.
+    fn tell(&self, name: &str, arguments: &[&str]) -> String {
+        String::from_utf8_lossy(&self.run(name, arguments).stdout).into_owned()
+    }
+
+    /// Whether a server has ended.
+    fn ended(&mut self) -> Option<String> {
+        let mut ended = self.servers.iter_mut();
+        let ended = ended.find_map(|(name, child)| Some((name, child.try_wait().ok()??)));
+        ended.map(|(name, status)| format!("{name} ended with {status}"))
+    }
+
+    /// Prints what the servers said.
+    fn print_logs(&mut self) {
+        if let Some(ended) = self.ended() {
+            eprintln!("{ended}");
+        }
+        eprintln!("nodes:\n{}", self.tell("sinfo", &["-N", "-l"]));
+        eprintln!("jobs:\n{}", self.tell("squeue", &["-l"]));
+        print_texts(self.folder.path(), &["out", "log", "conf"]);
+    }
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.print_logs();
+        }
+        // What a job has started is no child of ours: its own server ends it.
+        if !self.tell("squeue", &["-h"]).is_empty() {
+            self.run("scancel", &["--full", "--user=root"]);
+            let end = bakeoff_testkit::Since::now();
+            while !self.tell("squeue", &["-h"]).is_empty() && !end.at_least(PATIENCE) {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+        }
+        for (_, child) in self.servers.iter_mut().rev() {
+            let _ = kill_process(Pid::from_child(child), Signal::TERM);
+            if ended_within(PATIENCE, child).is_none() {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+/// Prints the files of a folder whose names end so.
+fn print_texts(folder: &Path, endings: &[&str]) {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let ends = |path: &PathBuf| path.extension().is_some_and(|it| endings.iter().any(|e| it == *e));
+    for path in entries.filter(ends) {
+        let text = fs::read(&path).unwrap_or_default();
+        eprintln!("--- {}\n{}", path.display(), String::from_utf8_lossy(&text));
+    }
+}
+
+/// Prints what the jobs said, where a test fails.
+struct Jobs<'a>(&'a Path);
+
+impl Drop for Jobs<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            print_texts(self.0, &["log"]);
+        }
+    }
+}
+
+/// The blocks and cells that were run, however often.
+fn placed(document: &Value) -> BTreeSet<(u64, String)> {
+    let trials = document["trials"].as_array().unwrap().iter();
+    trials.map(|it| (it["block"].as_u64().unwrap(), it["levels"].to_string())).collect()
+}
+
+/// The intervals of all ratios that have one, by what is compared.
+fn intervals(document: &Value) -> BTreeMap<String, [f64; 2]> {
+    let of = |it: &Value| {
+        let what = ["operation", "levels", "baseline", "level"].map(|key| it[key].to_string());
+        Some((what.join(" "), [it["low"].as_f64()?, it["high"].as_f64()?]))
+    };
+    document["comparisons"].as_array().unwrap().iter().filter_map(of).collect()
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn four_shards_by_slurm_are_one_plan_with_no_block_twice_and_none_missing() {
+    if !needs_root("start slurmd") {
+        return;
+    }
+    for name in PROGRAMS {
+        if needs(program(name)).is_none() {
+            return;
+        }
+    }
+    let place = Place::new();
+    // 24 trials in 12 blocks.
+    let toml = SMALL
+        .replace("seconds = 0.5", "seconds = 0.5\nclients = [1, 2, 4]")
+        .replace("repetitions = 2", "repetitions = 4");
+    place.write("sweep.toml", &toml);
+    let path = place.path("");
+    let _jobs = Jobs(&path);
+    let printed = ["cluster", "slurm", "sweep.toml", "--shards", "4", "--out", "all"];
+    let script = place.run(&[&printed[..], &["--", "--same-machine"]].concat()).code(0).out();
+    place.write("job.sh", &script);
+
+    let slurm = Slurm::start();
+    let mut sbatch = slurm.command("sbatch");
+    sbatch.arg("job.sh").current_dir(&path).env("XDG_RUNTIME_DIR", &path).env("TMPDIR", &path);
+    let sent = sbatch.output().unwrap();
+    assert!(sent.status.success(), "{sent:?}");
+    // Each task of the array is waited for by itself, however many run beside it.
+    let tasks = || slurm.tell("squeue", &["-h", "-r"]).lines().count();
+    loop {
+        let left = tasks();
+        if left == 0 {
+            break;
+        }
+        wait_until("the end of a task", || tasks() < left);
+    }
+    let shards = [1, 2, 3, 4].map(|number| format!("all/shard-{number}"));
+    for shard in &shards {
+        wait_until(shard, || place.path(shard).exists());
+    }
+    drop(slurm);
+
+    let shards: Vec<&str> = shards.iter().map(String::as_str).collect();
+    place.run(&[&["merge", "merged"][..], &shards].concat()).code(0);
+    let merged = place.json("merged");
+    let attempts = merged["trials"].as_array().unwrap().iter().map(|trial| {
+        (trial["block"].to_string(), trial["levels"].to_string(), trial["attempt"].to_string())
+    });
+    let attempts: Vec<_> = attempts.collect();
+    let each: BTreeSet<_> = attempts.iter().collect();
+    assert_eq!(attempts.len(), each.len(), "a trial is there twice: {attempts:?}");
+    // The same plan as one run, which has every block.
+    place.run(&["run", "sweep.toml", "--quiet", "--out", "whole"]).code(0);
+    let whole = place.json("whole");
+    assert_eq!(placed(&merged), placed(&whole));
+    assert_eq!(placed(&merged).len(), 24);
+    let of_whole = intervals(&whole);
+    for (what, [low, high]) in intervals(&merged) {
+        let Some([from, to]) = of_whole.get(&what) else { continue };
+        assert!(low <= *to && *from <= high, "{what}: {low} to {high}, and {from} to {to}");
+    }
+}

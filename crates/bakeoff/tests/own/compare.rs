@@ -1,0 +1,51 @@
+//! The script of the page on CI, with an engine in which a regression is planted.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const PAGE: &str = include_str!("../../../../docs/ci.md");
+
+/// The first block of the page in a language.
+fn block(language: &str) -> &'static str {
+    let start = format!("```{language}\n");
+    let (_, rest) = PAGE.split_once(&start).expect("the page has such a block");
+    rest.split_once("```").expect("the block has an end").0
+}
+
+/// This program as a build in a folder, which is where its engine looks.
+fn build(place: &Path, name: &str) {
+    let folder = place.join(name);
+    std::fs::create_dir(&folder).unwrap();
+    let program = std::env::current_exe().unwrap();
+    if std::fs::hard_link(&program, folder.join("lab")).is_err() {
+        std::fs::copy(&program, folder.join("lab")).unwrap();
+    }
+}
+
+fn run(place: &Path, program: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(place).env("XDG_RUNTIME_DIR", place);
+    command.output().unwrap()
+}
+
+pub fn catches_a_regression() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = place.path();
+    ["before", "after"].iter().for_each(|name| build(place, name));
+    let script = block("sh");
+    assert!(script.lines().count() <= 10, "{script}");
+    std::fs::write(place.join("ci.sh"), script).unwrap();
+    std::fs::write(place.join("ci.toml"), block("toml")).unwrap();
+    let done = run(place, "sh", &["ci.sh"]);
+    let out = String::from_utf8_lossy(&done.stdout);
+    let said = format!("{out}\n{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(out.contains("Worse by more than 10 %"), "{said}");
+    // The other way round something is decided, and nothing is worse.
+    let lab = place.join("after/lab");
+    let lab = lab.to_str().unwrap();
+    let back = run(place, lab, &["compare", "run-after", "run-before", "--fail-above", "10%"]);
+    let out = String::from_utf8_lossy(&back.stdout);
+    assert_eq!(back.status.code(), Some(0), "{out}");
+    assert!(out.contains("Nothing is shown to be slower by more than 10 %"), "{out}");
+}

@@ -1,0 +1,176 @@
+//! A plan that several machines share: which of them runs which blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use crate::plan::{Block, Cell, Plan, sequences};
+use crate::random::SplitMix64;
+use crate::{Experiment, RowsFrom};
+
+/// One of several parts of a plan, written `2/8`: the second of eight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shard {
+    index: u32,
+    count: u32,
+}
+
+/// A plan has fewer parts than there are to be shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyShards {
+    /// How many shards there were to be.
+    pub shards: u32,
+    /// How many parts the plan has that can't be divided.
+    pub parts: usize,
+}
+
+impl Shard {
+    /// The part `index`, from 1, of `count`.
+    ///
+    /// # Errors
+    /// What is wrong with the numbers, in a sentence.
+    pub fn new(index: u32, count: u32) -> Result<Self, String> {
+        if count == 0 {
+            return Err(format!("{index}/0 is a part of nothing; name how many shards there are"));
+        }
+        if !(1..=count).contains(&index) {
+            return Err(format!(
+                "there is no shard {index} of {count}; they are numbered from 1 to {count}"
+            ));
+        }
+        Ok(Self { index, count })
+    }
+
+    /// Which part it is, from 1.
+    pub fn index(self) -> u32 {
+        self.index
+    }
+
+    /// How many parts there are.
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// The numbers of its blocks of a plan.
+    ///
+    /// # Errors
+    /// [`TooManyShards`].
+    pub fn blocks(self, plan: &Plan) -> Result<BTreeSet<u32>, TooManyShards> {
+        let dealt = deal(plan, self.count)?.into_iter();
+        Ok(dealt.filter(|(_, shard)| *shard == self.index).map(|(block, _)| block).collect())
+    }
+
+    /// Whether the item at `place` of a list is its own, where a list is dealt one by one.
+    pub fn has(self, place: usize) -> bool {
+        place % self.count as usize == self.index as usize - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').map(|(index, count)| [index, count].map(number));
+        match numbers {
+            Some([Some(index), Some(count)]) => Self::new(index, count),
+            _ => Err("give which shard it is and how many there are, as 2/8".into()),
+        }
+    }
+}
+
+/// A whole number in digits alone.
+fn number(text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl fmt::Display for TooManyShards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shards, parts } = self;
+        write!(
+            f,
+            "{shards} shards are more than the plan has parts: it has {parts}. Blocks are never divided, \
+             nor are blocks that share their preconditioning; take {parts} shards at most, or more \
+             repetitions"
+        )
+    }
+}
+
+impl std::error::Error for TooManyShards {}
+
+/// Which shard, from 1, runs each block of a plan, by the blocks' numbers. It depends on the plan and the
+/// number of shards alone, so that every machine comes to the same.
+///
+/// Blocks that share a conditioning stay together. Of each combination of levels every shard has as many
+/// repetitions as all can have, one after the other, so that the orders that balance each other are on one
+/// machine; what is left over is dealt in turn. So no shard has more than one part more than another of
+/// what is left over, and with as many repetitions as shards each has every combination.
+///
+/// # Errors
+/// [`TooManyShards`], also where there are to be none.
+pub fn deal(plan: &Plan, shards: u32) -> Result<BTreeMap<u32, u32>, TooManyShards> {
+    let parts = sequences(&plan.blocks, |block| block);
+    if shards == 0 || shards as usize > parts.len() {
+        return Err(TooManyShards { shards, parts: parts.len() });
+    }
+    let mut left_over = (0..shards).cycle();
+    let mut owners = BTreeMap::new();
+    for kind in by_kind(parts) {
+        let each = kind.len() / shards as usize;
+        for (place, sequence) in kind.into_iter().enumerate() {
+            let whole = place.checked_div(each).and_then(|owner| u32::try_from(owner).ok());
+            let owner = whole.filter(|owner| *owner < shards).or_else(|| left_over.next());
+            let owner = owner.unwrap_or_default();
+            owners.extend(sequence.into_iter().map(|block| (block.number, owner + 1)));
+        }
+    }
+    Ok(owners)
+}
+
+/// Sequences that differ in nothing but the repetition and the order of their trials, in the plan's order.
+fn by_kind(sequences: Vec<Vec<&Block>>) -> Vec<Vec<Vec<&Block>>> {
+    let mut kinds: Vec<Vec<Vec<&Block>>> = Vec::new();
+    let mut known: BTreeMap<BTreeSet<&Cell>, usize> = BTreeMap::new();
+    for sequence in sequences {
+        let trials = sequence.iter().flat_map(|block| &block.trials);
+        let cells: BTreeSet<&Cell> = trials.map(|trial| &trial.cell).collect();
+        let kind = *known.entry(cells).or_insert(kinds.len());
+        if kind == kinds.len() {
+            kinds.push(Vec::new());
+        }
+        kinds[kind].push(sequence);
+    }
+    kinds
+}
+
+impl Experiment {
+    /// Tells the plans of different experiments apart, in 16 hexadecimal digits: of the experiment as it was
+    /// settled, its seed among it, of what its text or rows are (`text`), and of the `version` that lays the
+    /// plan out. Where files lie does not count.
+    pub fn plan_id(&self, version: &str, text: &str) -> String {
+        let mut text = text.to_owned();
+        let rows = self.rows_from.as_ref().and_then(|from| match from {
+            RowsFrom::File(path) => Some(path),
+            RowsFrom::Generated | RowsFrom::Collection(_) => None,
+        });
+        for path in self.text.iter().chain(rows) {
+            text = text.replace(&*path.to_string_lossy(), "");
+        }
+        let placeless = Self { text: None, rows_from: None, ..self.clone() };
+        let all = [placeless.to_toml(), version.to_owned(), text].join("\0");
+        let word = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        let mut words: Vec<u64> = all.as_bytes().chunks(8).map(word).collect();
+        words.push(all.len() as u64);
+        format!("{:016x}", SplitMix64::of(&words).next())
+    }
+}

@@ -1,0 +1,80 @@
+//! What makes a trial no measurement, whatever its clients did.
+
+use bakeoff_load::{Arrivals, Driver, Pacer, Record, Share};
+use bakeoff_workloads::Claims;
+
+use super::*;
+use crate::driving::{Check, Conditioning, Pacing};
+
+/// A target whose clients start nothing, and that says for which part of their time they were busy.
+struct Idle(Option<f64>);
+
+impl Running for Idle {
+    fn operations(&self) -> &[Name] {
+        &[Name::Borrowed("request")]
+    }
+
+    fn driver<'a>(
+        &'a self,
+        _: &Share,
+        _: Option<Box<dyn Claims + 'a>>,
+    ) -> Result<Box<dyn Driver + 'a>, TrialError> {
+        Ok(Box::new(StartsNothing))
+    }
+
+    fn warm(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    fn drain(&self) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    fn groups(&self) -> Vec<(&'static str, Processes)> {
+        Vec::new()
+    }
+
+    fn take_busy(&self) -> Option<f64> {
+        self.0
+    }
+}
+
+/// At a thousand a second at least fifty are due before it ends.
+struct StartsNothing;
+
+impl Driver for StartsNothing {
+    fn run(&mut self, _: &mut dyn Pacer, _: &mut dyn Record) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What keeps a trial at a rate from being one, none of whose requests started.
+fn said(busy: Option<f64>) -> Option<TrialError> {
+    let (running, place, mut sent) = (Idle(busy), Place::default(), Vec::new());
+    let output = Output::new(&mut sent);
+    let drive = Drive {
+        clients: 1,
+        state: State::Warm,
+        conditioning: Conditioning::None,
+        seconds: 0.5,
+        enough: None,
+        pacing: Pacing::Closed,
+        seed: 1,
+        check: Check::None,
+    };
+    let pace = load::Pace::Open { per_second: 1000.0, arrivals: &Arrivals::EVEN, seed: 1 };
+    let scene = Scene { running: &running, place: &place, syncs: None, output: &output };
+    scene.measure(&drive, pace, &Measures::default()).err()
+}
+
+#[test]
+fn a_trial_whose_clients_could_not_send_its_rate_fails_as_the_users() {
+    let error = said(Some(1.0)).expect("it is no measurement");
+    assert!(matches!(error, TrialError::User(_)), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("can't send 1000 requests a second"), "{text}");
+    for busy in [Some(0.1), None] {
+        let other = said(busy).map(|error| error.to_string());
+        assert!(!other.is_some_and(|text| text.contains("can't send")), "{busy:?}");
+    }
+}

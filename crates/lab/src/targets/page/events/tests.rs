@@ -1,0 +1,54 @@
+//! Times and memory of the clients, without a server that answers.
+
+use std::net::TcpListener;
+
+use super::super::asked::One;
+use super::super::{Expected, Faults, Open, Resolved, Source, Spent};
+use super::*;
+
+fn share() -> Share {
+    Share { driver: 0, clients: 0..3, of: 3, seed: 1 }
+}
+
+/// A page as if it had been asked for.
+fn opened(url: &str) -> Open {
+    let (url, source) = (url.to_owned(), Source::of(url).unwrap());
+    let resolved = Resolved { url, source, requests_each: None, rtt: Duration::ZERO };
+    Open {
+        requests: [resolved.text(false), resolved.text(true)],
+        resolved,
+        expected: Expected { status: 200, body: None },
+        faults: Faults::default(),
+        spent: Spent::default(),
+    }
+}
+
+/// A server whose connections nobody accepts: the system takes the requests, and nothing answers them.
+#[test]
+fn a_request_that_is_never_answered_is_given_up_after_its_time_and_not_before() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let page = opened(&url);
+    let mut events = Events::new(One::new(&page, 3), &share()).unwrap();
+    let patience = PATIENCE.as_nanos() as Nanos;
+    for (lane, started) in [(0, 5), (2, 7)] {
+        assert_eq!(events.start(lane, (0, started, started)), None);
+    }
+    assert_eq!(events.late(patience + 4), Vec::<usize>::new());
+    assert_eq!(events.late(patience + 5), [0]);
+    assert_eq!(events.late(patience + 7), [0, 2]);
+    let done = events.failed(0, Fault::TimedOut).expect("it is over");
+    assert!(done.error.is_some_and(|error| error.contains("within 30 s")));
+    assert_eq!(events.late(patience + 7), [2], "the other one still waits");
+    let counted = page.faults.measures();
+    let timed_out = counted.counters().find(|(name, _)| *name == "page.timed_out");
+    assert_eq!(timed_out.map(|(_, count)| count), Some(1));
+}
+
+/// What a connection takes of the client's memory while it waits for its next answer: all of what is kept
+/// for each, so that 10,000 of them take at most 10 MB.
+#[test]
+fn a_connection_takes_little_memory() {
+    let kept = size_of::<Slot>() + size_of::<(usize, Nanos)>() + size_of::<Operation>();
+    assert!(kept <= 1024, "{kept} bytes");
+}

@@ -1,0 +1,129 @@
+//! The files of nginx and php-fpm.
+
+use bakeoff_workloads::site::Script;
+
+use super::super::super::server::WORKERS;
+
+/// The most connections of nginx.
+const CONNECTIONS: u32 = 40_000;
+
+/// How PHP reaches a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The data source's name.
+    pub dsn: String,
+    /// Who its clients are.
+    pub user: String,
+    /// What these have to know.
+    pub password: String,
+    /// The statements that come first on each connection.
+    pub first: Vec<String>,
+}
+
+/// What the script reads its settings from.
+pub fn settings(script: &Script, source: &Source) -> String {
+    let Source { dsn, user, password, first } = source;
+    let first: Vec<String> = first.iter().map(|it| quoted(it)).collect();
+    format!(
+        "<?php\nreturn [\n    'step' => {},\n    'kept' => {},\n    'dsn' => {},\n    'user' => {},\n    \
+         'password' => {},\n    'first' => [{}],\n];\n",
+        quoted(script.step),
+        script.keeps,
+        quoted(dsn),
+        quoted(user),
+        quoted(password),
+        first.join(", ")
+    )
+}
+
+/// A text as PHP has it between single quotes.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+/// nginx: one worker; every request goes to PHP, each on a connection of its own, since a kept one would
+/// hold a worker of PHP's while others wait. `at` is its folder.
+pub fn nginx(at: &str, is_root: bool, gzip: bool) -> String {
+    let gzip = if gzip { "gzip on;\n    gzip_comp_level 5;" } else { "gzip off;" };
+    let user = if is_root { "user root;\n" } else { "" };
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("    {name}_temp_path {at}/{name};\n"))
+        .concat();
+    format!(
+        "daemon off;\n{user}worker_processes 1;\npid {at}/nginx.pid;\nerror_log {at}/nginx.log warn;\n\
+         worker_rlimit_nofile {CONNECTIONS};\nevents {{\n    worker_connections {CONNECTIONS};\n}}\n\
+         http {{\n    access_log off;\n    {gzip}\n    keepalive_requests 1000000000;\n    \
+         keepalive_timeout 1h;\n    fastcgi_read_timeout 60s;\n{temporary}    server {{\n        \
+         listen unix:{at}/web.sock backlog=4096;\n        location / {{\n            \
+         fastcgi_pass unix:{at}/php.sock;\n            \
+         fastcgi_param SCRIPT_FILENAME {at}/page.php;\n            \
+         fastcgi_param REQUEST_METHOD $request_method;\n            \
+         fastcgi_param REQUEST_URI $request_uri;\n            \
+         fastcgi_param QUERY_STRING $query_string;\n            \
+         fastcgi_param CONTENT_TYPE $content_type;\n            \
+         fastcgi_param CONTENT_LENGTH $content_length;\n            \
+         fastcgi_param SERVER_PROTOCOL $server_protocol;\n        }}\n    }}\n}}\n"
+    )
+}
+
+/// php-fpm: a fixed number of workers, which end when they are told to.
+pub fn php_fpm(at: &str, is_root: bool) -> String {
+    let user = if is_root { "user = root\ngroup = root\n" } else { "" };
+    format!(
+        "[global]\nerror_log = {at}/php.log\nlog_level = notice\ndaemonize = no\n\n[page]\n{user}\
+         listen = {at}/php.sock\nlisten.backlog = 4096\nlisten.mode = 0600\npm = static\npm.max_children = {WORKERS}\n\
+         pm.max_requests = 0\ncatch_workers_output = yes\n"
+    )
+}
+
+/// PHP's settings beside those of the extensions that are installed.
+pub const PHP_INI: &str = "expose_php = Off\ndisplay_errors = Off\nlog_errors = On\nerror_reporting = E_ALL\n\
+     variables_order = \"GPCS\"\noutput_buffering = 65536\ndefault_charset = \"UTF-8\"\n\
+     session.auto_start = 0\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_hold_any_text_as_it_is() {
+        let script = Script { text: "", step: "read+write", keeps: true };
+        let source = Source {
+            dsn: "sqlite:/a'b\\c/$d".into(),
+            first: vec!["PRAGMA synchronous = OFF".into(), "x".into()],
+            ..Source::default()
+        };
+        assert_eq!(
+            settings(&script, &source),
+            "<?php\nreturn [\n    'step' => 'read+write',\n    'kept' => true,\n    \
+             'dsn' => 'sqlite:/a\\'b\\\\c/$d',\n    'user' => '',\n    'password' => '',\n    \
+             'first' => ['PRAGMA synchronous = OFF', 'x'],\n];\n"
+        );
+    }
+
+    #[test]
+    fn every_file_of_both_is_in_their_folder() {
+        let compresses = nginx("/proc/7/fd/8", false, true);
+        let nginx = nginx("/proc/7/fd/8", false, false);
+        assert!(compresses.contains("gzip on;") && nginx.contains("gzip off;"), "{nginx}");
+        let php = php_fpm("/proc/7/fd/8", false);
+        // All that they would have elsewhere by themselves, and what they share.
+        for name in ["nginx.pid", "nginx.log", "client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
+            assert!(
+                nginx.contains(&format!("/proc/7/fd/8/{name};"))
+                    || nginx.contains(&format!("/proc/7/fd/8/{name} ")),
+                "{name}: {nginx}"
+            );
+        }
+        assert!(nginx.contains("listen unix:/proc/7/fd/8/web.sock "), "{nginx}");
+        assert!(nginx.contains("fastcgi_pass unix:/proc/7/fd/8/php.sock;"), "{nginx}");
+        assert!(php.contains("\nlisten = /proc/7/fd/8/php.sock\n"), "{php}");
+        assert!(php.contains("\npm = static\n"), "{php}");
+        assert!(php.contains("\nlisten.mode = 0600\n"), "{php}");
+        assert!(
+            !nginx.contains("user ") && !php.contains("user ="),
+            "nobody becomes somebody else"
+        );
+        assert_eq!(nginx.matches('{').count(), nginx.matches('}').count());
+    }
+}

@@ -1,0 +1,141 @@
+//! What the compared levels are worth to other workloads, beside what they do in this run.
+
+use bakeoff_analysis::{Application, Comparison, Contrast, Verdict};
+
+use crate::block::{Block, Column, Kind, Row, Table};
+use crate::figures::NONE;
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::verdict::{self, HELD_BACK, marked};
+use crate::words;
+
+/// A table of all runs, a column a level.
+pub struct Applications;
+
+impl Section for Applications {
+    fn name(&self) -> &str {
+        "applications"
+    }
+
+    fn title(&self) -> &str {
+        "What it is worth to an application"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let others = &layout.document.applications;
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let mut blocks = vec![Block::Lead(lead(layout).into()), Block::Table(table(layout))];
+        for other in others.iter().filter(|other| !other.differences.is_empty()) {
+            let (folder, differs) = (&other.folder, other.differences.join("; "));
+            blocks.push(Block::Note(format!("What differs in {folder}: {differs}.").into()));
+        }
+        blocks
+    }
+}
+
+fn lead(layout: &Layout<'_>) -> String {
+    let run = &layout.document.run.run;
+    let ends = match &layout.document.sweep {
+        Some(sweep) => format!("; of {}, its first and its last level", sweep.factor),
+        None => String::new(),
+    };
+    format!(
+        "How many times as fast as with {}: by {} in this run{ends}, and by other workloads on the same \
+         levels, each against its own trials of the same blocks. Where the rows of an application stay near 1, \
+         what the level does by itself is worth little to it.",
+        words::contender(&run.compare, &run.baseline),
+        run.workload
+    )
+}
+
+/// The comparisons of an operation under equal conditions.
+struct Line<'a> {
+    workload: &'a str,
+    operation: &'a str,
+    condition: String,
+    levels: Vec<&'a Comparison>,
+}
+
+fn table(layout: &Layout<'_>) -> Table {
+    let document = layout.document;
+    let own = document.comparisons.iter().filter(|it| is_at_an_end(layout, it));
+    let mut lines = lines(&document.run.run.workload, own, &layout.varying);
+    for Application { workload, varying, comparisons, .. } in &document.applications {
+        let varying: Vec<&str> = varying.iter().map(String::as_str).collect();
+        lines.extend(self::lines(workload, comparisons.iter(), &varying));
+    }
+    let is_common = |level: &&&str| {
+        let has = |other: &Application| other.comparisons.iter().any(|it| it.level == ***level);
+        document.applications.iter().any(has)
+    };
+    let levels: Vec<&str> = layout.levels.iter().filter(is_common).copied().collect();
+    let row = |line: &Line<'_>| {
+        let cell = |level: &&str| {
+            let found = line.levels.iter().find(|it| it.level == **level);
+            found.map_or(NONE.into(), |it| text(it))
+        };
+        let names = [line.workload.to_owned(), line.operation.to_owned(), line.condition.clone()];
+        Row::of(names.into_iter().chain(levels.iter().map(cell)))
+    };
+    let rows: Vec<Row> = lines.iter().map(row).collect();
+    let held_back = rows.iter().flat_map(|row| &row.cells).any(|it| it.text.ends_with(HELD_BACK));
+    let names = [(Kind::Condition, "workload"), (Kind::Name, "operation"), (Kind::Level, "with")];
+    let names = names.map(|(kind, name)| Column::new(kind, name));
+    let figures = levels.iter().map(|level| Column::new(Kind::LongNumber, *level));
+    Table {
+        caption: format!("Times as fast as with {}", document.run.run.baseline).into(),
+        columns: names.into_iter().chain(figures).collect(),
+        rows,
+        note: held_back.then(|| verdict::explained(None)),
+        ..Table::default()
+    }
+}
+
+/// Whether a comparison of this run is at an end of the axis that lines are over.
+fn is_at_an_end(layout: &Layout<'_>, comparison: &Comparison) -> bool {
+    let Some(sweep) = &layout.document.sweep else { return true };
+    let ends = [sweep.levels.first(), sweep.levels.last()];
+    let level = comparison.levels.get(&sweep.factor);
+    ends.into_iter().flatten().any(|end| Some(&end.level) == level)
+}
+
+/// Comparisons by operation and condition, in their order.
+fn lines<'a>(
+    workload: &'a str,
+    comparisons: impl Iterator<Item = &'a Comparison>,
+    varying: &[&str],
+) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for comparison in comparisons {
+        let levels = varying.iter();
+        let levels = levels.filter_map(|it| Some(words::level(it, comparison.levels.get(*it)?)));
+        let condition = levels.collect::<Vec<_>>().join(", ");
+        let operation = comparison.operation.as_str();
+        let is_its = |it: &&mut Line<'_>| it.operation == operation && it.condition == condition;
+        match lines.iter_mut().find(is_its) {
+            Some(line) => line.levels.push(comparison),
+            None => {
+                let levels = vec![comparison];
+                lines.push(Line { workload, operation, condition, levels });
+            }
+        }
+    }
+    lines
+}
+
+/// "1.85 (1.60 to 2.10)", with what keeps it from being believed.
+fn text(comparison: &Comparison) -> String {
+    let Some(slower) = Contrast::of(comparison) else { return NONE.into() };
+    let faster = slower.turned();
+    let ratio = words::ratio_or_bound(faster.ratio, faster.is);
+    let ends = words::ends(faster.ends, faster.is, faster.blocks);
+    let ends = ends.map_or(String::new(), |ends| format!(" ({ends})"));
+    let word = match slower.verdict {
+        Verdict::Faster | Verdict::Slower => String::new(),
+        verdict if slower.is_held_back() => format!(", {}", marked(verdict)),
+        verdict => format!(", {}", verdict.word()),
+    };
+    format!("{ratio}{ends}{word}")
+}

@@ -1,0 +1,250 @@
+//! What each machine of a merged run found: the machines, and the ratios of each beside each other.
+
+use bakeoff_analysis::{
+    Agreement, MachineView, MachinesView, OnMachine, RatioIs, RatioOverMachines,
+};
+use bakeoff_results::{PlanShard, Run};
+
+use crate::block::{
+    Block, Cell, Column, Kind, Row, Strip, StripGroup, StripHead, StripRow, Strips, Table, Tone,
+};
+use crate::figures::{self, NONE};
+use crate::layout::Layout;
+use crate::section::Section;
+use crate::strip::{self, Axis, Drawn};
+use crate::words;
+
+/// The machines of a merged run.
+pub struct Machines;
+
+/// So many rows of marks have room; the ratios on which machines disagree come first.
+const ROWS: usize = 120;
+/// The height of a row, in pixels.
+const HEIGHT: f64 = 26.0;
+
+/// The headings behind the strips.
+const COLUMNS: [&str; 3] = ["95 % interval", "blocks", "between the machines"];
+
+/// What the last row of each ratio is, for a reader.
+const LAST: &str = "The last row of each is the mean of the machines’ true ratios, and its interval is where \
+    the true ratio of one more such machine lies, 19 times in 20; it takes three machines. I² is the part of \
+    the spread that is between the machines, and no chance.";
+
+impl Section for Machines {
+    fn name(&self) -> &str {
+        "machines"
+    }
+
+    fn title(&self) -> &str {
+        "What each machine found"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let document = layout.document;
+        let Some(view) = &document.machines else {
+            return part(&document.run.run)
+                .map(|part| Block::Note(part.into()))
+                .into_iter()
+                .collect();
+        };
+        let mut blocks = vec![Block::Note(mixed(view).into()), Block::Table(table(view))];
+        blocks.extend(forest(layout, view).map(Block::Strips));
+        blocks
+    }
+}
+
+/// What a shard is by itself; `None` for any other run.
+fn part(run: &Run) -> Option<String> {
+    let PlanShard { index, count, .. } = run.shard.as_ref()?;
+    Some(format!(
+        "This is shard {index} of {count}: a part of the plan, by one machine. `bakeoff merge` makes one run \
+         of all."
+    ))
+}
+
+/// What is of one machine, and what is of all.
+fn mixed(view: &MachinesView) -> String {
+    let mut text = match view.machines.len() {
+        1 => "One machine ran all that was merged.".to_owned(),
+        machines => format!(
+            "{machines} machines ran this plan, each some of its blocks. Ratios and verdicts hold levels \
+             against each other inside blocks, which no two machines share. Means, rates and other figures of \
+             cells mix the machines."
+        ),
+    };
+    let shared = view.machines.iter().filter(|machine| machine.shared);
+    let shared: Vec<&str> = shared.map(|machine| machine.name.as_str()).collect();
+    if !shared.is_empty() {
+        text += &format!(
+            " Several shards ran at one time on {}, and disturbed each other.",
+            words::list(&shared)
+        );
+    }
+    let disagree = view.ratios.iter().filter(|ratio| ratio.disagree).count();
+    if disagree > 0 {
+        let of = words::many(view.ratios.len(), "ratio");
+        text += &format!(
+            " The machines disagree on {disagree} of {of}: read those machine by machine."
+        );
+    }
+    text
+}
+
+/// A row for each machine.
+fn table(view: &MachinesView) -> Table {
+    let columns = [
+        Column::new(Kind::Name, "machine"),
+        Column::new(Kind::Level, "shards"),
+        Column::new(Kind::Level, "processor").short(None::<String>),
+        Column::new(Kind::Level, "kernel").short(None::<String>),
+        Column::new(Kind::Number, "blocks"),
+        Column::new(Kind::Number, "trials that count").short(Some("trials")),
+        Column::new(Kind::Number, "load before").short(Some("load")),
+        Column::new(Kind::Number, "harness, an operation").short(None::<String>),
+        Column::new(Kind::Number, "neighbour alone, a second").short(None::<String>),
+        Column::new(Kind::Number, "looks at it that were off").short(Some("off")),
+    ];
+    let table = Table {
+        caption: "The machines".into(),
+        columns: columns.into(),
+        rows: view.machines.iter().map(row).collect(),
+        ..Table::default()
+    };
+    table.without_empty_columns(|_| true)
+}
+
+fn row(it: &MachineView) -> Row {
+    let shards: Vec<String> = it.shards.iter().map(u32::to_string).collect();
+    Row::of([
+        it.name.clone(),
+        if shards.is_empty() { "the rest".into() } else { shards.join(", ") },
+        it.machine.processor.clone(),
+        it.machine.kernel.clone(),
+        words::count(it.blocks.into()),
+        words::count(it.trials.into()),
+        figures::text(it.load, words::digits),
+        words::seconds(it.harness_s),
+        figures::text(it.neighbour_alone_per_second, words::digits),
+        format!("{} of {}", it.canaries_off, it.canaries),
+    ])
+}
+
+/// The ratios of each machine below each other, those on which the machines disagree first; `None` where no
+/// two machines have one.
+fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
+    if view.ratios.is_empty() {
+        return None;
+    }
+    let mut ratios: Vec<&RatioOverMachines> = view.ratios.iter().collect();
+    ratios.sort_by_key(|ratio| !ratio.disagree);
+    let mut rows = 0;
+    let fit = ratios.iter().take_while(|ratio| {
+        rows += ratio.on.len() + 1;
+        rows <= ROWS
+    });
+    // One at least, however many machines there are.
+    let shown = &ratios[..fit.count().max(1)];
+    let on = || shown.iter().flat_map(|ratio| &ratio.on);
+    let over = || shown.iter().filter_map(|ratio| ratio.agreement.as_ref());
+    let values = on().map(|it| it.ratio).chain(over().map(|it| it.ratio));
+    let values: Vec<f64> = values.collect();
+    let ends = on().flat_map(|it| [it.low, it.high]).chain(over().flat_map(|it| [it.low, it.high]));
+    let axis = Axis::between_levels(&values, &ends.flatten().collect::<Vec<_>>());
+    let forest = Forest { layout, view, axis: &axis };
+    let left_out = ratios.len() - shown.len();
+    let more = (left_out > 0).then(|| {
+        format!("{} in the JSON, as `machines.ratios`.", words::many(left_out, "more ratio"))
+    });
+    Some(Strips {
+        caption: "The ratios of each machine".into(),
+        names: "machine".into(),
+        heads: vec![StripHead {
+            name: "ratio".into(),
+            unit: "left is faster".into(),
+            axis: axis.svg(),
+        }],
+        columns: COLUMNS.map(str::to_owned).into(),
+        groups: shown.iter().map(|ratio| forest.group(ratio)).collect(),
+        legend: strip::legend(false, false),
+        notes: [LAST.to_owned()].into_iter().chain(more).collect(),
+    })
+}
+
+struct Forest<'b, 'a> {
+    layout: &'b Layout<'a>,
+    view: &'b MachinesView,
+    axis: &'b Axis,
+}
+
+impl Forest<'_, '_> {
+    fn group(&self, ratio: &RatioOverMachines) -> StripGroup {
+        let RatioOverMachines { operation, levels, baseline, level, .. } = ratio;
+        let place = self
+            .layout
+            .varying
+            .iter()
+            .filter_map(|factor| levels.get(*factor).map(|level| words::level(factor, level)));
+        let place: Vec<String> = place.collect();
+        let at = if place.is_empty() { String::new() } else { format!(", {}", place.join(", ")) };
+        let machines = ratio.on.iter().map(|on| self.machine(ratio, on));
+        let last = ratio.agreement.iter().map(|agreement| self.last(ratio, agreement));
+        StripGroup {
+            title: format!("{operation}{at}: {level} against {baseline}"),
+            tool: String::new(),
+            rows: machines.chain(last).collect(),
+        }
+    }
+
+    fn machine(&self, of: &RatioOverMachines, on: &OnMachine) -> StripRow {
+        let machine = self.view.machines.get(on.machine as usize);
+        let name = machine.map_or(NONE, |machine| machine.name.as_str());
+        let ends = (on.low, on.high);
+        let cells = vec![
+            interval(ends, on.blocks).into(),
+            words::count(on.blocks.into()).into(),
+            Cell::default(),
+        ];
+        self.row(of, name, (on.ratio, ends), false, cells)
+    }
+
+    fn last(&self, of: &RatioOverMachines, it: &Agreement) -> StripRow {
+        let ends = (it.low, it.high);
+        let blocks: u32 = of.on.iter().map(|on| on.blocks).sum();
+        let part = format!("I² {}", words::percent(it.i_squared));
+        let between = match of.disagree {
+            true => Cell { tone: Tone::Bad, ..format!("they disagree, {part}").into() },
+            false => part.into(),
+        };
+        let cells = vec![interval(ends, 1).into(), words::count(blocks.into()).into(), between];
+        self.row(of, "such machines", (it.ratio, ends), true, cells)
+    }
+
+    fn row(
+        &self,
+        of: &RatioOverMachines,
+        name: &str,
+        (ratio, (low, high)): (f64, (Option<f64>, Option<f64>)),
+        hollow: bool,
+        cells: Vec<Cell>,
+    ) -> StripRow {
+        let place = |(low, high)| (self.axis.place(low), self.axis.place(high));
+        let label = words::ratio(ratio);
+        let drawn = Drawn {
+            style: self.layout.style(&of.level),
+            hollow,
+            at: Some(self.axis.place(ratio)),
+            interval: low.zip(high).map(place),
+            said: format!("{}, {name}: {label}", of.operation),
+            label,
+            beside: true,
+            ..Drawn::default()
+        };
+        let strips = vec![Strip::of(drawn, self.axis, HEIGHT)];
+        StripRow { name: name.into(), strips, cells, against: Vec::new() }
+    }
+}
+
+/// An interval in words, or that there is none.
+fn interval(ends: (Option<f64>, Option<f64>), blocks: u32) -> String {
+    words::ends(ends, RatioIs::Exact, blocks).unwrap_or_else(|| NONE.into())
+}

@@ -1,0 +1,124 @@
+//! Where the processor went for an operation: the processes that served it, and bakeoff's own.
+
+use bakeoff_analysis::CellView;
+use bakeoff_results::measure::DATABASE_GROUP;
+
+use crate::block::{Block, Chart, Charts, Column, Kind, Look, Table};
+use crate::cell_rows;
+use crate::figures;
+use crate::group_rows;
+use crate::layout::{Condition, Layout};
+use crate::stack::{self, Bar};
+use crate::words;
+
+/// So many bars are a picture.
+const BARS: usize = 24;
+
+/// What is bakeoff's own, beside the groups of processes.
+const CLIENTS: &str = "bakeoff’s clients";
+const DAEMON: &str = "disk daemon";
+
+const CAPTION: &str = "Processor time for each operation, by the process that used it";
+
+/// A cell, and what each process used for an operation, in seconds of a processor.
+struct Shared<'b, 'a> {
+    condition: &'b Condition<'a>,
+    level: &'a str,
+    parts: Vec<(&'a str, f64)>,
+}
+
+impl Shared<'_, '_> {
+    /// What a process used; `None` where it was not there.
+    fn of(&self, name: &str) -> Option<f64> {
+        self.parts.iter().find(|(known, _)| *known == name).map(|(_, seconds)| *seconds)
+    }
+}
+
+/// A bar for each cell, and a table of them, where several groups of processes served the clients.
+pub fn blocks(layout: &Layout<'_>) -> Vec<Block> {
+    if !group_rows::are_several(layout) {
+        return Vec::new();
+    }
+    let shared = shared(layout);
+    let names = names(&shared);
+    if names.len() < 2 {
+        return Vec::new();
+    }
+    vec![
+        Block::Charts(chart(layout, &names, &shared)),
+        Block::Table(table(layout, &names, &shared)),
+    ]
+}
+
+/// Each cell whose processes were counted, in the plan's order.
+fn shared<'b, 'a>(layout: &'b Layout<'a>) -> Vec<Shared<'b, 'a>> {
+    let mut shared = Vec::new();
+    for condition in &layout.conditions {
+        for &level in &layout.levels {
+            let parts = layout.cell(condition, level).map_or(Vec::new(), parts);
+            if !parts.is_empty() {
+                shared.push(Shared { condition, level, parts });
+            }
+        }
+    }
+    shared
+}
+
+/// Seconds of a processor for each operation, by process.
+fn parts(cell: &CellView) -> Vec<(&str, f64)> {
+    let operations = cell.cost.map_or(0, |cost| cost.sums.operations);
+    let each = |seconds: f64| {
+        (operations > 0).then(|| seconds * f64::from(cell.trials) / operations as f64)
+    };
+    let groups = cell.groups.iter().map(|it| (it.name.as_str(), it.cpu_per_operation_s));
+    let own = [(CLIENTS, each(cell.cpu_s.client)), (DAEMON, cell.cpu_s.disk_daemon.and_then(each))];
+    let all = groups.chain(own).filter_map(|(name, seconds)| Some((name, seconds?)));
+    all.filter(|(_, seconds)| *seconds > 0.0 && seconds.is_finite()).collect()
+}
+
+/// The names of all processes: the database is what is asked for, and comes first; bakeoff's own come last.
+fn names<'a>(shared: &[Shared<'_, 'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&'a str> = Vec::new();
+    for &(name, _) in shared.iter().flat_map(|it| &it.parts) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.sort_by_key(|name| (*name == DAEMON, *name == CLIENTS, *name != DATABASE_GROUP));
+    names
+}
+
+fn chart<'a>(layout: &Layout<'a>, names: &[&str], shared: &[Shared<'_, 'a>]) -> Charts {
+    let bar = |it: &Shared<'_, 'a>| {
+        let place = layout.place(it.condition);
+        let name = format!("{},{}", it.level, place.trim_start_matches(" with"));
+        Bar {
+            name: name.trim_end_matches(',').to_owned(),
+            parts: names.iter().map(|name| it.of(name).unwrap_or(0.0)).collect(),
+        }
+    };
+    let bars: Vec<Bar> = shared.iter().take(BARS).map(bar).collect();
+    let mut explained = format!("{CAPTION}.");
+    if shared.len() > BARS {
+        let all = words::many(shared.len(), "cell");
+        explained += &format!(" {BARS} of {all} are in this chart.");
+    }
+    let svg = stack::svg("shares", "Where the processor went", names, &bars);
+    let charts = vec![Chart { caption: String::new(), svg }];
+    Charts { explained: explained.into(), legend: Vec::new(), charts }
+}
+
+fn table<'a>(layout: &Layout<'a>, names: &[&str], shared: &[Shared<'_, 'a>]) -> Table {
+    let mut columns = cell_rows::names(layout);
+    columns.extend(names.iter().map(|name| Column::new(Kind::Number, *name)));
+    let mut rows = Vec::new();
+    let mut before = None;
+    for it in shared {
+        let repeated = before == Some(it.condition);
+        before = Some(it.condition);
+        let cells = names.iter().map(|name| figures::text(it.of(name), words::seconds).into());
+        let marks = Vec::new();
+        rows.push(cell_rows::row(layout, it.condition, it.level, repeated, marks, cells));
+    }
+    Table { caption: CAPTION.into(), look: Look::Figures, columns, rows, ..Table::default() }
+}

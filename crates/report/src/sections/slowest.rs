@@ -1,0 +1,183 @@
+//! The slowest operations: of each cell how long half of its operations took, how long 99 in 100, and how
+//! long the one that took longest.
+
+use bakeoff_results::{FigureOfMerit, OperationSummary};
+
+use crate::block::{Block, Cell, Strip, StripGroup, StripHead, StripRow, Strips, Words};
+use crate::cell_rows;
+use crate::heads;
+use crate::layout::{Condition, Layout};
+use crate::section::Section;
+use crate::strip::{self, Axis, Drawn};
+use crate::words;
+
+/// A strip for each cell and operation.
+pub struct Slowest;
+
+/// So many operations have room beside each other, and so many rows below.
+const OPERATIONS: usize = 4;
+const ROWS: usize = 24;
+const HEIGHT: f64 = 26.0;
+
+const EXPLAINED: &str = "A mean hides what one user in a hundred waits for. Half of a cell’s operations took no \
+     longer than *p50*, 99 in 100 no longer than *p99*, each the median of what the trials have; *longest* is the \
+     longest of all trials, and depends on how many operations there were. No verdict goes by them.";
+
+impl Section for Slowest {
+    fn name(&self) -> &str {
+        "slowest"
+    }
+
+    fn title(&self) -> &str {
+        "The slowest operations"
+    }
+
+    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        let Some(strips) = strips(layout) else { return Vec::new() };
+        vec![Block::Lead(Words::default().marked(EXPLAINED)), Block::Strips(strips)]
+    }
+}
+
+/// The chart; `None` where no cell has a longest operation.
+fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
+    let levels = layout.charted();
+    let mut conditions = heads::by_promise(layout);
+    let all = conditions.len();
+    conditions.truncate((ROWS / levels.len().max(1)).max(1));
+    let cells: Vec<(&Condition<'a>, &'a str)> = conditions
+        .iter()
+        .flat_map(|condition| levels.iter().map(move |level| (*condition, *level)))
+        .collect();
+    let tails = |operation: &str| -> Vec<Tail> {
+        let of = |(condition, level): &(&Condition<'a>, &'a str)| {
+            Tail::of(layout.figures(operation, condition, level)?)
+        };
+        cells.iter().filter_map(of).collect()
+    };
+    let mut operations: Vec<&str> =
+        layout.operations().filter(|it| !tails(it).is_empty()).collect();
+    let left_out = operations.len().saturating_sub(OPERATIONS);
+    operations.truncate(OPERATIONS);
+    let all_tails = operations.iter().flat_map(|operation| tails(operation));
+    let ends = all_tails.flat_map(|it| [Some(it.longest), it.p99, it.p50]).flatten();
+    let ends: Vec<f64> = ends.collect();
+    if ends.is_empty() {
+        return None;
+    }
+    let axis = Axis::of_amounts(FigureOfMerit::Time, &ends, &[]);
+    let head = |operation: &&str| StripHead {
+        name: (*operation).to_owned(),
+        unit: "p50, p99 and longest, log scale".into(),
+        axis: axis.svg(),
+    };
+    let heads = operations.iter().map(head).collect();
+    let notes = notes((conditions.len(), all), left_out);
+    let chart = Chart { layout, levels, operations, axis };
+    Some(Strips {
+        caption: "How long operations took at most".into(),
+        names: layout.compare.to_owned(),
+        heads,
+        columns: Vec::new(),
+        groups: conditions.iter().map(|condition| chart.group(condition)).collect(),
+        legend: strip::legend_of_tails(),
+        notes,
+    })
+}
+
+struct Chart<'b, 'a> {
+    layout: &'b Layout<'a>,
+    levels: Vec<&'a str>,
+    operations: Vec<&'a str>,
+    axis: Axis,
+}
+
+impl<'a> Chart<'_, 'a> {
+    fn group(&self, condition: &Condition<'a>) -> StripGroup {
+        let (title, tool) = heads::title(self.layout, condition);
+        let rows = self.levels.iter().map(|level| self.row(condition, level)).collect();
+        StripGroup { title, tool, rows }
+    }
+
+    fn row(&self, condition: &Condition<'a>, level: &'a str) -> StripRow {
+        let style = self.layout.style(level);
+        let strip = |operation: &&'a str| {
+            let tail = self.layout.figures(operation, condition, level).and_then(Tail::of);
+            let mut drawn = match tail {
+                Some(tail) => drawn(&self.axis, tail),
+                None => Drawn {
+                    label: cell_rows::missing(self.layout, operation, condition, level).into(),
+                    ..Drawn::default()
+                },
+            };
+            drawn.style = style;
+            drawn.said = format!("{operation}, {level}: {}", drawn.label);
+            Strip::of(drawn, &self.axis, HEIGHT)
+        };
+        let marks = cell_rows::marks(self.layout, condition, level);
+        StripRow {
+            name: Cell { style: Some(style), marks, ..level.into() },
+            strips: self.operations.iter().map(strip).collect(),
+            cells: Vec::new(),
+            against: Vec::new(),
+        }
+    }
+}
+
+/// How long the operations of a cell took, in seconds.
+#[derive(Clone, Copy)]
+struct Tail {
+    p50: Option<f64>,
+    /// `None` where too few operations lie beyond it.
+    p99: Option<f64>,
+    longest: f64,
+    /// Whether some were cut off: then each is a lower bound.
+    cut_off: bool,
+}
+
+impl Tail {
+    fn of(figures: &OperationSummary) -> Option<Self> {
+        let usable = |value: Option<f64>| value.filter(|it| *it > 0.0 && it.is_finite());
+        Some(Self {
+            p50: usable(figures.p50_s),
+            p99: usable(figures.p99_s),
+            longest: usable(figures.max_s)?,
+            cut_off: figures.unfinished > 0,
+        })
+    }
+
+    /// "p50 4.50 ms, p99 20.0 ms, longest 105 ms".
+    fn text(&self) -> String {
+        let figures = [("p50", self.p50), ("p99", self.p99), ("longest", Some(self.longest))];
+        let known = figures.into_iter().filter_map(|(name, figure)| Some((name, figure?)));
+        let said =
+            known.map(|(name, it)| format!("{name} {}", words::seconds_or_more(it, self.cut_off)));
+        said.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// From p50, hollow, to p99, and on to the longest. Without a p99 the mark is the longest.
+fn drawn(axis: &Axis, tail: Tail) -> Drawn {
+    let longest = axis.place(tail.longest);
+    Drawn {
+        at: Some(tail.p99.map_or(longest, |p99| axis.place(p99))),
+        interval: tail.p99.map(|p99| (axis.place(p99), longest)),
+        from: tail.p50.map(|p50| (axis.place(p50), None)),
+        label: tail.text(),
+        ..Drawn::default()
+    }
+}
+
+/// What is not in the chart.
+fn notes((shown, all): (usize, usize), operations: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if shown < all {
+        let all = words::many(all, "condition");
+        notes
+            .push(format!("{shown} of {all} are in this chart; the tables below have p99 of all."));
+    }
+    if operations > 0 {
+        let number = words::many(operations, "more operation");
+        notes.push(format!("{number}: in the tables below."));
+    }
+    notes
+}

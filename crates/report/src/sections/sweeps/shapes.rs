@@ -1,0 +1,98 @@
+//! What an article measured, in the shape that it had there: its ratio to a base cell, times our own figure of
+//! that cell.
+
+use bakeoff_analysis::{ALL_OPERATIONS, PointState, Statement, Sweep, SweepPanel};
+use bakeoff_results::FigureOfMerit;
+use bakeoff_results::published::Quantity;
+
+use crate::block::sweep::{Line, Point, Source, Value};
+use crate::layout::Layout;
+use crate::sections::published::figure_of;
+
+/// The line of what was published of the cells of a line, which are of this level of the compared factor; `None`
+/// where nothing was.
+pub fn line(
+    layout: &Layout<'_>,
+    sweep: &Sweep,
+    of: &SweepPanel,
+    (measured, level): (&Line, &str),
+) -> Option<Line> {
+    let statements = &layout.document.published.as_ref()?.statements;
+    let is_rate = FigureOfMerit::of_metric(&of.metric).is_some_and(FigureOfMerit::is_rate);
+    let found = |at: usize| {
+        let place = Place { layout, sweep, of, level, at };
+        statements.iter().filter(|_| is_rate).find_map(|it| place.shaped(it))
+    };
+    let points = (0..sweep.levels.len()).map(found);
+    let points: Vec<Point> = points.map(|it| it.map_or(Point::NotRun, Point::Known)).collect();
+    points.iter().any(|point| point.known().is_some()).then(|| Line {
+        source: Source::Published,
+        pale: false,
+        points,
+        against: String::new(),
+        ..measured.clone()
+    })
+}
+
+/// Whether anything was published that lines of rates can have beside them.
+pub fn any(layout: &Layout<'_>, sweep: &Sweep) -> bool {
+    sweep.panels.iter().any(|of| {
+        let shaped = |level: &str, at: usize| {
+            let place = Place { layout, sweep, of, level, at };
+            let mut statements = layout.document.published.iter().flat_map(|it| &it.statements);
+            statements.any(|it| place.shaped(it).is_some())
+        };
+        let is_rate = FigureOfMerit::of_metric(&of.metric).is_some_and(FigureOfMerit::is_rate);
+        let ats = 0..sweep.levels.len();
+        is_rate && of.series.iter().any(|it| ats.clone().any(|at| shaped(&it.level, at)))
+    })
+}
+
+/// A cell: a panel, a level of the compared factor, and the number of a level on the axis.
+struct Place<'a> {
+    layout: &'a Layout<'a>,
+    sweep: &'a Sweep,
+    of: &'a SweepPanel,
+    level: &'a str,
+    at: usize,
+}
+
+impl Place<'_> {
+    /// What a statement comes to here; `None` where it is of another cell, or our figure of its base is not known.
+    fn shaped(&self, statement: &Statement) -> Option<Value> {
+        let Self { layout, sweep, of, level, at } = self;
+        let tick = &sweep.levels.get(*at)?.level;
+        let is_here = |(factor, published): (&String, &String)| match factor.as_str() {
+            it if it == layout.compare => published == level,
+            it if it == sweep.factor => published == tick,
+            it => of.levels.get(it).is_none_or(|own| own == published),
+        };
+        let is_of_axes = |it: &String| it == layout.compare || *it == sweep.factor;
+        let is_its = statement.of == Quantity::Rate
+            && statement.levels.contains_key(&sweep.factor)
+            && statement.levels.iter().all(is_here)
+            && statement.base.keys().all(is_of_axes)
+            && self.does(statement.operation.as_deref()?);
+        let base = statement.base.get(layout.compare).map_or(*level, String::as_str);
+        let series = of.series.iter().find(|it| it.level == base).filter(|_| is_its)?;
+        let base = statement.base.get(&sweep.factor).unwrap_or(tick);
+        let base = sweep.levels.iter().position(|it| it.level == *base)?;
+        let base = series.points.get(base).filter(|it| it.state == PointState::Known)?.value?;
+        let ratio = figure_of(statement.theirs?);
+        let ends = (ratio.ends.0.map(|end| end * base), ratio.ends.1.map(|end| end * base));
+        Some(Value { value: ratio.value * base, is: ratio.is, ends })
+    }
+
+    /// Whether the panel is of an operation, or of all where that is the only one.
+    fn does(&self, operation: &str) -> bool {
+        let Self { layout, of, .. } = self;
+        if of.operation != ALL_OPERATIONS {
+            return of.operation == operation;
+        }
+        let cells = layout.document.cells.iter();
+        let mut here = cells.filter(|cell| {
+            of.levels.iter().all(|(factor, level)| cell.levels.get(factor) == Some(level))
+        });
+        here.any(|cell| matches!(&cell.operations[..], [only] if only.name == operation))
+    }
+}

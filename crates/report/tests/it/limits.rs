@@ -1,0 +1,95 @@
+//! What is said of the search for the highest rate that keeps a limit.
+
+use bakeoff_analysis::{Document, LimitOutcome, LimitView, ProbeView, Said};
+use bakeoff_report::Options;
+use bakeoff_results::limit::Limit;
+
+use crate::formats::three;
+use crate::sample::{Sample, render};
+
+fn probe(per_second: f64, said: Said, response_ms: f64) -> ProbeView {
+    ProbeView {
+        per_second,
+        said,
+        operation: Some("create_issue".to_owned()),
+        response_s: Some(response_ms / 1e3),
+        service_p99_s: Some(0.004),
+        backlog: Some(7),
+        kept_up: Some(said == Said::Keeps),
+        failed: None,
+    }
+}
+
+/// Of two promises, one of which was searched to its end, while the server died under the other.
+fn document() -> Document {
+    let sample = Sample { factors: vec![("durability", vec!["relaxed", "strict"])], ..three() };
+    let mut document = sample.document();
+    document.run.run.limit = Some(Limit::read("p99=50ms").unwrap());
+    let view = |durability: &str, probes, outcome| LimitView {
+        levels: [("durability".to_owned(), durability.to_owned())].into(),
+        closed_per_second: Some(1_234.0),
+        closed_failed: None,
+        probes,
+        next_per_second: None,
+        keeps_per_second: None,
+        breaks_per_second: Some(600.0),
+        confirmed: 0,
+        outcome,
+    };
+    let kept = vec![probe(600.0, Said::Breaks, 90.0), probe(580.0, Said::Keeps, 31.0)];
+    let dead = ProbeView {
+        failed: Some("the server ended".to_owned()),
+        operation: None,
+        response_s: None,
+        service_p99_s: None,
+        backlog: None,
+        kept_up: None,
+        ..probe(610.0, Said::Breaks, 0.0)
+    };
+    document.limits = vec![
+        LimitView {
+            keeps_per_second: Some(580.0),
+            confirmed: 3,
+            ..view("relaxed", kept, LimitOutcome::Found)
+        },
+        view("strict", vec![dead], LimitOutcome::NoRate),
+    ];
+    document
+}
+
+fn text(document: &Document, format: &str) -> String {
+    render(document, format, &Options { width: 200, ..Options::default() }).unwrap()
+}
+
+/// The words of a text, however they are set and broken into lines.
+fn words(text: &str) -> String {
+    let plain = text.replace(['|', '│', '┆', '*'], " ").replace("\\_", "_");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_format_says_what_was_found_and_what_was_tried() {
+    let document = document();
+    for format in ["md", "term"] {
+        let said = words(&text(&document, format));
+        for piece in [
+            "The highest rate that keeps the limit",
+            "580/s keeps p99=50ms, 3 of 3 times when it was tried again; 600/s breaks it.",
+            "A closed loop reached 1230 a second",
+            "no rate keeps p99=50ms: 600/s breaks it, too.",
+            "relaxed 600 broken 90.0 ms create_issue 4.00 ms 7 not kept up",
+            "580 kept 31.0 ms create_issue 4.00 ms 7 kept up",
+        ] {
+            assert!(said.contains(piece), "{format}: {piece}\n{said}");
+        }
+    }
+    let page = text(&document, "html");
+    assert!(page.contains("the server ended") && page.contains("not kept up"), "{page}");
+}
+
+#[test]
+fn a_run_without_a_limit_has_no_such_section() {
+    let mut document = document();
+    document.run.run.limit = None;
+    assert!(!text(&document, "html").contains("The highest rate that keeps the limit"));
+}

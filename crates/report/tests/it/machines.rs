@@ -1,0 +1,187 @@
+//! What each machine of a merged run found.
+
+use bakeoff_analysis::{
+    Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
+};
+use bakeoff_results::{Host, Machine, Member, Merged, PlanShard};
+
+use crate::formats::{parse_csv, text};
+use crate::sample::Sample;
+
+const TITLE: &str = "What each machine found";
+
+fn machine(name: &str, shards: &[u32]) -> MachineView {
+    MachineView {
+        name: name.to_owned(),
+        machine: Machine {
+            processor: "Xeon 8488C".into(),
+            kernel: "6.12.9".into(),
+            ..Machine::default()
+        },
+        shards: shards.to_vec(),
+        shared: false,
+        harness_s: 4.5e-8,
+        load: Some(0.25),
+        neighbour_alone_per_second: None,
+        blocks: 5,
+        trials: 10,
+        canaries: 5,
+        canaries_off: 1,
+    }
+}
+
+/// The ratio of lmdb to sqlite on machines, with an interval of 10 % to either side.
+fn ratio(clients: &str, on: &[f64]) -> RatioOverMachines {
+    let levels = [("clients", clients), ("neighbours", "0")];
+    let on = on.iter().zip(0..).map(|(ratio, machine)| OnMachine {
+        machine,
+        ratio: *ratio,
+        low: Some(ratio / 1.1),
+        high: Some(ratio * 1.1),
+        blocks: 5,
+    });
+    RatioOverMachines {
+        operation: "create_issue".into(),
+        levels: levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into(),
+        baseline: "sqlite".into(),
+        level: "lmdb".into(),
+        on: on.collect(),
+        agreement: Some(Agreement {
+            q: 90.0,
+            expected_q: 2.0,
+            p_adjusted: 0.001,
+            i_squared: 0.75,
+            ratio: 0.62,
+            low: Some(0.21),
+            high: Some(1.83),
+        }),
+        disagree: false,
+    }
+}
+
+fn merged() -> Document {
+    let mut document = Sample::default().document();
+    let machines =
+        vec![machine("node-a", &[1]), machine("node-b", &[2, 3]), machine("node-c", &[])];
+    let ratios = vec![
+        ratio("1", &[0.51, 0.52, 0.53]),
+        RatioOverMachines { disagree: true, ..ratio("4", &[0.51, 0.52, 1.41]) },
+    ];
+    document.machines = Some(MachinesView { machines, ratios });
+    document
+}
+
+#[test]
+fn each_machine_stands_beside_the_others_in_every_format() {
+    let document = merged();
+    for format in ["html", "term", "md"] {
+        let shown = text(&document, format);
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in [
+            TITLE,
+            "node-a",
+            "node-b",
+            "2, 3",
+            "1 of 5",
+            "mix the machines",
+            "The machines disagree on 1 of 2 ratios",
+            "they disagree",
+            "1.41",
+            "1.28 to 1.55",
+            "0.21 to 1.83",
+            "lmdb against sqlite",
+            "3 machines, the first: ",
+        ] {
+            assert!(flat.contains(said), "{format}: {said}\n{shown}");
+        }
+        // What machines disagree on comes first.
+        let place = |what: &str| flat.find(what).unwrap_or_else(|| panic!("{format}: {what}"));
+        let four = "4 clients, no neighbours: lmdb against sqlite";
+        let one = "1 client, no neighbours: lmdb against sqlite";
+        assert!(place(four) < place(one), "{shown}");
+    }
+    assert!(text(&document, "html").contains(">equal</text>"));
+}
+
+#[test]
+fn trials_say_which_machine_ran_them() {
+    let mut document = merged();
+    let member = Member {
+        shard: Some(7),
+        host: Host { name: "node-a".into(), boot: String::new() },
+        machine: Machine::default(),
+        harness_s: 4.5e-8,
+        load: None,
+        neighbour_alone_per_second: None,
+        started_s: 0.0,
+        ended_s: None,
+        canaries: 0,
+        blocks: document.trials.iter().map(|trial| (trial.block, 2)).collect(),
+        cuts: Vec::new(),
+    };
+    document.run.run.merged = Some(Merged { plan: "17".into(), count: 8, members: vec![member] });
+    let rows = parse_csv(&text(&document, "csv"));
+    let ends = |row: &Vec<String>| row[row.len() - 2..].to_vec();
+    assert_eq!(ends(&rows[0]), ["machine.name", "machine.shard"]);
+    assert!(rows.len() > 1 && rows[1..].iter().all(|row| ends(row) == ["node-a", "7"]));
+    assert!(text(&document, "html").contains("node-a, 7"));
+}
+
+#[test]
+fn other_runs_say_nothing_of_machines() {
+    let document = Sample::default().document();
+    for format in ["html", "term", "md"] {
+        assert!(!text(&document, format).contains(TITLE), "{format}");
+    }
+    assert!(!text(&document, "csv").contains("machine.name"));
+}
+
+#[test]
+fn a_shard_says_that_it_is_a_part() {
+    let mut document = Sample::default().document();
+    document.run.run.shard = Some(PlanShard {
+        plan: "17".into(),
+        index: 2,
+        count: 8,
+        trials: 80,
+        host: Host { name: "node-a".into(), boot: String::new() },
+        blocks: vec![(3, 2)],
+        cuts: Vec::new(),
+    });
+    for format in ["html", "term", "md"] {
+        let shown = text(&document, format);
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("This is shard 2 of 8: a part of the plan"), "{format}: {shown}");
+        assert!(flat.contains("bakeoff merge"), "{format}: {shown}");
+        assert!(!flat.contains("machines, the first"), "{format}: {shown}");
+    }
+}
+
+#[test]
+fn shards_that_ran_beside_each_other_are_told() {
+    let mut document = merged();
+    let view = document.machines.as_mut().unwrap();
+    view.machines.truncate(1);
+    view.machines[0].shared = true;
+    view.ratios.clear();
+    let shown = text(&document, "md");
+    assert!(shown.contains("One machine ran all that was merged."), "{shown}");
+    assert!(shown.contains("at one time on node-a"), "{shown}");
+    assert!(!shown.contains("such machines"), "{shown}");
+}
+
+/// A hundred ratios have no room: those that matter are shown, and the others named.
+#[test]
+fn there_is_an_end_to_the_ratios_that_are_shown() {
+    let mut document = merged();
+    let view = document.machines.as_mut().unwrap();
+    view.ratios = vec![ratio("1", &[0.51, 0.52, 0.53]); 100];
+    view.ratios[99].disagree = true;
+    let shown = text(&document, "md");
+    assert!(shown.contains("70 more ratios in the JSON"), "{shown}");
+    assert!(shown.contains("they disagree"));
+    // One alone is shown, whatever its length.
+    let view = document.machines.as_mut().unwrap();
+    view.ratios = vec![ratio("1", &[0.5; 200]); 2];
+    assert!(text(&document, "md").contains("1 more ratio in the JSON"));
+}

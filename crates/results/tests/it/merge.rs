@@ -1,0 +1,221 @@
+//! One run folder of the records of several.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::data::{Trials, run};
+use bakeoff_results::{
+    Calibration, Canary, DATABASE, Error, Host, Machine, Member, Merged, Part, RunFolder, Status,
+    Trial,
+};
+
+const TOML: &str = "name = \"synthetic\"\n";
+
+fn trials(block: u32) -> Vec<Trial> {
+    Trials::new(u64::from(block), 40).block(0, block, ["1", "0"])
+}
+
+fn canary(at_s: f64) -> Canary {
+    Canary { at_s, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None, off: None }
+}
+
+/// A closed folder with these blocks, two looks at the machine, and what was noted of each block.
+fn written(path: &Path, blocks: &[u32]) {
+    let mut folder = RunFolder::create(path, &run(&["1"], &["0"], 8), TOML).unwrap();
+    for block in blocks {
+        trials(*block).iter().for_each(|trial| folder.commit_trial(trial).unwrap());
+        folder.note_disturbed(*block, 0, "reading is slow").unwrap();
+        folder.commit_canary(&canary(f64::from(*block))).unwrap();
+    }
+    let calibration = Calibration { operations: blocks[0].into(), seconds: 1.0, turned_over: true };
+    folder.note_calibration("the data", &calibration).unwrap();
+}
+
+fn part<'a>(folder: &'a RunFolder, blocks: &[u32]) -> Part<'a> {
+    let canaries = 0..folder.canaries().unwrap().len();
+    Part { folder, blocks: blocks.iter().copied().collect(), cuts: BTreeSet::new(), canaries }
+}
+
+/// Two folders, and where a third can be made.
+fn two() -> (tempfile::TempDir, [PathBuf; 2], PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = ["one", "two"].map(|name| dir.path().join(name));
+    written(&paths[0], &[0, 3]);
+    written(&paths[1], &[1, 2]);
+    let out = dir.path().join("all");
+    (dir, paths, out)
+}
+
+#[test]
+fn everything_of_the_parts_is_in_the_merged_run_and_they_are_as_they_were() {
+    let (_dir, paths, out) = two();
+    let bytes = || paths.each_ref().map(|path| fs::read(path.join(DATABASE)).unwrap());
+    let before = bytes();
+    let folders = paths.each_ref().map(|path| RunFolder::open(path).unwrap());
+    // One block of the first is left where it is.
+    let parts = [part(&folders[0], &[0]), part(&folders[1], &[1, 2])];
+    let ended = (Status::Finished, Some(7.5));
+    let merged = RunFolder::merge(&out, &run(&["1"], &["0"], 8), TOML, ended, &parts).unwrap();
+    drop(merged);
+    assert_eq!(bytes(), before);
+    for path in &paths {
+        let names = fs::read_dir(path).unwrap().count();
+        assert_eq!(names, 2, "run.sqlite and experiment.toml alone");
+    }
+
+    let merged = RunFolder::open(&out).unwrap();
+    assert_eq!(merged.done().unwrap().len(), 3 * trials(0).len());
+    for trial in [0, 1, 2].into_iter().flat_map(trials) {
+        let back = merged.trial(trial.block, 0, trial.order).unwrap().expect("it was merged");
+        assert_eq!(trial, back);
+    }
+    assert!(merged.trial(3, 0, 0).unwrap().is_none());
+    let seen: Vec<f64> = merged.canaries().unwrap().iter().map(|it| it.at_s).collect();
+    assert_eq!(seen, [0.0, 3.0, 1.0, 2.0]);
+    let disturbed: Vec<u32> = merged.disturbed().unwrap().iter().map(|it| it.block).collect();
+    assert_eq!(disturbed, [0, 1, 2]);
+    assert_eq!(merged.calibration("the data").unwrap().unwrap().operations, 0, "the first's");
+    let state = merged.state().unwrap();
+    assert_eq!((state.status, state.ended_s), (Status::Finished, Some(7.5)));
+    assert_eq!(merged.experiment().unwrap(), TOML);
+    drop(merged);
+    // It is a run folder like any other.
+    RunFolder::resume(&out).unwrap();
+}
+
+#[test]
+fn a_merged_run_is_written_anew_of_itself_and_of_others() {
+    let (_dir, paths, out) = two();
+    let about = run(&["1"], &["0"], 8);
+    let first = RunFolder::open(&paths[0]).unwrap();
+    let ended = (Status::Unfinished, None);
+    drop(RunFolder::merge(&out, &about, TOML, ended, &[part(&first, &[0, 3])]).unwrap());
+
+    let held = RunFolder::hold(&out).unwrap();
+    assert!(matches!(RunFolder::hold(&out), Err(Error::Busy(_))), "one at a time");
+    let (known, second) = (RunFolder::open(&out).unwrap(), RunFolder::open(&paths[1]).unwrap());
+    let parts = [part(&known, &[0, 3]), part(&second, &[1, 2])];
+    held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
+    drop(known);
+    let merged = RunFolder::open(&out).unwrap();
+    let blocks: Vec<u32> = merged.trials().unwrap().iter().map(|trial| trial.block).collect();
+    let whole: Vec<u32> =
+        [0, 3, 1, 2].into_iter().flat_map(|block| vec![block; trials(0).len()]).collect();
+    assert_eq!(blocks, whole);
+    let names: BTreeSet<_> =
+        fs::read_dir(&out).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+/// What can't be had twice is refused as a whole, and what was there stays.
+#[test]
+fn a_block_twice_is_refused_and_nothing_of_it_is_left() {
+    let (_dir, paths, out) = two();
+    let about = run(&["1"], &["0"], 8);
+    let first = RunFolder::open(&paths[0]).unwrap();
+    let ended = (Status::Finished, None);
+    let twice = [part(&first, &[0]), part(&first, &[0, 3])];
+    assert!(matches!(RunFolder::merge(&out, &about, TOML, ended, &twice), Err(Error::Unfit(_))));
+    assert!(!out.exists());
+
+    drop(RunFolder::merge(&out, &about, TOML, ended, &[part(&first, &[0])]).unwrap());
+    let before = fs::read(out.join(DATABASE)).unwrap();
+    let held = RunFolder::hold(&out).unwrap();
+    assert!(matches!(held.rewrite(&about, TOML, ended, &twice), Err(Error::Unfit(_))));
+    assert_eq!(fs::read(out.join(DATABASE)).unwrap(), before);
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
+}
+
+/// A log beside the database holds trials that the database has not: it would be lost.
+#[test]
+fn a_run_that_was_killed_is_not_written_anew() {
+    let (_dir, paths, _) = two();
+    fs::write(paths[0].join(format!("{DATABASE}-wal")), "half").unwrap();
+    let error = RunFolder::hold(&paths[0]).err().expect("it is refused").to_string();
+    assert!(error.contains("run.sqlite-wal is beside it") && error.contains("--resume"), "{error}");
+}
+
+fn member(shard: Option<u32>, canaries: u32, blocks: &[u32]) -> Member {
+    Member {
+        shard,
+        host: Host { name: String::new(), boot: String::new() },
+        machine: Machine { processors: if shard.is_some() { 2 } else { 64 }, ..Machine::default() },
+        harness_s: 4e-8,
+        load: None,
+        neighbour_alone_per_second: shard.map(|_| 7.0),
+        started_s: 0.0,
+        ended_s: None,
+        canaries,
+        blocks: blocks.iter().map(|block| (*block, 4)).collect(),
+        cuts: Vec::new(),
+    }
+}
+
+#[test]
+fn who_goes_on_with_a_merged_run_has_its_own_looks_rate_machine_and_end() {
+    let (_dir, paths, _) = two();
+    let mut folder = RunFolder::resume(&paths[0]).unwrap();
+    folder.set_neighbour_alone(7.0).unwrap();
+    assert_eq!(folder.own_canaries().unwrap().len(), 2, "all, where nothing was merged");
+
+    let members = vec![member(Some(1), 2, &[0, 3]), member(None, 0, &[1])];
+    let mut merged = Merged { plan: "17".to_owned(), count: 2, members };
+    folder.note_machines(&merged, 0).unwrap();
+    assert_eq!(folder.run().unwrap().neighbour_alone_per_second, None, "it has measured none");
+    folder.set_neighbour_alone(812.5).unwrap();
+    folder.commit_canary(&canary(9.0)).unwrap();
+    let own: Vec<f64> = folder.own_canaries().unwrap().iter().map(|it| it.at_s).collect();
+    assert_eq!(own, [9.0]);
+    let run = folder.run().unwrap();
+    assert_eq!((run.neighbour_alone_per_second, run.machine_now().processors), (Some(812.5), 64));
+    let noted = run.merged.unwrap().members;
+    let rates: Vec<Option<f64>> = noted.iter().map(|it| it.neighbour_alone_per_second).collect();
+    assert_eq!(rates, [Some(7.0), Some(812.5)]);
+
+    merged.end_last(3, Some(5.0));
+    let ends: Vec<_> = merged.members.iter().map(|it| (it.canaries, it.ended_s)).collect();
+    assert_eq!(ends, [(2, None), (1, Some(5.0))]);
+    // A later end is that of the folder, and not of this machine any more.
+    merged.end_last(3, Some(6.0));
+    assert_eq!((merged.members[1].ended_s, merged.trials()), (Some(5.0), 12));
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_hundred_shards_are_merged_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let each = 20 / trials(0).len() as u32;
+    let blocks = |shard: u32| (shard * each..(shard + 1) * each).collect::<Vec<u32>>();
+    let folder = |shard: u32| {
+        let path = dir.path().join(shard.to_string());
+        written(&path, &blocks(shard));
+        RunFolder::open(&path).unwrap()
+    };
+    let folders: Vec<RunFolder> = (0..100).map(folder).collect();
+    let (about, out) = (run(&["1"], &["0"], 2000), dir.path().join("all"));
+    let first = folders[..99].iter().zip(0..).map(|(it, shard)| part(it, &blocks(shard)));
+    let first: Vec<Part<'_>> = first.collect();
+    drop(RunFolder::merge(&out, &about, TOML, (Status::Unfinished, None), &first).unwrap());
+
+    // Once more, of itself and the last one.
+    let held = RunFolder::hold(&out).unwrap();
+    let known = RunFolder::open(&out).unwrap();
+    let earlier = (0..99).map(|shard| {
+        let looks = (shard * each) as usize;
+        Part { canaries: looks..looks + each as usize, ..part(&known, &blocks(shard)) }
+    });
+    let mut parts: Vec<Part<'_>> = earlier.collect();
+    parts.push(part(&folders[99], &blocks(99)));
+    held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
+    drop(parts);
+    drop(known);
+    let merged = RunFolder::open(&out).unwrap();
+    let done = merged.done().unwrap();
+    assert_eq!(done.len(), 100 * each as usize * trials(0).len());
+    let distinct: BTreeSet<(u32, u32)> = done.iter().map(|it| (it.block, it.order)).collect();
+    assert_eq!(distinct.len(), done.len());
+    let looks: Vec<f64> = merged.canaries().unwrap().iter().map(|it| it.at_s).collect();
+    assert_eq!(looks, (0..100 * each).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(merged.disturbed().unwrap().len(), looks.len());
+}

@@ -1,0 +1,309 @@
+//! The page over HTTP: what a worker of a web server does for a request, and what visitors ask for and hold
+//! the answers against.
+
+use bakeoff_engines::{Error, Result, Rows, Session};
+use rand::RngExt;
+
+use super::guests::{Guests, Who};
+use super::page::{self, Visitor};
+use super::sessions::{origin, write_uuid};
+use super::tables::{Changes, ENTRIES, Reads, changed};
+use super::{PAGE, Poll, VOTE, VOTES};
+use crate::sent::{Sender, send};
+use crate::site::{Reply, Request, Visits, Worker};
+use crate::{Random, Tally, stream};
+
+/// The name of the cookie.
+const COOKIE: &str = "session=";
+/// Where a vote is sent to; the entry's number follows.
+const VOTE_PATH: &str = "/vote?id=";
+/// Sets the names of sessions that workers draw apart from what clients draw.
+const OF_WORKERS: u64 = 0x776f_726b_6572_7321;
+
+/// A worker of a web server.
+pub struct Clerk<'a> {
+    poll: &'a Poll,
+    random: Random,
+    /// The session of the present visitor.
+    uuid: String,
+    best: Rows,
+    row: Rows,
+}
+
+/// What a worker found of its visitor's session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Known,
+    New,
+    Unknown,
+}
+
+impl<'a> Clerk<'a> {
+    /// The worker of that number.
+    pub fn new(poll: &'a Poll, number: usize) -> Self {
+        let random = stream(poll.seed ^ OF_WORKERS, number as u64);
+        let (uuid, row) = (String::new(), Rows::new());
+        Self { poll, random, uuid, best: page::constants(), row }
+    }
+
+    /// Keeps the visitor's session, as far as the step goes, and reads the best nine.
+    fn ask(&mut self, sender: &mut Sender<'_>, request: &Request<'_>) -> Result<Found> {
+        let Some(reads) = self.poll.asks.reads else { return Ok(Found::Unknown) };
+        let mut found = Found::Unknown;
+        if let Some(uuid) = session_of(request.cookie) {
+            self.uuid.clear();
+            self.uuid.push_str(uuid);
+            if sender.read(reads.session, &[uuid.into()], &mut self.row)? > 0 {
+                found = Found::Known;
+            }
+        }
+        if let Some(changes) = self.poll.asks.changes {
+            match found {
+                Found::Known => self.renew(sender, request, &changes)?,
+                Found::New | Found::Unknown => {
+                    self.add(sender, request, &changes)?;
+                    found = Found::New;
+                }
+            }
+        }
+        sender.read(reads.best, &[], &mut self.best)?;
+        Ok(found)
+    }
+
+    fn renew(
+        &mut self,
+        sender: &mut Sender<'_>,
+        request: &Request<'_>,
+        changes: &Changes,
+    ) -> Result<()> {
+        let Request { at_us, address, agent, .. } = *request;
+        let uuid = &*self.uuid;
+        let values = [at_us.into(), address.into(), agent.into(), uuid.into()];
+        changed(sender.write(changes.renew, &values, &mut self.row)?, "session", &uuid)
+    }
+
+    /// Makes a session of a new name.
+    fn add(
+        &mut self,
+        sender: &mut Sender<'_>,
+        request: &Request<'_>,
+        changes: &Changes,
+    ) -> Result<()> {
+        write_uuid(self.random.random(), &mut self.uuid);
+        let Request { at_us, address, agent, .. } = *request;
+        let values = [(&*self.uuid).into(), at_us.into(), address.into(), agent.into(), 0.into()];
+        match sender.write(changes.add, &values, &mut self.row) {
+            // The same worker may have come to the same data before.
+            Err(Error::Duplicate(_)) => self.renew(sender, request, changes),
+            other => other.map(drop),
+        }
+    }
+
+    /// Takes a vote of the visitor's session, and reads the best nine.
+    fn vote(
+        &mut self,
+        request: &Request<'_>,
+        entry: i64,
+        (reads, changes): (Reads, Changes),
+        (session, tally): (&mut dyn Session, &mut Tally),
+    ) -> Result<i64> {
+        let uuid = session_of(request.cookie);
+        let uuid = uuid.ok_or_else(|| Error::engine("a vote has no session"))?;
+        let rating = changes.cast(session, tally, entry, uuid, &mut self.row)?;
+        send(session, tally, None, |sender| {
+            sender.read(reads.best, &[], &mut self.best).map(drop)
+        })?;
+        Ok(rating)
+    }
+}
+
+/// The session that a visitor's cookies name.
+fn session_of(cookie: &str) -> Option<&str> {
+    let value = cookie.split(';').find_map(|it| it.trim().strip_prefix(COOKIE))?;
+    let is_uuid = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    (value.len() == 36 && value.bytes().all(is_uuid)).then_some(value)
+}
+
+/// The entry that a POST votes for.
+fn entry_of(target: &str) -> Option<i64> {
+    target.strip_prefix(VOTE_PATH)?.parse().ok()
+}
+
+impl Worker for Clerk<'_> {
+    fn answer(
+        &mut self,
+        request: &Request<'_>,
+        session: &mut dyn Session,
+        tally: &mut Tally,
+        reply: &mut Reply,
+    ) -> Result<()> {
+        (reply.status, reply.cookie) = (200, None);
+        let asks = self.poll.asks;
+        match (request.posts, request.target) {
+            (false, "/") => {
+                let mut found = Found::Unknown;
+                send(session, tally, None, |sender| {
+                    found = self.ask(sender, request)?;
+                    Ok(())
+                })?;
+                let visitor = match found {
+                    Found::Known => Visitor::Known(&self.uuid),
+                    Found::New => Visitor::New(&self.uuid),
+                    Found::Unknown => Visitor::Unknown,
+                };
+                reply.cookie = (found == Found::New).then(|| format!("{COOKIE}{}", self.uuid));
+                page::write(visitor, &self.best, &mut reply.body)
+            }
+            (true, target) => {
+                let (Some(entry), Some(reads), Some(changes)) =
+                    (entry_of(target), asks.reads, asks.changes)
+                else {
+                    reply.status = 404;
+                    reply.body = "there is nothing to vote for".into();
+                    return Ok(());
+                };
+                let rating = self.vote(request, entry, (reads, changes), (session, tally))?;
+                let uuid = session_of(request.cookie).unwrap_or_default();
+                page::write(Visitor::Known(uuid), &self.best, &mut reply.body)?;
+                page::add_vote(entry, rating, &mut reply.body);
+                Ok(())
+            }
+            (false, _) => {
+                reply.status = 404;
+                reply.body = "there is no such page".into();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Visitors of one client.
+pub struct Browsers<'a> {
+    poll: &'a Poll,
+    random: Random,
+    guests: Guests,
+    who: Who,
+    /// Whose page is the latest, and whether there is a session of that name.
+    uuid: String,
+    is_known: bool,
+    address: String,
+    agent: &'static str,
+    /// The entries that the last page has shown.
+    shown: Vec<i64>,
+    /// The entry of the present vote.
+    entry: i64,
+    /// The last vote, which the next page has to show: the entry and the rating that it then had.
+    cast: Option<(i64, i64)>,
+}
+
+impl<'a> Browsers<'a> {
+    /// Those of one client.
+    pub fn new(poll: &'a Poll, random: Random) -> Self {
+        Self {
+            poll,
+            random,
+            guests: Guests::new(poll.sessions, poll.asks.changes.is_some(), None),
+            who: Who::Unknown,
+            uuid: String::new(),
+            is_known: false,
+            address: String::new(),
+            agent: "",
+            shown: Vec::new(),
+            entry: 0,
+            cast: None,
+        }
+    }
+
+    /// Draws the entry of the next vote.
+    fn draw(&mut self) -> i64 {
+        let at = self.random.random_range(0..2 * self.shown.len().max(1));
+        let any = self.random.random_range(1..=ENTRIES);
+        self.shown.get(at).copied().unwrap_or(any)
+    }
+
+    /// Holds what a page says of its visitor against who has come.
+    fn is_theirs(&mut self, visitor: Visitor<'_>) -> std::result::Result<(), String> {
+        if self.poll.asks.reads.is_none() {
+            return Ok(());
+        }
+        match (self.who, visitor) {
+            (Who::New(_), Visitor::New(uuid)) => {
+                let bits = u128::from_str_radix(&uuid.replace('-', ""), 16);
+                self.guests.came(bits.map_err(|_| format!("{uuid} is no name of a session"))?);
+                self.uuid.clear();
+                self.uuid.push_str(uuid);
+                Ok(())
+            }
+            (Who::Known, Visitor::Known(uuid)) if uuid == self.uuid => Ok(()),
+            (Who::Unknown, Visitor::Unknown) => Ok(()),
+            (Who::Known, Visitor::New(_) | Visitor::Unknown) => {
+                Err(format!("session {} is missing", self.uuid))
+            }
+            (_, other) => Err(format!("the page is somebody else's: {other}")),
+        }
+    }
+
+    /// The page of a vote tells it.
+    fn voted(&mut self, vote: Option<(i64, i64)>) -> std::result::Result<(i64, i64), String> {
+        match vote {
+            Some((entry, rating)) if entry == self.entry => {
+                self.cast = vote;
+                Ok((entry, rating))
+            }
+            _ => Err(format!("the page does not tell the vote for entry {}", self.entry)),
+        }
+    }
+}
+
+impl Visits for Browsers<'_> {
+    fn choose(&mut self) -> usize {
+        let votes = self.poll.asks.changes.is_some() && self.is_known;
+        if votes && self.random.random_range(0..VOTES) == 0 { VOTE } else { PAGE }
+    }
+
+    fn ask(&mut self, operation: usize, request: &mut Vec<u8>) {
+        if operation == VOTE {
+            self.entry = self.draw();
+        } else {
+            self.is_known = false;
+            self.who = self.guests.next(&mut self.random, &mut self.uuid);
+            self.agent = origin(&mut self.random, &mut self.address);
+        }
+        let has_cookie = operation == VOTE || !matches!(self.who, Who::New(_));
+        request.clear();
+        let mut line = |parts: &[&str]| {
+            parts.iter().for_each(|part| request.extend_from_slice(part.as_bytes()));
+            request.extend_from_slice(b"\r\n");
+        };
+        match operation {
+            VOTE => {
+                line(&["POST ", VOTE_PATH, &self.entry.to_string(), " HTTP/1.1"]);
+                line(&["Content-Length: 0"]);
+            }
+            _ => line(&["GET / HTTP/1.1"]),
+        }
+        line(&["Host: localhost"]);
+        line(&["User-Agent: ", self.agent]);
+        line(&["X-Forwarded-For: ", &self.address]);
+        if has_cookie {
+            line(&["Cookie: ", COOKIE, &self.uuid]);
+        }
+        line(&[]);
+    }
+
+    fn check(&mut self, operation: usize, body: &[u8]) -> std::result::Result<(), String> {
+        let read = page::read(body)?;
+        self.shown.clear();
+        self.shown.extend(read.best.iter().map(|(entry, _)| *entry));
+        let must_show = if operation == VOTE {
+            Some(self.voted(read.vote)?)
+        } else {
+            self.is_theirs(read.visitor)?;
+            self.is_known = self.who != Who::Unknown;
+            self.cast.take()
+        };
+        let Some((entry, rating)) = must_show else { return Ok(()) };
+        let shows = self.poll.shows(read.best.into_iter(), entry, rating);
+        shows.map_err(|error| error.to_string())
+    }
+}
