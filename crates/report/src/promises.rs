@@ -2,7 +2,7 @@
 //! says of them.
 
 use bakeoff_analysis::{Document, PromiseView};
-use bakeoff_results::{Cut, CutPlan, FileSystem, PromiseFactors};
+use bakeoff_results::{Cut, CutPlan, FileSystem, PromiseFactors, Promised};
 
 use crate::words;
 
@@ -169,5 +169,7 @@ pub fn kept(document: &Document) -> Option<String> {
         (kept, 0) => format!("all {} withstood {cuts}", words::many(kept, "promise")),
         (kept, _) => format!("{} withstood {cuts}", words::many(kept, "other promise")),
     };
-    Some(said + &but)
+    let may_lose = told(true).any(|it| matches!(it.promised, Promised::Whole { .. }));
+    let within = if may_lose { "; no more was lost than their levels allow" } else { "" };
+    Some(said + within + &but)
 }

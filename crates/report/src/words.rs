@@ -111,32 +111,40 @@ pub fn times(value: f64, is: RatioIs) -> String {
 
 /// A ratio with two significant figures, for a sentence: what a reader remembers of it.
 pub fn two(value: f64) -> String {
-    two_figures(value, f64::round)
+    figures(value, 2, f64::round)
 }
 
-/// The ends of an interval with two significant figures each, rounded outward: "1.2–1.6".
+/// The ends of an interval with two significant figures each, rounded outward: "1.2–1.6". Just above 1 they have
+/// three, "1.07–1.6": on which side of 1 an end lies must not be rounded away.
 pub fn outward((low, high): (f64, f64)) -> String {
     format!("{}–{}", below(low), above(high))
 }
 
-/// The number of two significant figures next below.
+/// The number of so many figures as an end has that is next below.
 pub fn below(value: f64) -> String {
-    two_figures(value, |number| (number + 1e-9).floor())
+    figures(value, of_an_end(value), |number| (number + 1e-9).floor())
 }
 
-/// The number of two significant figures next above.
+/// The same next above.
 pub fn above(value: f64) -> String {
-    two_figures(value, |number| (number - 1e-9).ceil())
+    figures(value, of_an_end(value), |number| (number - 1e-9).ceil())
 }
 
-fn two_figures(value: f64, round: impl Fn(f64) -> f64) -> String {
+/// How many significant figures the end of an interval has.
+fn of_an_end(value: f64) -> i32 {
+    if (1.0..1.1).contains(&value) { 3 } else { 2 }
+}
+
+/// A number with so many significant figures.
+fn figures(value: f64, significant: i32, round: impl Fn(f64) -> f64) -> String {
     if !(1e-3..1e6).contains(&value) {
         return format!("{value:.1e}");
     }
-    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    let more = significant - 1;
+    let unit = 10_f64.powi(value.log10().floor() as i32 - more);
     let number = round(value / unit) * unit;
     // 9.96 becomes 10, which has no digit after the point.
-    let decimals = (1 - (number * (1.0 + 1e-12)).log10().floor() as i32).max(0) as usize;
+    let decimals = (more - (number * (1.0 + 1e-12)).log10().floor() as i32).max(0) as usize;
     grouped(&format!("{number:.decimals$}"))
 }
 
@@ -325,6 +333,7 @@ mod tests {
         assert_eq!(outward((1.19, 1.61)), "1.1–1.7");
         assert_eq!(outward((1.2, 1.6)), "1.2–1.6");
         assert_eq!(outward((0.984, 10.1)), "0.98–11");
+        assert_eq!(outward((1.078, 1.69)), "1.07–1.7");
         assert_eq!((two(2e7), two(f64::INFINITY)), ("2.0e7".into(), "inf".into()));
     }
 
