@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use bakeoff_analysis::Comparison;
 use bakeoff_results::{AuditResult, Cut, RunFolder};
 
 const PAGE: &str = include_str!("../../../../docs/findings/break-tarantool.md");
@@ -36,13 +37,13 @@ fn of(cut: &Cut) -> [&str; 3] {
     [&cut.engine, &cut.durability, cut.file_system.name()]
 }
 
+fn folder(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/break-tarantool", name].iter().collect()
+}
+
 /// The rows of a run's table, in the order of its cuts.
-fn rows(folder: &str) -> String {
-    let folder: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/break-tarantool", folder]
-            .iter()
-            .collect();
-    let cuts = RunFolder::open(&folder).unwrap().cuts().unwrap();
+fn rows(name: &str) -> String {
+    let cuts = RunFolder::open(&folder(name)).unwrap().cuts().unwrap();
     assert!(cuts.iter().all(|cut| cut.failed.is_none()), "a cut says nothing");
     let mut all: Vec<([&str; 3], Left)> = Vec::new();
     for cut in &cuts {
@@ -81,4 +82,31 @@ fn what_was_left_after_an_orderly_restart_is_that_of_the_run() {
 #[test]
 fn what_was_left_while_logs_turned_is_that_of_the_run() {
     assert_page(&rows("turns"));
+}
+
+/// Times with the log synced and without one, and the ratio with its interval.
+#[test]
+fn what_the_log_costs_is_what_the_run_has() {
+    let folder = folder("log-synced");
+    let document = bakeoff_analysis::document(&RunFolder::open(&folder).unwrap()).unwrap();
+    let engine = "tarantool:memtx/snapshot_at_start=yes";
+    let milliseconds = |level: &str, operation: &str| {
+        let cell = document.cells.iter().find(|it| it.levels["durability"] == level).unwrap();
+        let its = cell.operations.iter().find(|it| it.name == operation).unwrap();
+        format!("{:.1} ms", its.mean_s.unwrap() * 1e3)
+    };
+    for operation in ["create_issue", "process_issues"] {
+        let is_it = |it: &&Comparison| {
+            it.operation == operation && it.level == "strict" && it.baseline == "none"
+        };
+        let it = document.comparisons.iter().find(is_it).unwrap();
+        let (low, high) = (it.low.unwrap(), it.high.unwrap());
+        let (low, high) = ((low * 100.0).floor() / 100.0, (high * 100.0).ceil() / 100.0);
+        assert_page(&format!(
+            "| `{engine}` | {operation} | {} | {} | {:.2} times as long ({low:.2} to {high:.2}) |\n",
+            milliseconds("none", operation),
+            milliseconds("strict", operation),
+            it.ratio.unwrap(),
+        ));
+    }
 }
