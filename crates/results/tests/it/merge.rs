@@ -200,7 +200,11 @@ fn a_hundred_shards_are_merged_whole() {
     let begun = Instant::now();
     drop(RunFolder::merge(&out, &about, TOML, (Status::Unfinished, None), &first).unwrap());
     // Told, and judged by nobody.
-    println!("99 shards of {} trials were merged in {:?}", each as usize * trials(0).len(), begun.elapsed());
+    println!(
+        "99 shards of {} trials were merged in {:?}",
+        each as usize * trials(0).len(),
+        begun.elapsed()
+    );
 
     // Once more, of itself and the last one.
     let held = RunFolder::hold(&out).unwrap();
