@@ -101,17 +101,23 @@ fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
     place.run(&[&run[..], &more, &short].concat()).code(0).says(&["read", "write"]);
     place.assert_clean("r");
     let document = place.json("r");
-    let trials = document["trials"].as_array().unwrap();
+    // A block that the machine disturbed was run again.
+    let trials = document["trials"].as_array().unwrap().iter();
+    let trials: Vec<_> = trials.filter(|trial| trial["attempt"] == 0).collect();
     assert_eq!(trials.len(), 6 * disks.split(',').count());
     for trial in trials {
-        assert_eq!(trial["valid"], true, "{trial}");
+        let why = trial["reason"].as_str().unwrap_or_default();
+        assert!(trial["valid"] == true || why.starts_with("the machine was disturbed"), "{trial}");
         let count = |name: &str| {
             let operations = trial["operations"].as_array().unwrap();
             let found = operations.iter().find(|operation| operation["name"] == name);
             found.unwrap()["count"].as_f64().unwrap()
         };
-        let share = count("read") / (count("read") + count("write"));
-        assert!((0.6..0.8).contains(&share), "{share}: {trial}");
+        let both = count("read") + count("write");
+        let share = count("read") / both;
+        // Five standard deviations: a busy machine does few of them.
+        let off = 5.0 * (0.7 * 0.3 / both).sqrt();
+        assert!((share - 0.7).abs() < off, "{share}: {trial}");
         let measures = measured(trial);
         let of = |measure| measures.get(measure, &Scope::Clients).unwrap();
         assert!(of(&PAYLOAD) >= 4096.0 * count("write") && of(&RETURNED) > 0.0, "{trial}");
