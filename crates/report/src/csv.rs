@@ -231,8 +231,9 @@ fn trials(document: &Document) -> String {
     let counters = document.trials.iter().flat_map(|trial| trial.measures.counters());
     let counters: BTreeSet<&str> = counters.map(|(name, _)| name).collect();
     let facts = FACTS.iter().map(|(name, _)| *name);
-    let header = TRIAL.into_iter().chain(factors.iter().copied()).chain(OPERATION).chain(facts);
-    let mut header: Vec<String> = header.chain(SERVICE).map(str::to_owned).collect();
+    let mut header: Vec<String> = TRIAL.map(str::to_owned).into();
+    header.extend(factors.iter().map(|factor| column(factor, &TRIAL)));
+    header.extend(OPERATION.into_iter().chain(facts).chain(SERVICE).map(str::to_owned));
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
     let groups = groups::Columns::of(document);
     header.extend(groups.names());
@@ -265,6 +266,11 @@ fn trials(document: &Document) -> String {
         }
     }
     out
+}
+
+/// The column of a factor: its name, or `factor.` and that where another column has it.
+fn column(factor: &str, own: &[&str]) -> String {
+    if own.contains(&factor) { format!("factor.{factor}") } else { factor.to_owned() }
 }
 
 fn trial_fields(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
@@ -347,5 +353,15 @@ fn harmless(field: &str) -> Cow<'_, str> {
     match formula && !number() {
         true => format!("'{field}").into(),
         false => field.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_has_no_column_of_a_name_that_another_has() {
+        assert_eq!([column("block", &TRIAL), column("depth", &TRIAL)], ["factor.block", "depth"]);
     }
 }

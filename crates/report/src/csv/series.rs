@@ -4,7 +4,7 @@
 use bakeoff_analysis::{Document, OperationSeries, TrialSeries};
 use bakeoff_results::{OwedSeries, PaymentSeries, TrialSummary};
 
-use super::{line, maybe};
+use super::{column, line, maybe};
 use crate::layout;
 
 const TRIAL: [&str; 4] = ["block", "attempt", "order", "valid"];
@@ -32,7 +32,8 @@ struct Point<'a> {
 /// The trials in the order in which they ran. The factors' columns come first.
 pub fn render(document: &Document) -> String {
     let factors: Vec<&str> = document.run.run.factors.iter().map(|(f, _)| f.as_str()).collect();
-    let header = factors.iter().copied().chain(TRIAL).chain(POINT).map(str::to_owned);
+    let own = factors.iter().map(|factor| column(factor, &TRIAL));
+    let header = own.chain(TRIAL.into_iter().chain(POINT).map(str::to_owned));
     let mut out = String::new();
     line(&mut out, &header.collect::<Vec<_>>());
     for (trial, series) in document.trials.iter().zip(&document.series) {
