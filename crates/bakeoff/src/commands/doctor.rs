@@ -201,7 +201,10 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
         Ok(start.elapsed() / COMMITS)
     };
     let each = try_it().map_err(|error| error.to_string())?.as_secs_f64() * 1e3;
-    Ok(format!("{}, a strict commit takes {each:.3} ms here", engine.version()))
+    let promises = engine.about().promises;
+    let strict = promises.iter().find(|it| it.durability == Durability::Strict);
+    let remark = strict.and_then(|it| it.remark).map_or(String::new(), |it| format!(" ({it})"));
+    Ok(format!("{}, a strict commit takes {each:.3} ms here{remark}", engine.version()))
 }
 
 /// Mounts a disk, writes to it and reads it again.
