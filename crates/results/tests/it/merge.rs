@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use crate::data::{Trials, run};
 use bakeoff_results::{
@@ -197,14 +196,7 @@ fn a_hundred_shards_are_merged_whole() {
     let (about, out) = (run(&["1"], &["0"], 2000), dir.path().join("all"));
     let first = folders[..99].iter().zip(0..).map(|(it, shard)| part(it, &blocks(shard)));
     let first: Vec<Part<'_>> = first.collect();
-    let begun = Instant::now();
     drop(RunFolder::merge(&out, &about, TOML, (Status::Unfinished, None), &first).unwrap());
-    // Told, and judged by nobody.
-    println!(
-        "99 shards of {} trials were merged in {:?}",
-        each as usize * trials(0).len(),
-        begun.elapsed()
-    );
 
     // Once more, of itself and the last one.
     let held = RunFolder::hold(&out).unwrap();
