@@ -9,8 +9,7 @@
 //! level, since engines differ in their threads. So x = c + k s, and without waiting the ratio r of a level
 //! to its baseline would be r (1 - x_level) / (1 - x_baseline), which lies between
 //! r (1 - c_level - s_level) / (1 - c_baseline) and r (1 - c_level) / (1 - c_baseline - s_baseline). A
-//! verdict that holds at both ends holds whatever the two parts are. Of a trial c and s count where they are over
-//! the share that passes without a word: what is not told of a cell takes no verdict away either.
+//! verdict that holds at both ends holds whatever the two parts are.
 
 use std::collections::BTreeMap;
 
@@ -186,14 +185,14 @@ impl Waited {
 struct Waits<'a>(BTreeMap<&'a Levels, BTreeMap<u32, Waited>>);
 
 impl<'a> Waits<'a> {
-    /// What is not known of a trial counts as no waiting, and so does what passes without a word.
+    /// What is not known of a trial counts as no waiting.
     fn of(counted: &[&'a TrialSummary], share: fn(&TrialSummary) -> Option<f64>) -> Self {
         let mut waits: BTreeMap<&'a Levels, BTreeMap<u32, Waited>> = BTreeMap::new();
         for trial in counted {
             let waited = Waited {
                 share: share(trial).unwrap_or_default(),
-                clients: CLIENTS.above(trial),
-                servers: SERVERS.above(trial),
+                clients: of_clients(trial).unwrap_or_default(),
+                servers: of_servers(trial).unwrap_or_default(),
                 open: is_open(trial),
             };
             waits.entry(&trial.levels).or_default().insert(trial.block, waited);
