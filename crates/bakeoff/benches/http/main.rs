@@ -92,6 +92,8 @@ fn wrk(url: &str, connections: usize, seconds: u32) -> Work {
     let threads = connections.min(2);
     let mut command = Command::new("wrk");
     command.args([format!("-t{threads}"), format!("-c{connections}"), format!("-d{seconds}s")]);
+    // Both wait for a late answer: after 2 s, its default, wrk calls it an error and waits on.
+    command.args(["--timeout", "30s"]);
     let (said, cpu) = usage::accounted(command.arg(url));
     let requests = said.lines().find_map(|line| line.trim().split_once(" requests in "));
     let (requests, rest) = requests.unwrap_or_else(|| panic!("wrk said no requests:\n{said}"));

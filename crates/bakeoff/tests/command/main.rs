@@ -99,7 +99,20 @@ impl Place {
         Done(child.wait_with_output().unwrap())
     }
 
+    /// A run's document, without the trials of blocks that the machine disturbed and that were run
+    /// again: how many those are is the machine's doing.
     fn json(&self, folder: &str) -> Value {
+        let mut document = self.whole_json(folder);
+        let trials = document["trials"].as_array_mut().unwrap();
+        trials.retain(|trial| {
+            let reason = trial["reason"].as_str().unwrap_or_default();
+            !reason.starts_with("the machine was disturbed")
+        });
+        document
+    }
+
+    /// A run's document as it is.
+    fn whole_json(&self, folder: &str) -> Value {
         let report = self.run(&["report", folder, "--format", "json"]).code(0);
         serde_json::from_str(&report.out()).unwrap()
     }

@@ -59,7 +59,6 @@ fn trials_without_root(wanted: Option<u32>) {
         let trials = document["trials"].as_array().unwrap();
         assert!(trials.len() >= count.parse().unwrap(), "{engine}: {}", trials.len());
         for trial in trials {
-            // One that the machine was disturbed in is set aside, and measured all the same.
             let bytes = measured(trial).get(&WRITE_CALLS, &Scope::DATABASE);
             assert!(bytes.is_some_and(|bytes| bytes > 0.0), "{engine}: {trial}");
         }

@@ -99,7 +99,7 @@ fn trials_that_differ_in_neighbours_follow_one_conditioning() {
     place.write("steady.toml", &toml);
     place.run(&["run", "steady.toml", "--out", "r"]).code(0);
     place.assert_clean("r");
-    let document = place.json("r");
+    let document = place.whole_json("r");
     let all = ran(&document);
     // A block that the machine disturbed is run again, by itself.
     assert!(all.len() >= 8, "{}", all.len());
@@ -143,7 +143,7 @@ fn what_comes_after_a_trial_that_failed_is_conditioned_anew_and_said_so() {
     let done = super::Done(run.wait_with_output().unwrap());
     assert!(done.out().contains("onditioned anew"), "{}\n{}", done.out(), done.err());
     place.assert_clean("r");
-    let all = ran(&place.json("r"));
+    let all = ran(&place.whole_json("r"));
     let places: Vec<Option<f64>> = all[..6].iter().map(Ran::since).collect();
     let in_turn = [Some(0.0), Some(1.0), Some(2.0)];
     assert_eq!(places[..3], [Some(0.0), None, Some(0.0)], "the third begins anew");
@@ -166,11 +166,11 @@ fn a_run_that_stops_within_a_sequence_goes_on_with_whole_blocks() {
     wait_until("the third trial", || trials(&place.path("r")) >= 3);
     kill_process(Pid::from_child(&run), Signal::INT).unwrap();
     super::Done(run.wait_with_output().unwrap()).code(130).says(&["--resume r"]);
-    let kept = ran(&place.json("r"));
+    let kept = ran(&place.whole_json("r"));
     assert_eq!(kept.len(), 3);
     place.run(&["run", "--resume", "r"]).code(0);
     place.assert_clean("r");
-    let all = ran(&place.json("r"));
+    let all = ran(&place.whole_json("r"));
     let (before, after) = all.split_at(3);
     assert!(before[0].valid && before[2].valid, "the whole block counts");
     assert!(!before[1].valid && before[1].reason.contains("interrupted"), "{}", before[1].reason);

@@ -21,7 +21,6 @@ repetitions = 1
 
 fn trials(document: &Value, state: &str) -> Vec<Measures> {
     let trials = document["trials"].as_array().unwrap().iter();
-    // A block that the machine disturbed was run again.
     let counts = |trial: &&Value| trial["levels"]["state"] == state && trial["valid"] == true;
     trials.filter(counts).map(measured).collect()
 }
