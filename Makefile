@@ -52,7 +52,7 @@ bench:
 bench-client:
 	cargo bench --locked -p bakeoff --bench client
 
-# The HTTP client beside wrk's, on one nginx. On a quiet machine, 6 minutes.
+# The HTTP client beside wrk's, on one nginx. On a quiet machine, 7 minutes.
 bench-http:
 	cargo bench --locked -p bakeoff --bench http
 

@@ -13,6 +13,7 @@ use crate::open_loop::{OpenLoop, is_open};
 use crate::steady::rounds;
 use crate::total::seconds_a_unit;
 use crate::verdict::{Case, Figure, Rule, Sample, judge};
+use crate::waits::Waited;
 
 /// The figures of a trial's operation that are compared.
 pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
@@ -119,7 +120,8 @@ impl Subject<'_> {
         let broken = answers::is_broken(row);
         let figure = |cost_s: Option<f64>, (count, unfinished)| {
             let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
-            Some(Figure { cost_s, count, cut_off: unfinished > 0, never_steady, broken })
+            let (cut_off, waited) = (unfinished > 0, Waited::of(row));
+            Some(Figure { cost_s, count, cut_off, never_steady, broken, waited })
         };
         if self.merit.is_rate() {
             let sums = row.operations.iter().fold((0, 0), |sum: (u64, u64), view| {

@@ -89,6 +89,8 @@ pub enum Verdict {
     TooFew,
     /// Faster or slower, by no more than a level entered twice differs from itself.
     WithinNoise,
+    /// Faster, slower or the same, and perhaps not if nothing had waited for a processor.
+    ShortOfProcessors,
     /// A trial behind it that was to be steady was not: what comes later may be anything.
     NeverSteady,
     /// The two did not answer alike, or what a trial behind it has left is broken: what was timed is not
@@ -107,6 +109,7 @@ impl Verdict {
             Self::Spiky => "spiky",
             Self::TooFew => "too few",
             Self::WithinNoise => "within noise",
+            Self::ShortOfProcessors => "short of processors",
             Self::NeverSteady => "never steady",
             Self::Void => "void",
         }

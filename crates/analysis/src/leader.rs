@@ -81,7 +81,11 @@ impl Outcome {
             Self::Spiky
         } else if has(Verdict::TooFew) {
             Self::TooFew
-        } else if !all || has(Verdict::Undecided) || has(Verdict::Faster) {
+        } else if !all
+            || [Verdict::Undecided, Verdict::ShortOfProcessors, Verdict::Faster]
+                .into_iter()
+                .any(has)
+        {
             Self::Open
         } else if has(Verdict::WithinNoise) {
             Self::Noise

@@ -42,6 +42,7 @@ mod sweep;
 mod total;
 mod two_runs;
 mod verdict;
+mod waits;
 mod warning;
 mod warnings;
 mod work;

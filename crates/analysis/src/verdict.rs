@@ -6,6 +6,7 @@ use bakeoff_results::{ENOUGH_OPERATIONS, Run, Sequential};
 use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, paired, unpaired};
 
 use crate::comparison::{Comparison, RatioIs, Verdict};
+use crate::waits::{Waited, could_turn};
 
 /// The fewest operations of a kind in each trial behind a word: the mean of fewer is too rough, and
 /// too easily made by one of them.
@@ -25,6 +26,8 @@ pub(crate) struct Figure {
     pub never_steady: bool,
     /// Whether what its trial has left is broken.
     pub broken: bool,
+    /// What was waited for a processor in its trial.
+    pub waited: Waited,
 }
 
 /// A comparison to be judged, and what it goes by.
@@ -52,14 +55,22 @@ impl Sample {
         }
     }
 
-    /// Whether this is so of a figure of the baseline, and whether it is of one of the level.
-    fn any(&self, is: impl Fn(&Figure) -> bool) -> [bool; 2] {
+    /// This of each figure of the baseline, and of each of the level.
+    fn each<T>(&self, of: impl Fn(&Figure) -> T) -> [Vec<T>; 2] {
         match self {
             Self::Paired(pairs) => {
-                [pairs.iter().any(|(one, _)| is(one)), pairs.iter().any(|(_, other)| is(other))]
+                let both = pairs.iter().map(|(one, other)| (of(one), of(other)));
+                both.unzip::<_, _, Vec<T>, Vec<T>>().into()
             }
-            Self::Apart(baseline, level) => [baseline, level].map(|side| side.iter().any(&is)),
+            Self::Apart(baseline, level) => {
+                [baseline, level].map(|side| side.iter().map(&of).collect())
+            }
         }
+    }
+
+    /// Whether this is so of a figure of the baseline, and whether it is of one of the level.
+    fn any(&self, is: impl Fn(&Figure) -> bool) -> [bool; 2] {
+        self.each(is).map(|side| side.contains(&true))
     }
 
     /// The fewest operations behind one of its figures.
@@ -181,8 +192,23 @@ impl Case {
         match (self.is_void(), self.is_never_steady()) {
             (true, _) => Verdict::Void,
             (false, true) => Verdict::NeverSteady,
-            (false, false) => verdict_of(&self.comparison, interval),
+            (false, false) => {
+                let verdict = verdict_of(&self.comparison, interval);
+                if self.could_turn(verdict) { Verdict::ShortOfProcessors } else { verdict }
+            }
         }
+    }
+
+    /// Whether a verdict could be another if nothing had waited for a processor.
+    fn could_turn(&self, verdict: Verdict) -> bool {
+        let decision = match verdict {
+            Verdict::Faster => Decision::Faster,
+            Verdict::Slower => Decision::Slower,
+            Verdict::Same => Decision::Same,
+            _ => return false,
+        };
+        let [baseline, level] = self.sample.each(|figure| figure.waited);
+        could_turn(decision, (self.comparison.low, self.comparison.high), [&baseline, &level])
     }
 }
 

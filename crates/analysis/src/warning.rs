@@ -67,10 +67,11 @@ kinds! {
     NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";
     ClientsBusy, "clients-busy", Voids, "bakeoff’s clients used most of the processor time that they could have";
     NeverSteady, "never-steady", Voids, "a trial that was to be steady was not";
-    ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor, and a verdict could be another without it";
-    ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor, and a verdict could be another without it";
+    ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor where operations were due at a rate";
+    ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor where operations were due at a rate";
     NotTurnedOver, "not-turned-over", Voids, "deferred work had not been through one cycle when a trial that was to be steady began";
     FromCache, "from-cache", Voids, "the page cache answered most reads of files, so that no disk was measured";
+    ShortOfProcessors, "short-of-processors", Weakens, "comparisons have no verdict, since without the waiting for a processor it could be another";
     ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their preconditioning in the same place";
     LeftOut, "left-out", Weakens, "cells could not be run";
     TrialsFailed, "trials-failed", Weakens, "trials failed";
@@ -100,8 +101,8 @@ kinds! {
     WarmUpDecides, "warm-up-decides", Weakens, "verdicts would differ if the warm-up counted";
     TooFewOperations, "too-few-operations", Weakens, "a trial has too few operations of a kind for a verdict";
     FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
-    ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no comparison of two levels of the compared factor could have another verdict; what a change of another factor buys may";
-    ServersWaitedAlike, "servers-waited-alike", Notes, "the engine’s processes or the disk’s daemon had to wait for a processor, and no comparison of two levels of the compared factor could have another verdict; what a change of another factor buys may";
+    ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no verdict could be another without it";
+    ServersWaitedAlike, "servers-waited-alike", Notes, "the engine’s processes or the disk’s daemon had to wait for a processor, and no verdict could be another without it";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     Retries, "retries", Notes, "transactions were run again after a conflict";
     QuantileLeftOut, "quantile-left-out", Notes, "a trial has too few operations of a kind for their p99";

@@ -44,8 +44,6 @@ pub(crate) fn all(
         machine::began_busy(run),
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),
-        waits::CLIENTS.waited(run, counted, &compared),
-        waits::SERVERS.waited(run, counted, &compared),
         machine::drifted(&by_member(run, &document.canaries)),
         machine::disagree(run, document.machines.as_ref()),
         figures::noise(run, &document.noise),
@@ -74,7 +72,8 @@ pub(crate) fn all(
         lost::set_aside(&aside, blocks),
     ];
     let found = pairs.into_iter().flatten().chain(singles).flatten();
-    let mut warnings: Vec<Warning> = found.chain(unprotected(engines)).collect();
+    let waited = waits::waited(run, counted, &compared);
+    let mut warnings: Vec<Warning> = found.chain(waited).chain(unprotected(engines)).collect();
     sort(&mut warnings);
     warnings
 }

@@ -15,7 +15,7 @@ pub fn name(kind: WarningKind) -> &'static str {
         NotKeptUp => "Rate not kept",
         ClientsBusy => "Clients too busy",
         NeverSteady => "Never steady",
-        ClientsWaited | ServersWaited => "Too few processors",
+        ClientsWaited | ServersWaited | ShortOfProcessors => "Too few processors",
         ClientsWaitedAlike | ServersWaitedAlike => "Waits for processors",
         NotTurnedOver => "Short preconditioning",
         ConditionedAnew => "Unlike beginnings",

@@ -2,7 +2,7 @@
 
 use crate::data::{Trials, run};
 use bakeoff_analysis::WarningKind::{
-    ClientsWaited, ClientsWaitedAlike, ServersWaited, ServersWaitedAlike,
+    ClientsWaited, ClientsWaitedAlike, ServersWaited, ServersWaitedAlike, ShortOfProcessors,
 };
 use bakeoff_analysis::{Document, GroupView, Verdict, WarningKind};
 use bakeoff_results::measure::{
@@ -126,47 +126,64 @@ fn what_all_groups_write_in_the_drain_is_the_debt() {
 const BETA: u32 = 1;
 const GAMMA: u32 = 2;
 
+/// What is told of waits, and of what comes of them.
+fn of_waits(document: &Document) -> Vec<WarningKind> {
+    const ALL: [WarningKind; 5] =
+        [ClientsWaited, ServersWaited, ShortOfProcessors, ClientsWaitedAlike, ServersWaitedAlike];
+    let kinds = document.warnings.iter().map(|warning| warning.kind);
+    kinds.filter(|kind| ALL.contains(kind)).collect()
+}
+
+/// The verdicts of beta, which takes twice as long as alpha, at all operations.
+fn verdicts(document: &Document) -> Vec<Verdict> {
+    let of_beta = document.comparisons.iter().filter(|it| it.level == "beta");
+    let mut verdicts: Vec<Verdict> = of_beta.map(|it| it.verdict).collect();
+    verdicts.dedup();
+    verdicts
+}
+
 /// What is told of engines that wait so many of a trial's 20 seconds for a processor, by the engine's
-/// number. Beta takes twice as long as alpha.
-fn told_of_waits(waited_s: impl Fn(u32) -> f64) -> Vec<WarningKind> {
+/// number, and the verdict of beta.
+fn told_of_waits(waited_s: impl Fn(u32) -> f64) -> (Vec<WarningKind>, Vec<Verdict>) {
     let document = of_blocks(6, |number, measures| {
         measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
         measures.set(&RUN_DELAY, group("database"), waited_s(number % 4) / 2.0);
         measures.set(&RUN_DELAY, group("web"), waited_s(number % 4) / 2.0);
     });
-    let words = document.comparisons.iter().filter(|it| it.level == "beta");
-    assert!(words.clone().count() > 0);
-    words.for_each(|it| assert_eq!(it.verdict, Verdict::Slower, "the case needs a verdict"));
-    let kinds = document.warnings.iter().map(|warning| warning.kind);
-    kinds.filter(|kind| matches!(kind, ServersWaited | ServersWaitedAlike)).collect()
+    (of_waits(&document), verdicts(&document))
 }
 
-/// Waiting voids what it could decide: not where all wait alike, nor where the lead is larger than what it
-/// could be made of.
+/// A verdict that the waiting could have made is withheld: not where all wait alike, nor where the lead is
+/// larger than what it could be made of.
 #[test]
-fn waiting_for_a_processor_voids_where_a_verdict_could_be_another_without_it() {
-    assert!(told_of_waits(|_| 0.0).is_empty());
-    assert!(told_of_waits(|_| 1.9).is_empty(), "below 10 % nothing is said");
-    assert_eq!(told_of_waits(|_| 3.0), [ServersWaitedAlike], "2 (1 - 0.15) is slower");
+fn a_verdict_that_could_be_another_without_the_waiting_is_withheld() {
+    let held = || vec![Verdict::Slower];
+    let withheld = || vec![Verdict::ShortOfProcessors];
+    assert_eq!(told_of_waits(|_| 0.0), (vec![], held()));
+    assert_eq!(told_of_waits(|_| 1.9), (vec![], held()), "below 10 % nothing is said");
+    let alike = told_of_waits(|_| 3.0);
+    assert_eq!(alike, (vec![ServersWaitedAlike], held()), "2 (1 - 0.15) is slower");
     // The threads of one engine may have held its clients up, and those of the other nobody: 2 (1 - 0.6).
-    assert_eq!(told_of_waits(|_| 12.0), [ServersWaited], "as long for all, and long");
+    let long = told_of_waits(|_| 12.0);
+    assert_eq!(long, (vec![ShortOfProcessors], withheld()), "as long for all, and long");
     let beta = |seconds: f64| move |engine: u32| if engine == BETA { seconds } else { 0.0 };
     // Twice as long, and without the waiting 2 (1 - 0.3) = 1.4 times; 2 (1 - 0.6) = 0.8 times.
-    assert_eq!(told_of_waits(beta(6.0)), [ServersWaitedAlike]);
-    assert_eq!(told_of_waits(beta(12.0)), [ServersWaited]);
-    assert_eq!(told_of_waits(beta(30.0)), [ServersWaited], "more than there is");
-    // Gamma takes half as long as alpha, and without alpha's waiting 0.5 / (1 - 0.6) = 1.25 times.
+    assert_eq!(told_of_waits(beta(6.0)), (vec![ServersWaitedAlike], held()));
+    assert_eq!(told_of_waits(beta(12.0)), (vec![ShortOfProcessors], withheld()));
+    assert_eq!(told_of_waits(beta(30.0)).1, withheld(), "more than there is");
+    // Gamma takes half as long as alpha, and without alpha's waiting 0.5 / (1 - 0.6) = 1.25 times. Beta
+    // takes twice as long as alpha all the more.
     let alpha = |engine: u32| if [0, 3].contains(&engine) { 12.0 } else { 0.0 };
-    assert_eq!(told_of_waits(alpha), [ServersWaited]);
+    assert_eq!(told_of_waits(alpha), (vec![ShortOfProcessors], held()));
     // The fastest one would be faster still.
     let gamma = |engine: u32| if engine == GAMMA { 12.0 } else { 0.0 };
-    assert_eq!(told_of_waits(gamma), [ServersWaitedAlike]);
+    assert_eq!(told_of_waits(gamma), (vec![ServersWaitedAlike], held()));
 }
 
 /// Any group that waited for a processor made the clients wait.
 #[test]
-fn a_group_that_waits_for_a_processor_is_told_unless_it_waits_for_its_quota() {
-    let told = |name: &'static str, throttled: f64| {
+fn a_group_that_waits_for_a_processor_counts_unless_it_waits_for_its_quota() {
+    let withheld = |name: &'static str, throttled: f64| {
         let document = of_blocks(6, |number, measures| {
             measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
             let waited_s = if number % 4 == BETA { 12.0 } else { 0.0 };
@@ -177,11 +194,12 @@ fn a_group_that_waits_for_a_processor_is_told_unless_it_waits_for_its_quota() {
             measures.set(&SYNCS, group("database"), 1.0);
             measures.set(&WRITTEN, group("web"), 1.0);
         });
-        document.warnings.iter().any(|warning| warning.kind == ServersWaited)
+        of_waits(&document) == [ShortOfProcessors]
     };
-    assert!(told("database", 0.0) && told("web", 0.0));
-    assert!(!told("database", 90.0) && !told("web", 90.0), "the kernel counts the quota's wait");
-    assert!(told("disk-daemon", 90.0), "it has no quota");
+    assert!(withheld("database", 0.0) && withheld("web", 0.0));
+    let quota = withheld("database", 90.0) || withheld("web", 90.0);
+    assert!(!quota, "the kernel counts the quota's wait");
+    assert!(withheld("disk-daemon", 90.0), "it has no quota");
 }
 
 /// An operation waits in its client and in its server: what each of them could not decide, both can.
@@ -195,14 +213,44 @@ fn what_clients_and_servers_waited_is_judged_together() {
             measures.set(&RUN_DELAY, Scope::Clients, waited(clients_s));
             measures.set(&RUN_DELAY, Scope::DATABASE, waited(server_s));
         });
-        let kinds = document.warnings.iter().map(|warning| warning.kind);
-        let of_waits = [ClientsWaited, ServersWaited, ClientsWaitedAlike, ServersWaitedAlike];
-        kinds.filter(|kind| of_waits.contains(kind)).collect::<Vec<_>>()
+        of_waits(&document)
     };
     // Beta takes twice as long: 2 (1 - 0.3) is still slower, 2 (1 - 0.6) is not.
     assert_eq!(told(6.0, 0.0), [ClientsWaitedAlike]);
     assert_eq!(told(0.0, 6.0), [ServersWaitedAlike]);
-    assert_eq!(told(6.0, 6.0), [ClientsWaited, ServersWaited]);
+    assert_eq!(told(6.0, 6.0), [ShortOfProcessors]);
+}
+
+/// A change is judged by the same rule as a comparison in blocks.
+#[test]
+fn what_a_change_buys_is_withheld_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(&["1"], &["0"], 4);
+    let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
+    let mut generator = Trials::new(5, 10);
+    let trials = (0..6).flat_map(|block| generator.block(block, block, ["1", "0"]));
+    for (number, mut trial) in trials.enumerate() {
+        let measures = &mut trial.measured.as_mut().unwrap().measures;
+        measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
+        let waited_s = if number as u32 % 4 == BETA { 12.0 } else { 0.0 };
+        measures.set(&RUN_DELAY, Scope::DATABASE, waited_s);
+        folder.commit_trial(&trial).unwrap();
+    }
+    let document = bakeoff_analysis::document(&folder).unwrap();
+    let cell = |engine: &str| {
+        let cell = document.cells.iter().find(|cell| cell.levels["engine"] == engine);
+        &cell.unwrap().levels
+    };
+    let pairs = [(cell("alpha"), cell("beta")), (cell("alpha"), cell("gamma"))];
+    let changes = bakeoff_analysis::changes(&document.run.run, &document.trials, pairs);
+    assert!(!changes.is_empty());
+    for change in changes {
+        let wanted = match &*change.to["engine"] {
+            "beta" => Verdict::ShortOfProcessors,
+            _ => Verdict::Faster,
+        };
+        assert_eq!(change.comparison.verdict, wanted, "{:?}", change.to);
+    }
 }
 
 #[test]
@@ -213,7 +261,7 @@ fn the_engine_that_waited_is_named() {
         measures.set(&RUN_DELAY, Scope::DATABASE, waited_s);
     });
     let mut warnings = document.warnings.iter();
-    let warning = warnings.find(|it| it.kind == ServersWaited).expect("a warning");
+    let warning = warnings.find(|it| it.kind == ShortOfProcessors).expect("a warning");
     assert!(
         warning.text.contains("at worst for 60 % of the clients' time, at engine beta"),
         "{warning:?}"
@@ -234,8 +282,7 @@ fn in_an_open_loop_waiting_alone_is_enough() {
             document.comparisons.iter().all(|it| it.low.is_none()),
             "one block decides nothing"
         );
-        let kinds = document.warnings.iter().map(|warning| warning.kind);
-        kinds.filter(|kind| matches!(kind, ServersWaited | ServersWaitedAlike)).collect::<Vec<_>>()
+        of_waits(&document)
     };
     assert_eq!(told(None, 3.0), [ServersWaitedAlike]);
     assert_eq!(told(Some(10.0), 3.0), [ServersWaited]);
@@ -244,8 +291,8 @@ fn in_an_open_loop_waiting_alone_is_enough() {
 
 /// An embedded engine works on the clients' threads, in its group's quota.
 #[test]
-fn clients_that_wait_for_an_engine_s_quota_void_nothing() {
-    let told = |throttled: f64, server: Option<f64>| {
+fn clients_that_wait_for_an_engine_s_quota_take_no_verdict_away() {
+    let withheld = |throttled: f64, server: Option<f64>| {
         let document = of_blocks(6, |number, measures| {
             measures.set(&bakeoff_results::measure::CONCURRENCY, Scope::Clients, 1.0);
             measures.set(&bakeoff_results::measure::DRIVERS, Scope::Clients, 1.0);
@@ -254,9 +301,9 @@ fn clients_that_wait_for_an_engine_s_quota_void_nothing() {
             measures.set_some(&RUN_DELAY, Scope::DATABASE, server);
             measures.set(&CPU_THROTTLED, Scope::DATABASE, throttled);
         });
-        document.warnings.iter().any(|warning| warning.kind == ClientsWaited)
+        of_waits(&document) == [ShortOfProcessors]
     };
-    assert!(told(0.0, None));
-    assert!(!told(50.0, None));
-    assert!(told(50.0, Some(0.0)), "a server's quota does not hold the clients");
+    assert!(withheld(0.0, None));
+    assert!(!withheld(50.0, None));
+    assert!(withheld(50.0, Some(0.0)), "a server's quota does not hold the clients");
 }

@@ -2,12 +2,14 @@
 //!
 //! Both take turns, and change who begins; ratios come from the pairs, with an interval of 95 %. The
 //! server and the clients share the same two processors, and both clients have a thread for each. Processor
-//! time is that of each client's whole process, wrk's start among it.
+//! time is that of each client's whole process, wrk's start among it. Then bakeoff's client alone: what memory
+//! a connection takes, and how late it starts what is due at a rate.
 //!
 //! Ends with 1 when a limit is missed. Needs nginx and wrk 4.1, on a quiet machine.
 //!
 //! `BAKEOFF_PAIRS` (5) and `BAKEOFF_BENCH_SECONDS` (5) make it shorter.
 
+mod alone;
 #[path = "../common/job.rs"]
 mod job;
 mod nginx;
@@ -21,9 +23,10 @@ use std::process::{Command, ExitCode};
 
 use bakeoff_lab::place::Place;
 use bakeoff_lab::procedures::drive;
-use bakeoff_results::Scope;
 use bakeoff_results::measure::{CPU, OPERATIONS};
+use bakeoff_results::{Measured, Scope};
 use bakeoff_testkit::needs;
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use pairs::{Limit, Pairs};
 
@@ -45,8 +48,12 @@ fn main() -> ExitCode {
     if needs(nginx::available().and_then(|()| wrk_available())).is_none() {
         return ExitCode::SUCCESS;
     }
-    usage::share_processors();
+    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let mut kept = alone::memory(place.path(), pairs::seconds());
+    kept &= alone::schedule(place.path(), pairs::pairs(), pairs::seconds());
+    sched_setaffinity(None, &allowed).expect("a thread may go where it was");
+    usage::share_processors();
     let server = nginx::Nginx::start(place.path(), &PAGES);
     let seconds = pairs::seconds();
     let cells = PAGES.iter().flat_map(|(page, _)| CONNECTIONS.map(|number| (*page, number)));
@@ -65,7 +72,6 @@ fn main() -> ExitCode {
         eprintln!("pair {} of {number}", pair + 1);
     }
     drop(server);
-    let mut kept = true;
     pairs::heading("on nginx", "wrk");
     for (page, connections, rates, costs) in cells {
         let name = format!("{page} page, {connections} connections");
@@ -105,19 +111,32 @@ fn wrk(url: &str, connections: usize, seconds: u32) -> Work {
 
 /// bakeoff on a page.
 fn ours(folder: &Path, url: &str, connections: usize, seconds: u32) -> Work {
-    let keys = [
+    let measured = measured(folder, url, connections, seconds, None);
+    let counted = |what| measured.measures.get(what, &Scope::Clients).expect("counted");
+    let (requests, cpu) = (counted(&OPERATIONS), counted(&CPU));
+    Work { requests, seconds: measured.ran_s, cpu }
+}
+
+/// What bakeoff's clients count on a page: in a closed loop, or at a rate a second.
+fn measured(
+    folder: &Path,
+    url: &str,
+    connections: usize,
+    seconds: u32,
+    rate: Option<f64>,
+) -> Box<Measured> {
+    let mut keys = vec![
         ("workload", "\"page\"".into()),
         ("compare", "\"url\"".into()),
         ("url", format!("\"{url}\"")),
         ("clients", connections.to_string()),
         ("seconds", seconds.to_string()),
     ];
+    keys.extend(rate.map(|rate| ("rate", format!("\"{rate:.0}/s\""))));
     let (setup, cell) = job::cell(folder, None, &keys);
     let measured = job::perform(&setup, &Place::default(), drive::task(&[&cell]));
     let measured = measured.expect("a trial measures");
     let errors: u64 = measured.operations.iter().map(|operation| operation.errors).sum();
     assert_eq!(errors, 0, "{:?}", measured.warnings);
-    let counted = |what| measured.measures.get(what, &Scope::Clients).expect("counted");
-    let (requests, cpu) = (counted(&OPERATIONS), counted(&CPU));
-    Work { requests, seconds: measured.ran_s, cpu }
+    measured
 }

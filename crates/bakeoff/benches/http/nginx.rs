@@ -69,7 +69,7 @@ fn text(folder: &Path, root: &Path, port: u16) -> String {
     let (folder, root) = (folder.display(), root.display());
     format!(
         "daemon off;\nworker_processes 1;\nuser root;\npid {folder}/nginx.pid;\nerror_log stderr crit;\n\
-         worker_rlimit_nofile 20000;\nevents {{ worker_connections 10000; }}\n\
+         worker_rlimit_nofile 20000;\nevents {{ worker_connections 12000; }}\n\
          http {{\n  access_log off;\n  keepalive_requests 1000000000;\n  sendfile on;\n  tcp_nopush on;\n  \
          open_file_cache max=100;\n  client_body_temp_path {folder}/body;\n  \
          proxy_temp_path {folder}/proxy;\n  fastcgi_temp_path {folder}/fastcgi;\n  \

@@ -235,9 +235,13 @@ impl Tone {
         match word.trim_end_matches(HELD_BACK) {
             "faster" => Self::Good,
             "slower" | "no trial" | "no operation" | "not kept up" => Self::Bad,
-            "undecided" | "spiky" | "too few" | "within noise" | "never steady" | "void" => {
-                Self::Open
-            }
+            "undecided"
+            | "spiky"
+            | "too few"
+            | "within noise"
+            | "short of processors"
+            | "never steady"
+            | "void" => Self::Open,
             _ => Self::Plain,
         }
     }
