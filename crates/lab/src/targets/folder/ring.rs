@@ -14,6 +14,9 @@ use super::claims::Syncing;
 use super::files::Buffers;
 use super::requests::{Request, Requests};
 
+/// So many requests that have ended are taken, and as many sent in their place, before the next are: a disk that
+/// waits until all of them were looked at has nothing to do meanwhile.
+const TURN: usize = 4;
 /// With less time than this until a start, the ring is looked at again and again instead of waited
 /// for: a thread that sleeps wakes some tens of microseconds late.
 const SPIN: Nanos = 120_000;
@@ -149,10 +152,10 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Tells of the requests that have ended, and frees their slots.
+    /// Tells of a few of the requests that have ended, and frees their slots.
     fn reap(&mut self, starts: &mut Starts, record: &mut dyn Record, clock: Clock) {
         // One look at the clock serves all that had ended by then.
-        let there = self.ring.completion().len();
+        let there = self.ring.completion().len().min(TURN);
         let ended = clock.now();
         for _ in 0..there {
             // Each is taken by itself: what waits for a sync goes on in the same ring.
