@@ -48,7 +48,7 @@ soak: packages tests
 bench:
 	cargo bench --locked -p bakeoff-load -p bakeoff-analysis -p bakeoff
 
-# The clients beside sysbench's and Tarantool's own: rates, processor time and loading. On a quiet machine, 17 minutes.
+# The clients beside sysbench's and Tarantool's own: rates, processor time and loading. On a quiet machine, 18 minutes.
 bench-client:
 	cargo bench --locked -p bakeoff --bench client
 
