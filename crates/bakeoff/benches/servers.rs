@@ -1,8 +1,11 @@
-//! Private servers beside their limits: loading `large` against the server's own client fed with
-//! a dump of the same rows, and how soon a restored image takes its first client.
+//! Private servers beside their limits: loading `large` into MariaDB against the server's own client fed
+//! with a dump of the same rows, and how soon a restored image takes its first client, of `large` on
+//! MariaDB and of `small` on Tarantool.
 //!
 //! Every figure is the median of several runs; what is compared takes turns. Ends with 1 when a
-//! limit is missed. Needs MariaDB with its clients and MyRocks.
+//! limit is missed. Needs MariaDB with its clients and MyRocks, and Tarantool, each for its part.
+//!
+//! `-- large` and `-- ready` run one part.
 
 #[path = "common/job.rs"]
 mod job;
@@ -24,22 +27,38 @@ use bakeoff_lab::targets::Setup;
 use bakeoff_testkit::{PATIENCE, needs, open_to_all};
 
 const RUNS: usize = 3;
+/// Restored images of `small`, which take little time.
+const STARTS: usize = 5;
 /// Images are loaded under this level: see the lab.
 const DURABILITY: Durability = Durability::None;
 
+type Part = fn(&str, &Path) -> bool;
+
+/// The parts, by their names, and their engines.
+const PARTS: [(&str, Part, [&str; 2]); 2] = [
+    ("large", large, ["mariadb:innodb", "mariadb:rocksdb"]),
+    ("ready", ready, ["tarantool:memtx", "tarantool:vinyl"]),
+];
+
 fn main() -> ExitCode {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    let known = PARTS.map(|(name, ..)| name);
+    assert!(known.into_iter().any(is_wanted), "there is no part {wanted:?}: {}", known.join(", "));
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     // The servers may run as another user.
     open_to_all(place.path());
     let mut ok = true;
-    for engine in ["mariadb:innodb", "mariadb:rocksdb"] {
-        if needs(bakeoff_engines::find(engine).expect("an engine").available()).is_none() {
-            continue;
+    for (_, part, engines) in PARTS.into_iter().filter(|part| is_wanted(part.0)) {
+        for engine in engines {
+            if needs(bakeoff_engines::find(engine).expect("an engine").available()).is_none() {
+                continue;
+            }
+            let folder = place.path().join(engine.replace(':', "-"));
+            fs::create_dir(&folder).expect("a folder");
+            ok &= part(engine, &folder);
+            fs::remove_dir_all(folder).expect("it can be removed");
         }
-        let folder = place.path().join(engine.replace(':', "-"));
-        fs::create_dir(&folder).expect("a folder");
-        ok &= large(engine, &folder);
-        fs::remove_dir_all(folder).expect("it can be removed");
     }
     if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -59,20 +78,19 @@ fn median(mut figures: Vec<f64>) -> f64 {
 /// Loads `large` both ways, and opens what was loaded; whether all was within its limits.
 fn large(engine: &str, folder: &Path) -> bool {
     let (image, dump) = (folder.join("image"), folder.join("dump.sql"));
-    load(engine, &image);
+    load(engine, "large", &image);
     write_dump(engine, &image, &dump);
     let (mut ours, mut client, mut whole, mut ready) = (vec![], vec![], vec![], vec![]);
     for _ in 0..RUNS {
         let target = folder.join("target");
-        ours.push(load(engine, &target));
+        ours.push(load(engine, "large", &target));
         fs::remove_dir_all(&target).expect("it can be removed");
         let (seconds, all) = read_dump(engine, &target, &dump);
         client.push(seconds);
         whole.push(all);
         fs::remove_dir_all(&target).expect("it can be removed");
-        let copied = Command::new("cp").arg("-a").arg(&image).arg(&target).status();
-        assert!(copied.expect("cp").success());
-        ready.push(until_ready(engine, &target));
+        copy(&image, &target);
+        ready.push(until_ready(engine, "large", &target));
         fs::remove_dir_all(&target).expect("it can be removed");
     }
     let (ours, client, whole) = (median(ours), median(client), median(whole));
@@ -85,12 +103,31 @@ fn large(engine: &str, folder: &Path) -> bool {
     row(&format!("restored {engine} ready for its first client"), median(ready), "s", 5.0) && quick
 }
 
-/// How `large` is set up in an engine, and the clients that are never told to go. The experiment's file is
+/// Loads `small`, and opens copies of it; whether they were ready within the limit.
+fn ready(engine: &str, folder: &Path) -> bool {
+    let image = folder.join("image");
+    load(engine, "small", &image);
+    let start = |number: usize| {
+        let target = folder.join(format!("target-{number}"));
+        copy(&image, &target);
+        until_ready(engine, "small", &target)
+    };
+    let seconds = median((0..STARTS).map(start).collect());
+    row(&format!("restored {engine}, small, ready for its first client"), seconds, "s", 1.0)
+}
+
+/// Restores an image.
+fn copy(image: &Path, target: &Path) {
+    let copied = Command::new("cp").arg("-a").arg(image).arg(target).status();
+    assert!(copied.expect("cp").success());
+}
+
+/// How a scale is set up in an engine, and the clients that are never told to go. The experiment's file is
 /// made beside the folder of the database.
-fn large_in(engine: &str, directory: &Path) -> (Setup, Drive) {
+fn set_up(engine: &str, scale: &str, directory: &Path) -> (Setup, Drive) {
     let keys = [
         ("workload", "\"redmine\"".into()),
-        ("scale", "\"large\"".into()),
+        ("scale", format!("\"{scale}\"")),
         ("durability", format!("\"{}\"", DURABILITY.name())),
         ("state", "\"warm\"".into()),
     ];
@@ -98,9 +135,9 @@ fn large_in(engine: &str, directory: &Path) -> (Setup, Drive) {
 }
 
 /// Loads as a run does; the seconds, from the start to the end of the process.
-fn load(engine: &str, directory: &Path) -> f64 {
+fn load(engine: &str, scale: &str, directory: &Path) -> f64 {
     fs::create_dir(directory).expect("a folder for the database");
-    let (setup, _) = large_in(engine, directory);
+    let (setup, _) = set_up(engine, scale, directory);
     let begin = Instant::now();
     job::perform(&setup, &Place::folder(directory), Task::Load);
     begin.elapsed().as_secs_f64()
@@ -108,8 +145,8 @@ fn load(engine: &str, directory: &Path) -> f64 {
 
 /// Opens a loaded folder as a trial does; the seconds from the start of its process until its
 /// clients could begin.
-fn until_ready(engine: &str, directory: &Path) -> f64 {
-    let (setup, drive) = large_in(engine, directory);
+fn until_ready(engine: &str, scale: &str, directory: &Path) -> f64 {
+    let (setup, drive) = set_up(engine, scale, directory);
     let begin = Instant::now();
     let task = drive::task(&[&drive]);
     let process = job::start(&setup, &Place::folder(directory), task);

@@ -1,15 +1,18 @@
 //! Whole-program figures beside their limits: the harness on an engine that does nothing, the
-//! loading of a large database against SQLite's own shell, and the report of a large run.
+//! loading of a large database against SQLite's own shell, the report of a large run, and the merging
+//! of many shards.
 //!
 //! Every figure is the median of several runs; what is compared takes turns. Ends with 1 when a
 //! limit is missed. Needs the `sqlite3` shell, and installs it on Debian as root.
+//!
+//! `-- report`, `-- merge`, `-- point` and `-- giant` run one part.
 
 #[path = "common/job.rs"]
 mod job;
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,15 +35,25 @@ impl Table {
     }
 }
 
+type Part = fn(&Path, &mut Table);
+
+/// The parts, by their names.
+const PARTS: [(&str, Part); 4] = [
+    ("report", report_of_a_large_run),
+    ("merge", merge_of_many_shards),
+    ("point", point_reads_on_null),
+    ("giant", giant_into_sqlite),
+];
+
 fn main() -> ExitCode {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    let known = PARTS.map(|(name, _)| name);
+    assert!(known.into_iter().any(is_wanted), "there is no part {wanted:?}: {}", known.join(", "));
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the runs");
     let mut table = Table(true);
-    report_of_a_large_run(place.path(), &mut table);
-    point_reads_on_null(place.path(), &mut table);
-    if have_shell() {
-        giant_into_sqlite(place.path(), &mut table);
-    } else {
-        skip("loading against sqlite3; there is no sqlite3 shell on this machine");
+    for (_, part) in PARTS.into_iter().filter(|part| is_wanted(part.0)) {
+        part(place.path(), &mut table);
     }
     if table.0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -60,12 +73,17 @@ fn timed(command: &mut Command) -> f64 {
     seconds
 }
 
+/// Writes synthetic test data into a folder: so many trials, and in so many shards where that is said, too.
+fn synthetic(folder: &Path, numbers: &[&str]) {
+    let mut synthetic = Command::new(std::env::var("CARGO").expect("cargo runs this"));
+    synthetic.args(["run", "--release", "-q", "-p", "bakeoff-results", "--example", "synthetic"]);
+    timed(synthetic.arg("--").arg(folder).args(numbers));
+}
+
 /// `bakeoff report` on a run of 10,000 trials.
 fn report_of_a_large_run(place: &Path, table: &mut Table) {
     let folder = place.join("large-run");
-    let mut synthetic = Command::new(std::env::var("CARGO").expect("cargo runs this"));
-    synthetic.args(["run", "--release", "-q", "-p", "bakeoff-results", "--example", "synthetic"]);
-    timed(synthetic.arg("--").arg(&folder).arg("10000"));
+    synthetic(&folder, &["10000"]);
     for format in ["term", "html", "json"] {
         let mut runs = Vec::new();
         for _ in 0..RUNS {
@@ -100,6 +118,33 @@ fn timed_with_memory(command: &mut Command) -> (f64, f64) {
     }
 }
 
+/// `bakeoff merge` of 100 shards of 100 trials, with the page that it writes.
+fn merge_of_many_shards(place: &Path, table: &mut Table) {
+    let folder = place.join("shards");
+    synthetic(&folder, &["10000", "100"]);
+    let shards: Vec<PathBuf> =
+        (1..=100).map(|index| folder.join(format!("shard-{index}"))).collect();
+    let (mut merges, mut pages) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let all = folder.join("all");
+        merges.push(timed(Command::new(BAKEOFF).arg("merge").arg(&all).args(&shards)));
+        let merged = rusqlite::Connection::open(all.join("run.sqlite")).expect("a run folder");
+        let trials: u32 = merged
+            .query_row("SELECT count(*) FROM trial WHERE valid", [], |row| row.get(0))
+            .expect("trials");
+        assert_eq!(trials, 10_000);
+        drop(merged);
+        let mut page = Command::new(BAKEOFF);
+        page.arg("report").arg(&all).args(["--format", "html", "--output"]);
+        pages.push(timed(page.arg(folder.join("page"))));
+        fs::remove_dir_all(all).expect("the merged run can be removed");
+    }
+    let (seconds, page) = (median(merges), median(pages));
+    println!("merging 100 shards: {seconds:.1} s; a report of the merged run alone: {page:.1} s");
+    table.row("merging 100 shards of 100 trials", seconds, "s", false, 5.0);
+    fs::remove_dir_all(folder).expect("the shards can be removed");
+}
+
 /// Recorded operations a second of one point read on the engine that does nothing, one processor.
 fn point_reads_on_null(place: &Path, table: &mut Table) {
     let experiment = place.join("point.toml");
@@ -129,6 +174,10 @@ fn have_shell() -> bool {
 /// Loading `giant` by bakeoff, against the faster of the shell's two ways to take the same rows:
 /// its CSV import into the finished schema, and a script of inserts with the indexes at its end.
 fn giant_into_sqlite(place: &Path, table: &mut Table) {
+    if !have_shell() {
+        skip("loading against sqlite3; there is no sqlite3 shell on this machine");
+        return;
+    }
     let database = load(place).1;
     let file = fs::read_dir(&database)
         .expect("a database folder")
@@ -160,7 +209,7 @@ fn giant_into_sqlite(place: &Path, table: &mut Table) {
 }
 
 /// Loads `giant` as a run does; the seconds, and the folder of the database.
-fn load(place: &Path) -> (f64, std::path::PathBuf) {
+fn load(place: &Path) -> (f64, PathBuf) {
     let folder = place.join("giant");
     fs::create_dir(&folder).expect("a folder for the database");
     let keys = [("workload", "\"redmine\"".into()), ("scale", "\"giant\"".into())];
@@ -201,7 +250,7 @@ fn tables(database: &Path) -> Vec<String> {
 }
 
 /// Writes every table as CSV, and a script that makes the same schema and imports them all.
-fn exported(database: &Path, folder: &Path, tables: &[String]) -> std::path::PathBuf {
+fn exported(database: &Path, folder: &Path, tables: &[String]) -> PathBuf {
     let mut import = String::new();
     for sql in schema(database, "sql", "sql NOT NULL") {
         import += &format!("{sql};\n");

@@ -1,12 +1,15 @@
--- Gets tuples by their keys with net.box, so many fibers at once, for so many seconds. Prints the calls, and the
--- seconds that they took. The words: socket, user, password, space, fibers, seconds.
+-- Gets tuples by their keys with net.box, so many fibers at once on so many connections, for so many seconds.
+-- Fibers that share a connection have their requests sent together. Prints the calls, and the seconds that they
+-- took. The words: socket, user, password, space, fibers, connections, seconds.
 local clock, fiber = require('clock'), require('fiber')
-local socket, user, password, name, fibers, seconds = unpack(arg)
+local socket, user, password, name, fibers, connections, seconds = unpack(arg)
 
 local options = {user = user, password = password}
-local server = require('net.box').connect('unix/:' .. socket, options)
-local space, keys = server.space[name], {}
-for number, tuple in ipairs(space:select({}, {limit = 1000})) do
+local spaces, keys = {}, {}
+for number = 1, connections do
+    spaces[number] = require('net.box').connect('unix/:' .. socket, options).space[name]
+end
+for number, tuple in ipairs(spaces[1]:select({}, {limit = 1000})) do
     keys[number] = tuple[1]
 end
 
@@ -14,7 +17,7 @@ local calls, done = 0, fiber.channel(fibers)
 local start = clock.monotonic()
 local stop = start + seconds
 
-local function work(at)
+local function work(at, space)
     while clock.monotonic() < stop do
         at = at % #keys + 1
         assert(space:get{keys[at]})
@@ -24,7 +27,7 @@ local function work(at)
 end
 
 for number = 1, fibers do
-    fiber.create(work, number)
+    fiber.create(work, number, spaces[(number - 1) % connections + 1])
 end
 for _ = 1, fibers do
     done:get()

@@ -1,5 +1,8 @@
 //! bakeoff's client of Tarantool beside `net.box`, Tarantool's own: both get the same tuples by their keys
 //! from one private server, each by a request.
+//!
+//! bakeoff's clients have a connection each, as the sessions of an application have. `net.box` has them, too; and
+//! beside that all its fibers share one, where it sends the requests of several of them at once.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,8 +19,18 @@ use crate::Work;
 use crate::pairs::{self, Limit, Pairs};
 use crate::usage;
 
-/// How many ask at once.
-const CLIENTS: [usize; 2] = [1, 16];
+/// How many ask at once, and on how many connections `net.box` does.
+#[derive(Clone, Copy)]
+struct Cell {
+    clients: usize,
+    theirs: usize,
+}
+
+const CELLS: [Cell; 3] = [
+    Cell { clients: 1, theirs: 1 },
+    Cell { clients: 16, theirs: 16 },
+    Cell { clients: 16, theirs: 1 },
+];
 /// As many as `netbox.lua` asks for.
 const ROWS: i64 = 1000;
 
@@ -88,10 +101,10 @@ impl Server {
     }
 
     /// What `net.box` does in so many seconds.
-    fn theirs(&self, script: &Path, clients: usize, seconds: u32) -> Work {
+    fn theirs(&self, script: &Path, cell: Cell, seconds: u32) -> Work {
         // All of its start, and nothing else.
-        let (_, start) = usage::accounted(&mut self.net_box(script, clients, 0));
-        let (said, whole) = usage::accounted(&mut self.net_box(script, clients, seconds));
+        let (_, start) = usage::accounted(&mut self.net_box(script, cell, 0));
+        let (said, whole) = usage::accounted(&mut self.net_box(script, cell, seconds));
         Work {
             transactions: usage::figure(&said, "calls:"),
             seconds: usage::figure(&said, "seconds:"),
@@ -100,14 +113,14 @@ impl Server {
         }
     }
 
-    fn net_box(&self, script: &Path, clients: usize, seconds: u32) -> Command {
+    fn net_box(&self, script: &Path, cell: Cell, seconds: u32) -> Command {
         let ServerAddress { listens, user, password, .. } = &self.address;
         let Listens::Socket(socket) = listens else { panic!("a private server has a socket") };
         let password = password.as_ref().map_or("", |it| it.reveal());
         let space = &kv::spaces(&schema())[1];
         let mut command = Command::new("tarantool");
         command.arg(script).arg(socket).args([user, password, space]);
-        command.args([clients.to_string(), seconds.to_string()]);
+        command.args([cell.clients.to_string(), cell.theirs.to_string(), seconds.to_string()]);
         command
     }
 }
@@ -118,11 +131,11 @@ pub fn rates(place: &Path) -> bool {
     std::fs::write(&script, include_str!("netbox.lua")).expect("room");
     let server = Server::start(&place.join("tarantool"));
     let number = pairs::pairs();
-    let mut cells = CLIENTS.map(|clients| (clients, Pairs::default(), Pairs::default()));
+    let mut cells = CELLS.map(|cell| (cell, Pairs::default(), Pairs::default()));
     for pair in 0..number {
-        for (clients, rates, costs) in &mut cells {
-            let theirs = || server.theirs(&script, *clients, pairs::seconds());
-            let both = pairs::turns(pair, theirs, || server.ours(*clients, pairs::seconds()));
+        for (cell, rates, costs) in &mut cells {
+            let theirs = || server.theirs(&script, *cell, pairs::seconds());
+            let both = pairs::turns(pair, theirs, || server.ours(cell.clients, pairs::seconds()));
             rates.add(both.map(|work| work.transactions / work.seconds));
             costs.add(both.map(|work| work.cpu / work.transactions * 1e6));
         }
@@ -130,8 +143,9 @@ pub fn rates(place: &Path) -> bool {
     }
     let mut kept = true;
     pairs::heading("on tarantool:memtx", "net.box");
-    for (clients, rates, costs) in cells {
-        let name = format!("get by the key, {clients} at once");
+    println!("get by the key; bakeoff's clients have a connection each");
+    for (Cell { clients, theirs }, rates, costs) in cells {
+        let name = format!("{clients} at once, net.box on {theirs}");
         kept &= rates.row(&format!("{name}, calls/s"), Limit::Least { ratio: 1.0, low: None });
         kept &= costs.row(&format!("{name}, CPU µs a call"), Limit::Most(0.8));
     }

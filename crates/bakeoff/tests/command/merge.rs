@@ -1,8 +1,10 @@
 //! Shards of a plan that become one run.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::OnceLock;
 
 use bakeoff_testkit::Tmpfs;
 use serde_json::Value;
@@ -22,6 +24,25 @@ fn place() -> Place {
 fn shard(place: &Place, shard: &str, out: &str, more: &[&str]) {
     let run = ["run", "four.toml", "--shard", shard, "--same-machine", "--quiet", "--out", out];
     place.run(&[&run[..], more].concat()).code(0);
+}
+
+/// The files of a folder, by their names.
+type Files = Vec<(OsString, Vec<u8>)>;
+
+/// Puts one of the plan's two halves, the first or the second, into a folder of this name. Each is run once, and
+/// every test has a copy.
+fn half(place: &Place, number: usize, out: &str) {
+    static HALVES: [OnceLock<Files>; 2] = [OnceLock::new(), OnceLock::new()];
+    let files = HALVES[number - 1].get_or_init(|| {
+        let place = self::place();
+        shard(&place, &format!("{number}/2"), "r", &[]);
+        let entries = std::fs::read_dir(place.path("r")).unwrap().map(Result::unwrap);
+        entries.map(|it| (it.file_name(), std::fs::read(it.path()).unwrap())).collect()
+    });
+    std::fs::create_dir(place.path(out)).unwrap();
+    for (name, bytes) in files {
+        std::fs::write(place.path(out).join(name), bytes).unwrap();
+    }
 }
 
 #[track_caller]
@@ -49,8 +70,8 @@ fn bytes(place: &Place, folder: &str) -> Vec<u8> {
 #[test]
 fn two_shards_are_one_run_and_twice_is_as_once() {
     let place = place();
-    shard(&place, "1/2", "one", &[]);
-    shard(&place, "2/2", "two", &[]);
+    half(&place, 1, "one");
+    half(&place, 2, "two");
     let before = ["one", "two"].map(|folder| bytes(&place, folder));
     let merge = ["merge", "all", "one", "two"];
     place.run(&merge).code(0).says(&["report.html"]);
@@ -82,7 +103,7 @@ fn two_shards_are_one_run_and_twice_is_as_once() {
 #[test]
 fn what_is_missing_is_listed_and_run_where_the_merged_run_goes_on() {
     let place = place();
-    shard(&place, "1/2", "one", &[]);
+    half(&place, 1, "one");
     let missing = ["shard 2 of 2 is missing", "bakeoff run --resume all"];
     place.run(&["merge", "all", "one"]).code(0).says(&missing);
     assert_eq!(place.json("all")["run"]["status"], "unfinished");
@@ -98,7 +119,7 @@ fn what_is_missing_is_listed_and_run_where_the_merged_run_goes_on() {
     // What was merged of a shard may be merged again; what was run in its place stays.
     place.run(&["merge", "all", "one"]).code(0);
     assert_eq!(began(&place.json("all")), began(&document));
-    shard(&place, "2/2", "two", &[]);
+    half(&place, 2, "two");
     refused(&place, &["all", "two"], &["was run twice", "two"]);
     assert_eq!(began(&place.json("all")), began(&document));
 }
@@ -106,9 +127,9 @@ fn what_is_missing_is_listed_and_run_where_the_merged_run_goes_on() {
 #[test]
 fn a_shard_that_comes_later_is_merged_into_the_same_folder() {
     let place = place();
-    shard(&place, "2/2", "two", &[]);
+    half(&place, 2, "two");
     place.run(&["merge", "all", "two"]).code(0).says(&["shard 1 of 2 is missing"]);
-    shard(&place, "1/2", "one", &[]);
+    half(&place, 1, "one");
     place.run(&["merge", "all", "one"]).code(0);
     let document = place.json("all");
     assert_eq!(document["run"]["status"], "finished");
@@ -141,7 +162,7 @@ fn a_shard_is_merged_although_a_machine_went_on_and_came_to_nothing() {
     assert_eq!(members[1]["blocks"].as_array().unwrap().len(), 2, "{members}");
 
     place.run(&["merge", "all", "one"]).code(0).says(&["shard 2 of 2 is missing"]);
-    shard(&place, "2/2", "two", &[]);
+    half(&place, 2, "two");
     place.run(&["merge", "all", "two"]).code(0);
     let document = place.json("all");
     let mut both = began(&place.json("one"));
@@ -156,8 +177,8 @@ fn a_shard_is_merged_although_a_machine_went_on_and_came_to_nothing() {
 #[test]
 fn of_two_merges_at_once_one_writes() {
     let place = place();
-    shard(&place, "1/2", "one", &[]);
-    shard(&place, "2/2", "two", &[]);
+    half(&place, 1, "one");
+    half(&place, 2, "two");
     let merges = [(); 2].map(|()| place.start(&["merge", "all", "one", "two"]));
     let done = merges.map(|merge| merge.wait_with_output().unwrap());
     // Whoever came second was refused, or has merged the same once more.
@@ -176,7 +197,7 @@ fn of_two_merges_at_once_one_writes() {
 #[test]
 fn an_older_copy_of_a_shard_is_told_from_another_one() {
     let place = place();
-    shard(&place, "1/2", "one", &[]);
+    half(&place, 1, "one");
     std::fs::create_dir(place.path("old")).unwrap();
     for file in ["run.sqlite", "experiment.toml"] {
         std::fs::copy(place.path("one").join(file), place.path("old").join(file)).unwrap();
@@ -199,7 +220,7 @@ fn an_older_copy_of_a_shard_is_told_from_another_one() {
 #[test]
 fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     let place = place();
-    shard(&place, "1/2", "one", &[]);
+    half(&place, 1, "one");
     shard(&place, "2/2", "seed", &["--seed", "77"]);
     refused(&place, &["all", "one", "seed"], &["`seed` is", "77", "one", "seed"]);
     shard(&place, "2/4", "quarter", &[]);
@@ -222,7 +243,7 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
 #[test]
 fn a_full_disk_leaves_nothing_of_a_merge() {
     let place = place();
-    shard(&place, "1/2", "one", &[]);
+    half(&place, 1, "one");
     let before = bytes(&place, "one");
     let small = place.path("small");
     let Some(_disk) = Tmpfs::mount(&small, "256k") else { return };

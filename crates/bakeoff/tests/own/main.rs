@@ -50,8 +50,8 @@ fn main() -> ExitCode {
         let lab = rows::ALL.iter().fold(lab, |lab, workload| lab.workload(workload));
         return engines::ALL.iter().fold(lab, |lab, engine| lab.engine(engine)).main();
     }
-    // One of them waits for half a minute, and the others run beside it.
-    bakeoff_testkit::run(TESTS, &[REGRESSION], 2, &arguments)
+    // They mostly wait, one of them for half a minute.
+    bakeoff_testkit::run(TESTS, &[REGRESSION], 4, &arguments)
 }
 
 /// The lab's command, in a folder.
