@@ -9,6 +9,7 @@ mod data;
 mod document;
 mod groups;
 mod guide;
+mod kept;
 mod known;
 mod limits;
 mod machines;
