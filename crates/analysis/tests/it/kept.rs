@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use bakeoff_results::RunFolder;
 use flate2::read::GzDecoder;
 
-/// Where a folder of docs/findings is.
-pub fn folder(name: &str) -> PathBuf {
+/// Where a file or a folder of docs/findings is.
+pub fn path(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../docs/findings", name].iter().collect()
 }
 
@@ -16,7 +16,7 @@ pub fn folder(name: &str) -> PathBuf {
 /// removed afterwards.
 pub fn read<T>(name: &str, take: impl FnOnce(&RunFolder) -> T) -> T {
     let place = tempfile::tempdir().unwrap();
-    let path = folder(name).join("run.sqlite.gz");
+    let path = path(name).join("run.sqlite.gz");
     let packed = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut database = File::create(place.path().join("run.sqlite")).unwrap();
     io::copy(&mut GzDecoder::new(packed), &mut database).unwrap();

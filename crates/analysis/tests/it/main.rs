@@ -19,6 +19,7 @@ mod open_loop;
 mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
+mod power_cut;
 mod published;
 mod rates;
 mod scarce_memory;

@@ -42,7 +42,7 @@ struct Watched<'a> {
 type Pair<'a> = [Watched<'a>; 2];
 
 fn folder() -> PathBuf {
-    kept::folder(NAME)
+    kept::path(NAME)
 }
 
 /// The run, with its series.
