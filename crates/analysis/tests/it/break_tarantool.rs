@@ -1,10 +1,10 @@
 //! The page docs/findings/break-tarantool.md says what its run folders say: every row of its tables is made
 //! from there.
 
-use std::path::PathBuf;
-
 use bakeoff_analysis::Comparison;
 use bakeoff_results::{AuditResult, Cut, RunFolder};
+
+use super::kept;
 
 const PAGE: &str = include_str!("../../../../docs/findings/break-tarantool.md");
 
@@ -37,13 +37,14 @@ fn of(cut: &Cut) -> [&str; 3] {
     [&cut.engine, &cut.durability, cut.file_system.name()]
 }
 
-fn folder(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/break-tarantool", name].iter().collect()
+/// What is taken out of a run folder of the page.
+fn read<T>(name: &str, take: impl FnOnce(&RunFolder) -> T) -> T {
+    kept::read(&format!("break-tarantool/{name}"), take)
 }
 
 /// The rows of a run's table, in the order of its cuts.
 fn rows(name: &str) -> String {
-    let cuts = RunFolder::open(&folder(name)).unwrap().cuts().unwrap();
+    let cuts = read(name, |folder| folder.cuts().unwrap());
     assert!(cuts.iter().all(|cut| cut.failed.is_none()), "a cut says nothing");
     let mut all: Vec<([&str; 3], Left)> = Vec::new();
     for cut in &cuts {
@@ -87,8 +88,7 @@ fn what_was_left_while_logs_turned_is_that_of_the_run() {
 /// Times with the log synced and without one, and the ratio with its interval.
 #[test]
 fn what_the_log_costs_is_what_the_run_has() {
-    let folder = folder("log-synced");
-    let document = bakeoff_analysis::document(&RunFolder::open(&folder).unwrap()).unwrap();
+    let document = read("log-synced", |folder| bakeoff_analysis::document(folder).unwrap());
     let engine = "tarantool:memtx/snapshot_at_start=yes";
     let milliseconds = |level: &str, operation: &str| {
         let cell = document.cells.iter().find(|it| it.levels["durability"] == level).unwrap();

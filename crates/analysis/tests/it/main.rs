@@ -9,6 +9,7 @@ mod data;
 mod document;
 mod groups;
 mod guide;
+mod kept;
 mod known;
 mod limits;
 mod machines;
@@ -18,6 +19,7 @@ mod open_loop;
 mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
+mod power_cut;
 mod published;
 mod rates;
 mod scarce_memory;

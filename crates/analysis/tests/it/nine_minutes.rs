@@ -9,9 +9,13 @@ use std::sync::LazyLock;
 
 use bakeoff_analysis::{Document, TrialSeries};
 use bakeoff_results::measure::*;
-use bakeoff_results::{OwedSeries, RunFolder, TrialSummary};
+use bakeoff_results::{OwedSeries, TrialSummary};
 use bakeoff_stats::paired::{self, CONFIDENCE, Decision, MARGIN};
 
+use super::kept;
+
+/// The run folder, below docs/findings.
+const NAME: &str = "redmine-mariadb";
 const PAGE: &str = include_str!("../../../../docs/findings/redmine-mariadb.md");
 
 /// The stretches of a trial that the page speaks of, in seconds.
@@ -38,15 +42,16 @@ struct Watched<'a> {
 type Pair<'a> = [Watched<'a>; 2];
 
 fn folder() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/redmine-mariadb"].iter().collect()
+    kept::path(NAME)
 }
 
 /// The run, with its series.
 static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
-    let folder = RunFolder::open(&folder()).unwrap();
-    let mut document = bakeoff_analysis::document(&folder).unwrap();
-    document.take_series(&folder).unwrap();
-    document
+    kept::read(NAME, |folder| {
+        let mut document = bakeoff_analysis::document(folder).unwrap();
+        document.take_series(folder).unwrap();
+        document
+    })
 });
 
 /// The pairs that count, or those that were set aside, in the order of their blocks.

@@ -1,11 +1,12 @@
 //! The page docs/findings/text-oltp.md says what its run folders say: every row of its tables is made from
 //! there.
 
-use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use bakeoff_analysis::{CellView, Comparison, Document};
-use bakeoff_results::{FigureOfMerit, RunFolder};
+use bakeoff_results::FigureOfMerit;
+
+use super::kept;
 
 const PAGE: &str = include_str!("../../../../docs/findings/text-oltp.md");
 /// What was published: memory, test, TerarkDB's and InnoDB's rows a second.
@@ -36,9 +37,9 @@ impl Run {
         memory: [&'static str; 2],
         others: [(&'static str, &'static str); 2],
     ) -> Self {
-        let folder: PathBuf =
-            [env!("CARGO_MANIFEST_DIR"), "../../docs/findings/text-oltp", folder].iter().collect();
-        let document = bakeoff_analysis::document(&RunFolder::open(&folder).unwrap()).unwrap();
+        let document = kept::read(&format!("text-oltp/{folder}"), |folder| {
+            bakeoff_analysis::document(folder).unwrap()
+        });
         Self { document, memory, engines: [(BASELINE, "InnoDB"), others[0], others[1]] }
     }
 
