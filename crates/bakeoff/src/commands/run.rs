@@ -2,7 +2,6 @@
 
 mod articles;
 mod asked;
-mod contents;
 mod durability;
 mod fio;
 mod machines;

@@ -11,8 +11,8 @@ use bakeoff_lab::place::device::HeldDevice;
 use bakeoff_results::Machine;
 use bakeoff_trust::Folder;
 
-use super::{above, contents, usage};
-use crate::commands::layouts::devices;
+use super::{above, usage};
+use crate::commands::layouts::{contents, devices};
 use crate::exit::{Exit, Failure};
 use crate::output::quote;
 
@@ -141,7 +141,7 @@ fn device(path: &Path, destroys: bool) -> Result<Taken, Failure> {
     if !destroys {
         return Err(usage(not_given_up(path)));
     }
-    Ok(Taken { held, given: path.to_owned(), contents: contents::signatures(&device) })
+    Ok(Taken { held, given: path.to_owned(), contents: contents::signatures(&device).to_string() })
 }
 
 /// What a path leads to by links of this user's or root's alone, in folders where nobody else can put something in
