@@ -111,7 +111,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
             folder
         }
         None => {
-            let short = time::check(registry, &experiment, &possible)?;
+            let short = time::check(registry, &experiment, &possible, Data::medium(data.as_ref()))?;
             short.filter(|_| !arguments.quiet).inspect(|short| say(format_args!("{short}")));
             record::create_folder(asked, &experiment, &possible, shard, data.as_ref())?
         }
@@ -185,7 +185,8 @@ fn dry_run(
     if let Some(shard) = shard {
         print(&format!("{}\n", shard::line(experiment, possible, shard)))?;
     }
-    print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
+    let medium = Data::medium(data);
+    print(&visible(&by_own_name(&plan::describe(registry, experiment, possible, medium))))?;
     durability::advice(registry, experiment, possible).into_iter().for_each(say);
     if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
         say(format_args!("it would not begin here: {error}"));
@@ -208,7 +209,7 @@ fn dry_run(
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
         say(format_args!("it would not begin here: {problems}"));
     }
-    match time::check(registry, experiment, possible) {
+    match time::check(registry, experiment, possible, medium) {
         Err(problem) => say(format_args!("it would not begin: {}", problem.message)),
         Ok(short) => short.into_iter().for_each(|short| say(format_args!("{short}"))),
     }

@@ -6,8 +6,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use bakeoff_lab::WORK_PREFIX;
 use bakeoff_lab::place::device::HeldDevice;
+use bakeoff_lab::{Medium, WORK_PREFIX};
 use bakeoff_results::Machine;
 use bakeoff_trust::Folder;
 
@@ -54,6 +54,14 @@ impl Data {
         match self {
             Self::Folder(_) => None,
             Self::Device(device) => Some(&device.held),
+        }
+    }
+
+    /// What that is, as an estimate takes it.
+    pub fn medium(data: Option<&Self>) -> Medium {
+        match data {
+            Some(Self::Device(_)) => Medium::RawDevice,
+            Some(Self::Folder(_)) | None => Medium::Files,
         }
     }
 
