@@ -4,6 +4,7 @@
 use bakeoff_engines::Durability;
 use bakeoff_experiment::{Cell, Experiment, Factor, base};
 
+use crate::possible::ask;
 use crate::{Registry, spec};
 
 /// Which levels of durability each engine of an experiment gives.
@@ -17,6 +18,7 @@ impl CommonLevels {
     /// Asks every engine that the trials of an experiment are planned with. One that can't be had is left out:
     /// the plan tells of it.
     pub fn of(registry: &Registry, experiment: &Experiment) -> Self {
+        ask(registry, experiment);
         let plan = experiment.plan();
         let mut engines: Vec<(String, Vec<Durability>)> = Vec::new();
         let mut asked: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
