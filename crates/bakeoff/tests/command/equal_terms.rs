@@ -15,7 +15,7 @@ fn a_preset_is_planned_at_a_level_that_every_chosen_engine_gives() {
     let all = "text-oltp is at durability relaxed; tarantool:memtx does not give that, so all run at strict\n";
     assert!(one.err().contains(all), "{}", one.err());
     assert!(one.out().contains("durability strict"), "{}", one.out());
-    assert!(!one.out().contains("not run: tarantool"), "{}", one.out());
+    assert!(!one.out().contains("durability relaxed"), "{}", one.out());
     // Of several levels one is left; on this machine's own disk, too, where there is no virtual one.
     let two = plan("redmine");
     let alone = "tarantool:memtx does not give relaxed, so all run at strict alone\n";
@@ -30,7 +30,7 @@ fn a_level_that_somebody_chose_is_refused_with_what_works() {
     let engines = ["--engine", ENGINES];
     let refused = |experiment: &str, flags: &[&str]| {
         for more in [&[][..], &["--dry-run"]] {
-            let arguments = [&["run", experiment, "--quick"], &engines[..], flags, more].concat();
+            let arguments = [&["run", experiment, "--quick"][..], &engines, flags, more].concat();
             let done = place.run(&arguments).code(2).says(&[
                 "nothing is left to compare",
                 "tarantool:memtx × durability relaxed",

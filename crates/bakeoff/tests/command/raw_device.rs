@@ -292,7 +292,7 @@ fn layouts_of_a_device_that_holds_something_or_is_in_use_say_so() {
     let point = place.path("point");
     fs::create_dir(&point).unwrap();
     let shown = point.to_string_lossy();
-    if needs(call("mount", &[&device.0, &*shown])).is_none() {
+    if needs(call("mount", &[device.0.as_str(), &*shown])).is_none() {
         return;
     }
     let _mounted = Mounted(&point);

@@ -35,7 +35,7 @@ impl fmt::Display for Signatures {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Nothing => "blkid knows nothing that is on it",
-            Self::Found(text) | Self::Unseen(text) => text,
+            Self::Found(text) | Self::Unseen(text) => text.as_str(),
         })
     }
 }
