@@ -52,8 +52,7 @@ fn wrapped(text: &str, [first, others]: [&str; 2], width: usize) -> String {
     let (mut lines, mut line) = (String::new(), first.to_owned());
     let mut is_empty = true;
     for word in text.split_whitespace() {
-        let space = usize::from(!is_empty);
-        if !is_empty && line.chars().count() + space + word.chars().count() > width {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
             lines += &format!("{line}\n");
             (line, is_empty) = (others.to_owned(), true);
         }
