@@ -12,10 +12,12 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 mod cluster;
 mod factors;
 mod shards;
+mod unknown;
 
 pub use cluster::Cluster;
 use factors::OwnFactors;
 pub use shards::{Merge, Shards, Which};
+use unknown::explained;
 
 use crate::Lab;
 use crate::log::Level;
@@ -41,7 +43,10 @@ impl Cli {
     /// # Errors
     /// What is wrong with it, or a text that was asked for.
     pub fn parse_for(lab: &Lab) -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&Self::command_for(lab).try_get_matches()?)
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let matches = Self::command_for(lab).try_get_matches();
+        let matches = matches.map_err(|error| explained(error, &words.collect::<Vec<_>>()))?;
+        Self::from_arg_matches(&matches)
     }
 
     /// Reads a command line that is not this process's, its program first.
@@ -49,7 +54,8 @@ impl Cli {
     /// # Errors
     /// What is wrong with it, or a text that was asked for.
     pub fn read_for(lab: &Lab, words: &[String]) -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&Self::command_for(lab).try_get_matches_from(words)?)
+        let matches = Self::command_for(lab).try_get_matches_from(words);
+        Self::from_arg_matches(&matches.map_err(|error| explained(error, words))?)
     }
 
     /// All commands and flags, where these things are registered.
@@ -216,11 +222,18 @@ fn seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "give a whole number from 0 to 9223372036854775807".into())
 }
 
-/// `10%` as a share of one.
+/// `10%` as a share of one. A number alone could be meant as a share as well: `0.1`, or `10`.
 fn share(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').and_then(|it| it.trim().parse::<f64>().ok());
-    let share = number.map(|number| number / 100.0).filter(|share| (0.0..=100.0).contains(share));
-    share.ok_or_else(|| "give per cent from 0% to 10000%, such as 10%".into())
+    let text = text.trim();
+    let valid = |number: &f64| (0.0..=10_000.0).contains(number);
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(valid);
+    if let Some(per_cent) = text.strip_suffix('%').and_then(number) {
+        return Ok(per_cent / 100.0);
+    }
+    match number(text) {
+        Some(_) => Err(format!("give per cent with their sign: {text}%, not {text}")),
+        None => Err("give per cent from 0% to 10000%, such as 10%".into()),
+    }
 }
 
 /// `bakeoff report`.

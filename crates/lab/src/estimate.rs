@@ -87,6 +87,15 @@ const ELSEWHERE: Costs = Costs {
     conditioning_s: 0.0,
 };
 
+/// What the data of a run lie on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// Files, of which a trial that changes them has a copy.
+    Files,
+    /// A raw device, which is written once; no trial has a copy of it.
+    RawDevice,
+}
+
 /// How long a run takes, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
@@ -108,8 +117,18 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of all that is possible of an experiment.
+    /// Of all that is possible of an experiment, on files.
     pub fn of(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Self {
+        Self::on(Medium::Files, registry, experiment, possible)
+    }
+
+    /// Of all that is possible of an experiment, where its data lie on this.
+    pub fn on(
+        medium: Medium,
+        registry: &Registry,
+        experiment: &Experiment,
+        possible: &Possible,
+    ) -> Self {
         let max_time = experiment.bounds.and_then(|bounds| bounds.max_time);
         let limit_s = max_time.map(|time| time.as_secs_f64());
         let mut estimate = Self { limit_s, ..Self::default() };
@@ -125,7 +144,7 @@ impl Estimate {
                 let Ok((trial, drive)) = resolved else { continue };
                 hired |= spec::wants_hired(&trial);
                 estimate.load(registry, &trial.setup, &mut loaded);
-                estimate.trials_s += trial_s(registry, &trial, &drive);
+                estimate.trials_s += trial_s(medium, registry, &trial, &drive);
                 estimate.most_s += (drive.cap() - drive.duration()).as_secs_f64();
             }
             let block_s = estimate.trials_s - before_s;
@@ -222,11 +241,17 @@ fn load_s(registry: &Registry, setup: &Setup) -> f64 {
 }
 
 /// Seconds that a trial takes where no operation is slow.
-pub(crate) fn trial_s(registry: &Registry, trial: &TrialSpec, drive: &Drive) -> f64 {
+pub(crate) fn trial_s(
+    medium: Medium,
+    registry: &Registry,
+    trial: &TrialSpec,
+    drive: &Drive,
+) -> f64 {
     let setup = &trial.setup;
+    let in_place = medium == Medium::RawDevice || spec::is_in_place(registry, trial);
     let staged_s = match setup.is_elsewhere() {
         true => load_s(registry, setup),
-        false if spec::is_in_place(registry, trial) => 0.0,
+        false if in_place => 0.0,
         false => size(registry, setup).disk as f64 / RESTORED_PER_S,
     };
     let shared_s = if trial.neighbours == Level::None { 0.0 } else { SHARED_S };
@@ -262,6 +287,37 @@ mod tests {
             assert_eq!(setup.has_server(), home == Home::Server);
             assert_eq!(setup.is_elsewhere(), home == Home::Elsewhere);
         }
+    }
+
+    /// On a raw device nothing is copied before a trial; it is written once all the same.
+    #[test]
+    fn a_raw_device_is_written_once_and_never_copied() {
+        let place = tempfile::tempdir().unwrap();
+        let registry = Registry::standard();
+        let estimated = |pattern: &str, medium: Medium| {
+            let file = place.path().join("files.toml");
+            let toml = format!(
+                "workload = 'fileio'\npattern = '{pattern}'\nsize = '4G'\nrepetitions = 3\n\
+                 seconds = 5\n"
+            );
+            std::fs::write(&file, toml).unwrap();
+            let (file, changes) = (file.to_string_lossy(), bakeoff_experiment::Changes::default());
+            let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
+            let possible = Possible::of(&registry, &experiment);
+            assert_eq!(possible.plan.trials(), 3, "{:?}", possible.left_out);
+            Estimate::on(medium, &registry, &experiment, &possible)
+        };
+        let files = estimated("randwrite", Medium::Files);
+        let device = estimated("randwrite", Medium::RawDevice);
+        let copy_s = (4u64 << 30) as f64 / RESTORED_PER_S;
+        assert!(device.loads_s >= copy_s, "{device:?}");
+        assert_eq!(device.loads_s, files.loads_s);
+        let saved_s = files.trials_s - device.trials_s;
+        assert!(saved_s >= 3.0 * copy_s, "{saved_s} s of {copy_s} s three times");
+        // What only reads is copied nowhere.
+        let read = estimated("randread", Medium::RawDevice);
+        assert!((read.trials_s - device.trials_s).abs() < 1e-6, "{read:?} {device:?}");
+        assert_eq!(read, estimated("randread", Medium::Files));
     }
 
     #[test]

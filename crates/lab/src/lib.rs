@@ -8,6 +8,7 @@
 pub mod answers;
 mod child;
 pub mod driving;
+mod equal_terms;
 mod error;
 mod estimate;
 pub mod machine;
@@ -27,8 +28,9 @@ pub mod targets;
 mod watch;
 
 pub use child::child;
+pub use equal_terms::CommonLevels;
 pub use error::{LabError, MachineError, Problems, TrialError};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, Medium};
 pub use machine::describe as describe_machine;
 pub use place::disk::try_virtual_disk;
 pub use place::group::{try_cpu_limit, try_memory_limit};

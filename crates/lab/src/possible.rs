@@ -153,7 +153,7 @@ fn made(experiment: &Experiment) -> usize {
 
 /// Asks all servers that somebody else runs at the same time: one that is not there may take
 /// seconds not to answer. What they say is kept.
-fn ask(registry: &Registry, experiment: &Experiment) {
+pub(crate) fn ask(registry: &Registry, experiment: &Experiment) {
     let levels = experiment.levels(Factor::ENGINE);
     let engines: BTreeSet<&str> = levels.iter().map(|level| base(level)).collect();
     let engines = engines.into_iter().filter_map(|name| registry.engine(name));

@@ -16,7 +16,7 @@ use bakeoff_trust::Folder;
 
 use crate::driving::Drive;
 use crate::error::wanting;
-use crate::estimate::{self, Estimate};
+use crate::estimate::{self, Estimate, Medium};
 use crate::machine::canary::Cage;
 use crate::place::device::HeldDevice;
 use crate::place::images::{Images, Recipe};
@@ -330,9 +330,15 @@ impl Runner<'_> {
         stage.applied.drain(..).try_for_each(|applied| Ok(self.folder.note_applied(&applied)?))
     }
 
+    /// What its data lie on.
+    fn medium(&self) -> Medium {
+        if self.device.is_some() { Medium::RawDevice } else { Medium::Files }
+    }
+
     /// How long what is left to do is going to take.
     fn left(&self, blocks: &[&Due]) -> Left {
-        let estimate = Estimate::of(self.registry, self.experiment, self.possible);
+        let medium = self.medium();
+        let estimate = Estimate::on(medium, self.registry, self.experiment, self.possible);
         Left::new(self.to_come(blocks), estimate.cuts_s)
     }
 
@@ -340,7 +346,8 @@ impl Runner<'_> {
     fn to_come<'b>(&'b self, blocks: &'b [&Due]) -> impl Iterator<Item = (Cell, f64)> + 'b {
         let each = |block: u32, cell: &Cell| {
             let resolved = self.resolve(cell, block);
-            let seconds = |(trial, drive): &_| estimate::trial_s(self.registry, trial, drive);
+            let seconds =
+                |(trial, drive): &_| estimate::trial_s(self.medium(), self.registry, trial, drive);
             (cell.clone(), resolved.as_ref().map_or(self.experiment.seconds, seconds))
         };
         let sequences = sequences(blocks, |due| &due.block).into_iter();

@@ -24,7 +24,7 @@ impl Exporter for Terminal {
     }
 
     fn endings(&self) -> &[&'static str] {
-        &["term", "txt"]
+        &["term"]
     }
 
     fn write(
@@ -48,6 +48,40 @@ impl Exporter for Terminal {
         }
         Ok(out)
     }
+}
+
+/// The columns of a report that is plain text.
+const TEXT_WIDTH: usize = 80;
+
+/// What a terminal shows, as text for a file or a mail.
+pub struct Text;
+
+impl Exporter for Text {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn about(&self) -> &'static str {
+        "What the terminal shows, without colours and at most 80 columns wide"
+    }
+
+    fn endings(&self) -> &[&'static str] {
+        &["txt", "text"]
+    }
+
+    fn write(
+        &self,
+        document: &Document,
+        sections: &[Box<dyn Section>],
+        options: &Options,
+    ) -> Result<String> {
+        Terminal.write(document, sections, &plain(options))
+    }
+}
+
+/// How plain text is written.
+pub(crate) fn plain(options: &Options) -> Options {
+    Options { color: false, width: options.width.min(TEXT_WIDTH), ..options.clone() }
 }
 
 /// A title, and blocks under it.

@@ -11,7 +11,7 @@ use crate::layout::get;
 use crate::{Error, Options, Result, markdown, term, verdict, words};
 
 /// The formats that two runs are shown in.
-pub const FORMATS: [&str; 3] = ["term", "md", "json"];
+pub const FORMATS: [&str; 4] = ["term", "text", "md", "json"];
 
 /// So many cells are named in a sentence.
 const NAMED: usize = 5;
@@ -40,6 +40,7 @@ pub fn two_runs(
     let title = format!("{} against {}", runs[1].folder, runs[0].folder);
     match format {
         "term" => Ok(term::of_blocks(&title, blocks(runs, found, limit), options)),
+        "text" => Ok(term::of_blocks(&title, blocks(runs, found, limit), &term::plain(options))),
         "md" => Ok(markdown::of_blocks(&title, &blocks(runs, found, limit))),
         "json" => json(runs, found, limit),
         _ => Err(Error::UnknownFormat { format: format.to_owned(), known: FORMATS.join(", ") }),

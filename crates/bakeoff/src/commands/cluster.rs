@@ -10,14 +10,14 @@ mod ssh;
 
 use std::path::Path;
 
-use bakeoff_experiment::{Experiment, Vocabulary, deal};
+use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, deal};
 use sha2::{Digest, Sha256};
 
-use super::run::{SHARDS, is_job_file, plan_is_known};
+use super::run::{SHARDS, instead, is_job_file, plan_is_known};
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command};
 use crate::exit::{Exit, Failure};
-use crate::output::{print, quote};
+use crate::output::{print, quote, say};
 
 /// Flags of a run that a job file gives itself, or that make no sense in it.
 const OWN: [&str; 4] = ["--shard", "--out", "--resume", "--dry-run"];
@@ -158,16 +158,25 @@ fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<Experiment, Failure
                 .to_owned(),
         ));
     }
-    let changes = arguments.changes();
-    let load = |trusts| {
+    let (mut changes, trusts) = (arguments.changes(), arguments.trust_experiment);
+    let load = |changes: &Changes, trusts| {
         let vocabulary = Vocabulary { trusts, ..lab.registry.vocabulary() };
-        Experiment::load(name, &changes, &vocabulary)
+        Experiment::load(name, changes, &vocabulary)
     };
-    load(arguments.trust_experiment).map_err(|error| {
-        let needs_trust = !arguments.trust_experiment && load(true).is_ok();
+    let experiment = load(&changes, trusts).map_err(|error| {
+        let needs_trust = !trusts && load(&changes, true).is_ok();
         let where_to = if needs_trust { "\nhere it follows --: -- --trust-experiment" } else { "" };
         usage(format!("{error}{where_to}"))
-    })
+    })?;
+    // What a server elsewhere gives is asked by the machines of the job: it may be out of reach from here.
+    let engines = experiment.levels(Factor::ENGINE);
+    let asks_nobody = engines.iter().all(|level| !level.contains("://"));
+    let levels = asks_nobody.then(|| instead(&lab.registry, name, &experiment, &changes)).flatten();
+    let Some(levels) = levels else { return Ok(experiment) };
+    // As each shard does.
+    say(&levels.line);
+    changes.factors.push((Factor::DURABILITY, levels.levels));
+    load(&changes, trusts).map_err(|error| usage(error.to_string()))
 }
 
 /// Refuses what no shard would run: a plan that is not known before, or that has fewer parts.

@@ -1,5 +1,7 @@
 //! `bakeoff doctor`: tries what this machine can run, and says what to do about the rest.
 
+mod repeated;
+
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -15,6 +17,7 @@ use bakeoff_engines::{
 use bakeoff_lab::Registry;
 use bakeoff_workloads::{COLLECTIONS, Collection, RowsFile};
 
+use self::repeated::{Spread, two_digits};
 use super::disk_daemon;
 
 use crate::Lab;
@@ -23,7 +26,10 @@ use crate::exit::{Exit, Failure};
 use crate::output::{by_own_name, plain, print};
 
 /// Strict commits that are timed for each engine.
-const COMMITS: u32 = 20;
+const COMMITS: usize = 20;
+/// How often a stream is measured alone, and for how long: three short times say more than a long one.
+const STREAMS: usize = 3;
+const STREAM: Duration = Duration::from_millis(100);
 /// Bytes that a run at the smallest scale wants free.
 const ROOM: u64 = 2 << 30;
 
@@ -183,7 +189,7 @@ fn room(folder: &Path) -> Result<String, String> {
 /// Opens the engine and times strict commits.
 fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
     engine.available()?;
-    let try_it = || -> bakeoff_engines::Result<Duration> {
+    let try_it = || -> bakeoff_engines::Result<Vec<f64>> {
         std::fs::create_dir(place)?;
         let table = Table::new("doctor").generated_key("id").column("text", Type::STRING);
         let schema = Schema { tables: vec![table] };
@@ -192,19 +198,31 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
         let database = engine.open(place, &terms, &schema, &[insert])?;
         let mut session = database.session()?;
         let mut rows = Rows::new();
-        let start = Instant::now();
+        let mut seconds = Vec::with_capacity(COMMITS);
         for _ in 0..COMMITS {
+            let start = Instant::now();
             session.begin(Access::Write)?;
             session.run(0, &[Value::Null, Value::Text("text")], &mut rows)?;
             session.commit()?;
+            seconds.push(start.elapsed().as_secs_f64());
         }
-        Ok(start.elapsed() / COMMITS)
+        Ok(seconds)
     };
-    let each = try_it().map_err(|error| error.to_string())?.as_secs_f64() * 1e3;
+    let seconds = try_it().map_err(|error| error.to_string())?;
+    let each = Spread::of(seconds).ok_or("no commit was timed")?;
+    let (each, unit) = match each.median < 100e-6 {
+        true => (each.times(1e6), "µs"),
+        false => (each.times(1e3), "ms"),
+    };
+    let [median, low, high] = each.in_digits();
     let promises = engine.about().promises;
     let strict = promises.iter().find(|it| it.durability == Durability::Strict);
     let remark = strict.and_then(|it| it.remark).map_or(String::new(), |it| format!(" ({it})"));
-    Ok(format!("{}, a strict commit takes {each:.3} ms here{remark}", engine.version()))
+    Ok(format!(
+        "{}, a strict commit takes {median} {unit} here (the middle half of {COMMITS}: {low} to {high} {unit})\
+         {remark}",
+        engine.version()
+    ))
 }
 
 /// Mounts a disk, writes to it and reads it again.
@@ -222,15 +240,21 @@ fn try_disk(folder: &Path) -> Result<String, String> {
     mounted.unmount().map_err(|error| error.to_string())?;
     let round_trip = stat.map_err(|error| error.to_string())?.round_trip_us;
     match text {
-        Ok(text) if text == b"text" => Ok(format!("a call takes {round_trip:.0} µs through FUSE")),
+        Ok(text) if text == b"text" => {
+            Ok(format!("a call takes about {} µs through FUSE", two_digits(round_trip)))
+        }
         Ok(_) => Err("what was read is not what was written".into()),
         Err(error) => Err(error.to_string()),
     }
 }
 
 fn try_neighbours(folder: &Path) -> Result<String, String> {
-    let rate = neighbour::File::prepare(folder, neighbour::FILE_BYTES / 8)
-        .and_then(|file| neighbour::measure_alone(&file, Duration::from_millis(300)));
-    let rate = rate.map_err(|error| error.to_string())?;
-    Ok(format!("one stream alone makes {rate:.0} requests of 16 KiB a second"))
+    let rates = neighbour::File::prepare(folder, neighbour::FILE_BYTES / 8).and_then(|file| {
+        (0..STREAMS).map(|_| neighbour::measure_alone(&file, STREAM)).collect::<Result<Vec<_>, _>>()
+    });
+    let rates = rates.map_err(|error| error.to_string())?;
+    let [rate, low, high] = Spread::of(rates).ok_or("no stream was measured")?.in_digits();
+    Ok(format!(
+        "one stream alone makes {rate} requests of 16 KiB a second (of {STREAMS} measurements, {low} to {high})"
+    ))
 }

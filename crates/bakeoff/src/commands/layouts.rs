@@ -1,15 +1,20 @@
 //! `bakeoff layouts`: the commands that make arrays of disks worth comparing. None of them is run.
 
+pub(super) mod contents;
 pub(super) mod devices;
+mod state;
 mod users;
 
 use std::fmt::Write;
 
 use bakeoff_devices::size::size_of;
+use bakeoff_results::visible;
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{by_own_name, print};
+use crate::output::{by_own_name, print, say};
+
+use self::state::States;
 
 /// Bytes of a block of ext4, as `mkfs.ext4` makes it.
 const BLOCK: u64 = 4 << 10;
@@ -18,12 +23,20 @@ const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
 /// The device of every array that has the file system.
 const ARRAY: &str = "/dev/md0";
 
-/// Prints the layouts.
+/// Prints the layouts, whatever is on the disks; where that would be lost, the exit code says so.
 pub fn run(arguments: &cli::Layouts) -> Result<Exit, Failure> {
     let wrong = |why: String| Failure::new(Exit::Usage, why);
     let devices = devices::read(&arguments.devices).map_err(wrong)?;
     let chunk = chunk(&arguments.chunk).map_err(wrong)?;
-    print(&by_own_name(&describe(&devices, chunk, &devices::in_use(&devices))))?;
+    let states = States::of(&devices);
+    print(&by_own_name(&visible(&describe(&devices, chunk, &states))))?;
+    if states.are_taken() {
+        say(
+            "error: not all of these are free disks (see the comments above the commands); name others, or take \
+             away first what they are used for",
+        );
+        return Ok(Exit::Usage);
+    }
     Ok(Exit::Done)
 }
 
@@ -36,15 +49,13 @@ fn chunk(text: &str) -> Result<u64, String> {
     })
 }
 
-/// All layouts of some devices, of which some are in use.
-fn describe(devices: &[String], chunk: u64, in_use: &[String]) -> String {
+/// All layouts of some devices that are in these states.
+fn describe(devices: &[String], chunk: u64, states: &States) -> String {
     let mut text = format!(
-        "Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n",
-        devices.join(" ")
+        "# Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n{}",
+        devices.join(" "),
+        states.comments()
     );
-    for line in in_use {
-        let _ = writeln!(text, "IN USE: {line}");
-    }
     for layout in layouts(devices, chunk) {
         text += &layout.describe();
     }

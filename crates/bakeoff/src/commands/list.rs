@@ -18,7 +18,7 @@ use crate::progress::span;
 /// Prints one list whole, or the names of all, by question.
 pub fn run(lab: &Lab, arguments: &cli::List) -> Result<Exit, Failure> {
     match arguments.what {
-        Some(what) => print(&format!("{}\n", list(&lab.registry, what)))?,
+        Some(what) => print(&list(&lab.registry, what))?,
         None => print(&by_own_name(&names(&lab.registry)))?,
     }
     Ok(Exit::Done)
@@ -94,18 +94,20 @@ fn lines(names: &[String]) -> String {
 /// What stands before a line of names.
 const INDENT: &str = "  ";
 
-fn list(registry: &Registry, what: Listed) -> Table {
+/// One list, in lines.
+fn list(registry: &Registry, what: Listed) -> String {
     let vocabulary = registry.vocabulary();
-    match what {
+    let table = match what {
+        Listed::Settings => return settings::text(registry, table_width().into()),
         Listed::Presets => presets_table(registry, &vocabulary),
         Listed::Engines => engines(registry),
-        Listed::Settings => settings::table(registry),
         Listed::Workloads => workloads(registry),
         Listed::Disks => disks(registry),
         Listed::Arrivals => arrivals(registry),
         Listed::Planners => planners(registry),
         Listed::Factors => factors(&vocabulary),
-    }
+    };
+    format!("{table}\n")
 }
 
 fn table(header: &[&str]) -> Table {

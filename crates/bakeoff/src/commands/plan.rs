@@ -8,7 +8,7 @@ use bakeoff_experiment::{
 };
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::{GroupLimit, tables};
-use bakeoff_lab::{Estimate, Possible, Registry, spec};
+use bakeoff_lab::{Estimate, Medium, Possible, Registry, spec};
 use bakeoff_results::published::Published;
 use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
 
@@ -20,18 +20,24 @@ const LONG: usize = 20;
 /// Slow operations are spoken of where they could make the trials so many times as long.
 const MUCH_LONGER: f64 = 1.5;
 
-/// The plan, for a reader.
-pub fn describe(registry: &Registry, experiment: &Experiment, possible: &Possible) -> String {
+/// The plan, for a reader, of a run whose data lie on this.
+pub fn describe(
+    registry: &Registry,
+    experiment: &Experiment,
+    possible: &Possible,
+    medium: Medium,
+) -> String {
     // Of what goes on until it is decided, the part that is run in any case.
     let sure = match experiment.bounds {
         Some(bounds) => &possible.first_repetitions(bounds.min_repetitions),
         None => possible,
     };
     let blocks = &sure.plan.blocks;
-    let estimate = Estimate::of(registry, experiment, sure);
+    let estimate = Estimate::on(medium, registry, experiment, sure);
     let mut total = total(experiment, sure, &estimate);
     if let Some(bounds) = experiment.bounds {
-        total += &more(registry, experiment, possible, bounds);
+        let whole = Estimate::on(medium, registry, experiment, possible);
+        total += &more(&whole, possible, bounds);
     }
     if experiment.limit.is_some() {
         let what = match possible.plan.trials() {
@@ -172,13 +178,8 @@ fn words(AppliedSetting { name, value, reason }: &AppliedSetting) -> String {
 }
 
 /// What a run comes to at most that goes on until it is decided.
-fn more(
-    registry: &Registry,
-    experiment: &Experiment,
-    possible: &Possible,
-    bounds: Bounds,
-) -> String {
-    let Estimate { loads_s, trials_s, .. } = Estimate::of(registry, experiment, possible);
+fn more(estimate: &Estimate, possible: &Possible, bounds: Bounds) -> String {
+    let Estimate { loads_s, trials_s, .. } = estimate;
     let most_s = rounded(loads_s + trials_s);
     let time_s = bounds.max_time.map_or(most_s, |time| time.as_secs_f64().min(most_s));
     let ended = if time_s < most_s { ", when --max-time ends it" } else { "" };

@@ -2,7 +2,7 @@
 
 mod articles;
 mod asked;
-mod contents;
+mod durability;
 mod fio;
 mod machines;
 mod path;
@@ -24,6 +24,7 @@ use bakeoff_results::{RunFolder, Status, visible};
 use bakeoff_trust::Folder;
 
 use self::asked::Asked;
+pub use self::durability::instead;
 pub use self::fio::is_job_file;
 use self::path::Data;
 pub use self::scheduler::SHARDS;
@@ -88,11 +89,13 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let (program, launcher) = (trial::program()?, disk_daemon::launcher()?);
     let experiment = asked.on_disks_that_work(experiment, || mounts(&launcher))?;
     let possible = Possible::of(registry, &experiment);
-    possible.suffices().map_err(usage)?;
+    durability::suffices(registry, &experiment, &possible)?;
     let possible = shard::part(&experiment, possible, shard)?;
     let _alone = shard::alone(arguments, shard)?;
     // Also for those who want the verdict alone: what is not run is not in it.
     possible.left_out.iter().for_each(|it| say(format_args!("{}", line(it))));
+    let advice = durability::advice(registry, &experiment, &possible);
+    advice.filter(|_| !arguments.quiet).into_iter().for_each(say);
     if let Some(clients) = plan::clients_within(registry, &possible).filter(|_| !arguments.quiet) {
         say(format_args!("{clients}"));
     }
@@ -109,7 +112,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
             folder
         }
         None => {
-            let short = time::check(registry, &experiment, &possible)?;
+            let short = time::check(registry, &experiment, &possible, Data::medium(data.as_ref()))?;
             short.filter(|_| !arguments.quiet).inspect(|short| say(format_args!("{short}")));
             record::create_folder(asked, &experiment, &possible, shard, data.as_ref())?
         }
@@ -178,12 +181,14 @@ fn dry_run(
     let Asked { registry, arguments, .. } = asked;
     let possible = Possible::of(registry, experiment);
     // Where nothing can be run there is no plan.
-    possible.suffices().map_err(usage)?;
+    durability::suffices(registry, experiment, &possible)?;
     let possible = &shard::part(experiment, possible, shard)?;
     if let Some(shard) = shard {
         print(&format!("{}\n", shard::line(experiment, possible, shard)))?;
     }
-    print(&visible(&by_own_name(&plan::describe(registry, experiment, possible))))?;
+    let medium = Data::medium(data);
+    print(&visible(&by_own_name(&plan::describe(registry, experiment, possible, medium))))?;
+    durability::advice(registry, experiment, possible).into_iter().for_each(say);
     if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
         say(format_args!("it would not begin here: {error}"));
     }
@@ -205,7 +210,7 @@ fn dry_run(
     if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
         say(format_args!("it would not begin here: {problems}"));
     }
-    match time::check(registry, experiment, possible) {
+    match time::check(registry, experiment, possible, medium) {
         Err(problem) => say(format_args!("it would not begin: {}", problem.message)),
         Ok(short) => short.into_iter().for_each(|short| say(format_args!("{short}"))),
     }

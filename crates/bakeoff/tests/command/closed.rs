@@ -81,7 +81,8 @@ fn a_run_whose_reader_has_gone_is_interrupted() {
     assert_resumable(&place, "r");
 }
 
-/// `bakeoff run … | head -1`, where nothing is said on standard output before the end.
+/// A reader of standard output that goes before it has read anything; `head -1` would stay, since nothing is said
+/// there before the end.
 #[test]
 fn a_run_whose_report_nobody_will_read_is_interrupted() {
     let place = Place::new();

@@ -44,6 +44,8 @@ fn a_file_is_named_by_its_whole_path_or_sent_along() {
     done.says(&["ConfigMap", "/experiment/mine.toml", "workload = \\\"point\\\""]);
 }
 
+/// Engines of which one does not give every level of durability.
+const LACKING: &str = "tarantool:memtx,sqlite";
 /// What gives up the contents of a device.
 const DESTROYS: &str = "--i-know-this-destroys-data";
 
@@ -71,6 +73,11 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
         ),
         // By the flags, too: `--quick` has five blocks.
         (&["slurm", "redmine-sweep", "--shards", "8", "--", "--quick"], &["8 shards", "it has 5"]),
+        // By the levels of durability that all engines give: of two one is left, and half of the blocks.
+        (
+            &["slurm", "redmine", "--shards", "8", "--", "--quick", "--engine", LACKING],
+            &["so all run at strict alone", "8 shards", "it has 5"],
+        ),
         (&["kubernetes", "redmine", "--shards", "2"], &["--image", "--claim"]),
         (&["ssh", "redmine"], &["HOST"]),
         (&["ssh", "redmine", "one", "one"], &["one is named twice"]),

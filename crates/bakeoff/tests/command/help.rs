@@ -50,6 +50,25 @@ fn bash_completes_a_command_by_its_beginning() {
     assert_eq!(complete("tri"), "", "a trial's own process is nobody's to start");
 }
 
+/// clap would advise to put `--` before a flag that it does not know, and say nothing of what stands behind it.
+#[test]
+fn a_flag_that_is_none_is_told_without_a_tip_that_leads_nowhere() {
+    let place = Place::new();
+    let flag = place.run(&["run", "redmine", "--junk"]).code(2);
+    assert!(
+        flag.err().contains("'--junk'") && !flag.err().contains("as a value"),
+        "{}",
+        flag.err()
+    );
+    let near = place.run(&["run", "redmine", "--engin", "sqlite"]).code(2);
+    near.says(&["'--engin'", "'--engine'"]);
+    let behind = place.run(&["run", "redmine", "--dry-run", "--", "--junk"]).code(2);
+    behind.says(&["'--junk'", "`--` ends the flags", "leave `--` out"]);
+    // What comes after it may be no flag of the command itself.
+    let one_more = place.run(&["run", "redmine", "oltp"]).code(2);
+    assert!(!one_more.err().contains("ends the flags"), "{}", one_more.err());
+}
+
 #[test]
 fn a_shell_that_has_no_completions_is_refused_with_those_that_have() {
     let refused = Place::new().run(&["completions", "tcsh"]).code(2);

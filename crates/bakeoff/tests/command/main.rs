@@ -10,6 +10,7 @@ mod counted;
 mod debts;
 mod disk;
 mod elsewhere;
+mod equal_terms;
 mod fileio;
 mod guide;
 mod help;

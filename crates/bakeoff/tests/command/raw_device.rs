@@ -272,3 +272,30 @@ fn a_raw_device_is_measured_and_verified_and_nothing_behind_the_size_is_touched(
     place.run(&on).code(2).says(&["is a raw device", DESTROYS]);
     place.run(&[&on[..], &[DESTROYS]].concat()).code(0).says(&["nothing is left to run"]);
 }
+
+/// What is on a disk, and who uses it, stands above the commands that would destroy it.
+#[test]
+fn layouts_of_a_device_that_holds_something_or_is_in_use_say_so() {
+    let place = Place::new();
+    let Some(device) = Loop::over(&place) else { return };
+    let layouts = |code: i32| place.run(&["layouts", &device.0]).code(code).out();
+    assert!(!layouts(0).contains("# NOT"), "nothing is known that is on it");
+    if needs(call("mkfs.ext4", &["-q", "-F", "-L", "thesis", &device.0])).is_none() {
+        return;
+    }
+    let held = layouts(2);
+    assert!(
+        held.contains(&format!("# NOT EMPTY: {}: on it is ext4 named thesis\n", device.0)),
+        "{held}"
+    );
+    assert!(held.contains(&format!("mkfs.ext4 {}\n", device.0)), "{held}");
+    let point = place.path("point");
+    fs::create_dir(&point).unwrap();
+    let shown = point.to_string_lossy();
+    if needs(call("mount", &[device.0.as_str(), &*shown])).is_none() {
+        return;
+    }
+    let _mounted = Mounted(&point);
+    let used = layouts(2);
+    assert!(used.contains(&format!("# IN USE: {} is mounted on {shown}\n", device.0)), "{used}");
+}

@@ -71,10 +71,17 @@ fn drifted() -> Warning {
 #[test]
 fn formats_go_by_their_names_and_by_the_ends_of_files() {
     let reports = Reports::standard();
-    assert_eq!(reports.formats().collect::<Vec<_>>(), ["html", "json", "csv", "md", "term"]);
+    assert_eq!(
+        reports.formats().collect::<Vec<_>>(),
+        ["html", "json", "csv", "md", "term", "text"]
+    );
     assert_eq!((reports.format_of("HTML"), reports.format_of("pdf")), (Some("html"), None));
+    assert_eq!(reports.format_of("txt"), Some("text"));
     let error = render(&three().document(), "pdf", &PLAIN).expect_err("no such format");
-    assert!(error.to_string().ends_with("choose one of: html, json, csv, md, term"), "{error}");
+    assert!(
+        error.to_string().ends_with("choose one of: html, json, csv, md, term, text"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -183,6 +190,16 @@ fn a_terminal_of_80_columns_is_enough() {
         }
         assert!(!report.contains('\x1b'));
     }
+}
+
+/// Text for a file is no wider and no more colourful because the terminal is.
+#[test]
+fn text_is_what_a_plain_terminal_of_80_columns_shows() {
+    let document = three().document();
+    let options = Options { color: true, width: 200, ..Options::default() };
+    let written = render(&document, "text", &options).expect("a report");
+    assert_eq!(written, text(&document, "term"));
+    assert_ne!(written, render(&document, "term", &options).expect("a report"));
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use bakeoff_engines::{Durability, Engine, Setting, Terms};
 use bakeoff_lab::Registry;
-use comfy_table::Table;
 
 /// Bytes of a limit of memory, by which it shows what depends on one.
 const LIMIT: u64 = 512 << 20;
+/// What a setting depends on that is the same everywhere.
+const NOTHING: &str = "nothing";
 /// What stands for a setting that is left as it comes.
 const UNSET: &str = "as it comes";
 
@@ -18,17 +19,50 @@ struct Row {
     why: &'static str,
 }
 
-/// A row for each setting of each engine.
-pub fn table(registry: &Registry) -> Table {
-    let mut table = super::table(&["engine", "setting", "value", "depends on", "why"]);
+/// What stands before a setting, and before what is said of it in the lines after that.
+const INDENTS: [&str; 2] = ["  ", "      "];
+
+/// Each setting of each engine, in lines of so many columns. No name and no value is ever divided: in a table of
+/// columns they would be, since some take half of a terminal.
+pub fn text(registry: &Registry, width: usize) -> String {
+    let mut text = String::new();
     for engine in registry.engines() {
-        let mut name = engine.about().name;
-        for row in rows(engine) {
-            table.add_row([name, &row.name, &row.values, row.depends_on, row.why]);
-            name = "";
+        let rows = rows(engine);
+        if rows.is_empty() {
+            continue;
+        }
+        let before = if text.is_empty() { "" } else { "\n" };
+        text += &format!("{before}{}\n", engine.about().name);
+        for Row { name, values, depends_on, why } in rows {
+            let values = values.replace('\n', "; ");
+            text += &wrapped(&format!("{name} = {values}"), INDENTS, width);
+            let said = match depends_on {
+                NOTHING => why.to_owned(),
+                _ => format!("depends on {depends_on}: {why}"),
+            };
+            text += &wrapped(&said, [INDENTS[1]; 2], width);
         }
     }
-    table
+    text
+}
+
+/// A text in lines of at most so many columns, the first behind one indent and the others behind another; a word
+/// for which a line is too short has one for itself.
+fn wrapped(text: &str, [first, others]: [&str; 2], width: usize) -> String {
+    let (mut lines, mut line) = (String::new(), first.to_owned());
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
+            lines += &format!("{line}\n");
+            (line, is_empty) = (others.to_owned(), true);
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    lines + &line + "\n"
 }
 
 /// The engines that get any.
@@ -76,7 +110,7 @@ fn row(
         (true, true) => "durability, memory",
         (true, false) => "durability",
         (false, true) => "memory",
-        (false, false) => "nothing",
+        (false, false) => NOTHING,
     };
     let why = setting.reason.unwrap_or_default();
     Row { name: name.clone(), values: values.join("\n"), depends_on, why }
@@ -116,6 +150,31 @@ mod tests {
         }
         let synced = all.iter().find(|(of, row)| *of == "postgres" && row.name == "fsync");
         assert_eq!(synced.expect("it is there").1.values, "none: off\nrelaxed: on\nstrict: on");
+    }
+
+    #[test]
+    fn no_word_is_divided_however_narrow_the_terminal_is() {
+        let registry = Registry::standard();
+        for width in [60, 80, 120] {
+            let text = text(&registry, width);
+            let words: std::collections::BTreeSet<&str> = text.split([' ', '\n', ';']).collect();
+            for row in registry.engines().flat_map(rows) {
+                let said = [&*row.name, &*row.values, row.why].join(" ");
+                for word in said.split([' ', '\n', ';']) {
+                    assert!(words.contains(word), "{width}: {word} of {}:\n{text}", row.name);
+                }
+            }
+            for line in text.lines().filter(|line| line.trim_start().contains(' ')) {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_break_between_words_alone() {
+        assert_eq!(wrapped("one two three", ["", "  "], 7), "one two\n  three\n");
+        assert_eq!(wrapped("a innodb_flush b", ["", "  "], 8), "a\n  innodb_flush\n  b\n");
+        assert_eq!(wrapped("innodb_flush", [" ", "  "], 4), " innodb_flush\n", "no empty line");
     }
 
     #[test]

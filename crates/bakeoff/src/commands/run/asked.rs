@@ -8,7 +8,7 @@ use bakeoff_lab::targets::tables::rows::survey;
 use bakeoff_report::Reports;
 use bakeoff_workloads::Text;
 
-use super::{fio, usage};
+use super::{durability, fio, usage};
 use crate::cli;
 use crate::exit::Failure;
 use crate::output::say;
@@ -32,11 +32,23 @@ impl Asked<'_> {
         };
         let experiment =
             self.load(name, &self.arguments.changes(), self.arguments.trust_experiment)?;
+        let experiment = self.on_equal_terms(name, experiment)?;
         let text = text(self.registry, &experiment)?;
         if experiment.rows_from.is_some() {
             say(text);
         }
         Ok(experiment)
+    }
+
+    /// A preset whose level of durability nobody chose has one that every chosen engine gives, and says so.
+    fn on_equal_terms(&self, name: &str, experiment: Experiment) -> Result<Experiment, Failure> {
+        let mut changes = self.arguments.changes();
+        let Some(instead) = durability::instead(self.registry, name, &experiment, &changes) else {
+            return Ok(experiment);
+        };
+        say(&instead.line);
+        changes.factors.push((Factor::DURABILITY, instead.levels));
+        self.load(name, &changes, self.arguments.trust_experiment)
     }
 
     /// Loads an experiment.
@@ -99,6 +111,11 @@ impl Asked<'_> {
         ));
         let mut changes = arguments.changes();
         changes.factors.push((Factor::DISK, HOST.into()));
+        // The levels of durability may be others than the preset's by now.
+        let levels = experiment.factors.get(&Factor::DURABILITY);
+        if let Some(levels) = levels.filter(|_| !changes.gives(Factor::DURABILITY)) {
+            changes.factors.push((Factor::DURABILITY, levels.join(",")));
+        }
         changes.cuts = cuts.map(|_| Count::Times(0));
         self.load(name, &changes, arguments.trust_experiment)
     }

@@ -6,13 +6,13 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use bakeoff_lab::WORK_PREFIX;
 use bakeoff_lab::place::device::HeldDevice;
+use bakeoff_lab::{Medium, WORK_PREFIX};
 use bakeoff_results::Machine;
 use bakeoff_trust::Folder;
 
-use super::{above, contents, usage};
-use crate::commands::layouts::devices;
+use super::{above, usage};
+use crate::commands::layouts::{contents, devices};
 use crate::exit::{Exit, Failure};
 use crate::output::quote;
 
@@ -54,6 +54,14 @@ impl Data {
         match self {
             Self::Folder(_) => None,
             Self::Device(device) => Some(&device.held),
+        }
+    }
+
+    /// What that is, as an estimate takes it.
+    pub fn medium(data: Option<&Self>) -> Medium {
+        match data {
+            Some(Self::Device(_)) => Medium::RawDevice,
+            Some(Self::Folder(_)) | None => Medium::Files,
         }
     }
 
@@ -141,7 +149,7 @@ fn device(path: &Path, destroys: bool) -> Result<Taken, Failure> {
     if !destroys {
         return Err(usage(not_given_up(path)));
     }
-    Ok(Taken { held, given: path.to_owned(), contents: contents::signatures(&device) })
+    Ok(Taken { held, given: path.to_owned(), contents: contents::signatures(&device).to_string() })
 }
 
 /// What a path leads to by links of this user's or root's alone, in folders where nobody else can put something in

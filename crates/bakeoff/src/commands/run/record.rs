@@ -168,6 +168,7 @@ fn describe_run(
     let machine = path::machine(data, dir)?;
     let target = registry.target_of(&experiment.workload).map_err(usage)?;
     let about = target.about(&experiment.workload).expect("the target that runs it");
+    let estimate = Estimate::on(Data::medium(data), registry, experiment, possible);
     let mut run = Run {
         name: experiment.name.clone(),
         title: experiment.title.clone(),
@@ -199,7 +200,7 @@ fn describe_run(
         text,
         applied: Vec::new(),
         cuts: None,
-        estimated_s: Some(Estimate::of(registry, experiment, possible).total_s()),
+        estimated_s: Some(estimate.total_s()),
         left_out: possible.left_out.clone(),
         sequential: None,
         answers: Vec::new(),

@@ -2,7 +2,7 @@
 
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_experiment::Experiment;
-use bakeoff_lab::{Estimate, Possible, Registry};
+use bakeoff_lab::{Estimate, Medium, Possible, Registry};
 
 use super::usage;
 use crate::commands::plan::rounded;
@@ -15,13 +15,14 @@ pub fn check(
     registry: &Registry,
     experiment: &Experiment,
     possible: &Possible,
+    medium: Medium,
 ) -> Result<Option<String>, Failure> {
     let Some(max_time) = experiment.bounds.and_then(|bounds| bounds.max_time) else {
         return Ok(None);
     };
     let first = possible.first_repetitions(FIRST_LOOK);
     let Estimate { loads_s, trials_s, longest_block_s, .. } =
-        Estimate::of(registry, experiment, &first);
+        Estimate::on(medium, registry, experiment, &first);
     let about = |seconds: f64| span(rounded(seconds));
     let given = span(max_time.as_secs_f64());
     if longest_block_s + loads_s > max_time.as_secs_f64() {

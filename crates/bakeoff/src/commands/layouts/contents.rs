@@ -1,6 +1,7 @@
 //! What is on a raw device that is to be written over.
 
-use std::fs;
+use std::fmt;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -19,8 +20,33 @@ pub fn partitions(listed: &Path) -> Vec<String> {
     names
 }
 
-/// What a device holds by its signatures, in some words: file systems, members of arrays, tables of partitions.
-pub fn signatures(device: &Path) -> String {
+/// What a device holds by its signatures: file systems, members of arrays, tables of partitions. Its text is a clause.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Signatures {
+    /// Nothing that is known.
+    Nothing,
+    /// This.
+    Found(String),
+    /// Nobody could look; why.
+    Unseen(String),
+}
+
+impl fmt::Display for Signatures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Nothing => "blkid knows nothing that is on it",
+            Self::Found(text) | Self::Unseen(text) => text.as_str(),
+        })
+    }
+}
+
+/// The signatures on a device, as blkid knows them.
+pub fn signatures(device: &Path) -> Signatures {
+    let unseen = |why: &str| Signatures::Unseen(format!("nobody has looked at what is on it{why}"));
+    // Of a device that it can't read, blkid says the same as of an empty one.
+    if let Err(error) = File::open(device) {
+        return unseen(&format!(": {error}"));
+    }
     let ask = |program: &str| {
         let arguments = ["-p", "-o", "export"];
         Command::new(program).args(arguments).arg(device).stdin(Stdio::null()).output()
@@ -30,24 +56,26 @@ pub fn signatures(device: &Path) -> String {
         Err(error) => error.kind() != ErrorKind::NotFound,
     };
     match PROGRAMS.into_iter().map(ask).find(is_there) {
-        None => "nobody has looked at what is on it, since blkid (util-linux) is not here".into(),
-        Some(Err(error)) => format!("nobody has looked at what is on it: blkid: {error}"),
+        None => unseen(", since blkid (util-linux) is not here"),
+        Some(Err(error)) => unseen(&format!(": blkid: {error}")),
         Some(Ok(said)) => told(said.status.code(), &String::from_utf8_lossy(&said.stdout)),
     }
 }
 
 /// What blkid has said. Source: blkid(8), its low-level probing.
-fn told(code: Option<i32>, said: &str) -> String {
+fn told(code: Option<i32>, said: &str) -> Signatures {
     let value = |key: &str| said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     let label = value("LABEL").map_or_else(String::new, |label| format!(" named {label}"));
     let kind = value("TYPE").map(|kind| format!("{kind}{label}"));
     let table = value("PTTYPE").map(|kind| format!("a table of partitions ({kind})"));
     let found: Vec<String> = kind.into_iter().chain(table).collect();
     match code {
-        Some(0) if !found.is_empty() => format!("on it is {}", found.join(" and ")),
-        Some(0 | 2) => "blkid knows nothing that is on it".into(),
-        Some(8) => "on it are signatures of several things".into(),
-        _ => "nobody knows what is on it, since blkid failed".into(),
+        Some(0) if !found.is_empty() => {
+            Signatures::Found(format!("on it is {}", found.join(" and ")))
+        }
+        Some(0 | 2) => Signatures::Nothing,
+        Some(8) => Signatures::Found("on it are signatures of several things".into()),
+        _ => Signatures::Unseen("nobody knows what is on it, since blkid failed".into()),
     }
 }
 
@@ -67,8 +95,15 @@ mod tests {
             (Some(4), "", "nobody knows what is on it, since blkid failed"),
             (None, "TYPE=ext4\n", "nobody knows what is on it, since blkid failed"),
         ] {
-            assert_eq!(told(code, said), words, "{code:?} {said}");
+            assert_eq!(told(code, said).to_string(), words, "{code:?} {said}");
         }
+    }
+
+    #[test]
+    fn a_device_that_can_not_be_read_is_not_called_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let seen = signatures(&folder.path().join("gone"));
+        assert!(matches!(&seen, Signatures::Unseen(_)), "{seen}");
     }
 
     #[test]

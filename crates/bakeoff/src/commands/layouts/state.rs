@@ -1,0 +1,131 @@
+//! What a user has to know of disks before an array is made of them: which this machine does not have, which are in
+//! use, and which hold something.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use rustix::fs::{major, minor};
+
+use super::contents::{self, Signatures};
+use super::devices;
+
+/// The states of some disks.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct States {
+    /// Disks that are not on this machine.
+    missing: Vec<String>,
+    /// Why others must not be written over, each in a line.
+    taken: Vec<String>,
+    /// Why nobody could look at others, each in a line.
+    unseen: Vec<String>,
+}
+
+impl States {
+    /// Looks at disks; nothing is written to them.
+    pub fn of(disks: &[String]) -> Self {
+        let mut states = Self::default();
+        let in_use = devices::in_use(&names(disks)).into_iter();
+        states.taken.extend(in_use.map(|line| format!("IN USE: {line}")));
+        for disk in disks {
+            states.look(disk, fs::metadata(disk));
+        }
+        states
+    }
+
+    /// Notes what there is to say of a disk by what its path leads to.
+    fn look(&mut self, disk: &str, about: io::Result<Metadata>) {
+        let about = match about {
+            Ok(about) => about,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return self.missing.push(disk.to_owned());
+            }
+            Err(error) => return self.unseen.push(format!("NOT LOOKED AT: {disk}: {error}")),
+        };
+        if !about.file_type().is_block_device() {
+            return self.taken.push(format!("NO DISK: {disk} is no block device"));
+        }
+        let listed = format!("/sys/dev/block/{}:{}", major(about.rdev()), minor(about.rdev()));
+        let partitions = contents::partitions(Path::new(&listed));
+        if !partitions.is_empty() {
+            let names = partitions.join(", ");
+            self.taken.push(format!("NOT EMPTY: {disk} has the partitions {names}"));
+        }
+        match contents::signatures(Path::new(disk)) {
+            Signatures::Nothing => {}
+            Signatures::Found(what) => self.taken.push(format!("NOT EMPTY: {disk}: {what}")),
+            Signatures::Unseen(why) => self.unseen.push(format!("NOT LOOKED AT: {disk}: {why}")),
+        }
+    }
+
+    /// Whether the commands would take something away from somebody.
+    pub fn are_taken(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
+    /// All of it, a comment of a shell a line.
+    pub fn comments(&self) -> String {
+        let missing = (!self.missing.is_empty()).then(|| {
+            format!(
+                "NOT HERE: {}: no such device on this machine; the commands are for a machine that has it",
+                self.missing.join(" ")
+            )
+        });
+        let lines = missing.iter().chain(&self.taken).chain(&self.unseen);
+        lines.map(|line| format!("# {line}\n")).collect()
+    }
+}
+
+/// The names by which disks may be in use: as they are given, and where that is a link, what it leads to.
+fn names(disks: &[String]) -> Vec<String> {
+    let led_to = disks.iter().filter_map(|disk| fs::canonicalize(disk).ok());
+    let led_to = led_to.map(|path| path.to_string_lossy().into_owned());
+    let mut seen = BTreeSet::new();
+    disks.iter().cloned().chain(led_to).filter(|name| seen.insert(name.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(disks: &[&str]) -> States {
+        States::of(&disks.iter().map(|disk| (*disk).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_disk_that_is_not_here_is_told_and_is_nobody_s() {
+        let states = of(&["/dev/bakeoff-none-g", "/dev/bakeoff-none-h", "/dev/null/x"]);
+        let line =
+            "# NOT HERE: /dev/bakeoff-none-g /dev/bakeoff-none-h /dev/null/x: no such device";
+        assert!(states.comments().starts_with(line), "{}", states.comments());
+        assert_eq!((states.comments().lines().count(), states.are_taken()), (1, false));
+    }
+
+    #[test]
+    fn what_is_no_disk_is_no_place_for_an_array() {
+        let states = of(&["/dev/null"]);
+        assert_eq!(states.comments(), "# NO DISK: /dev/null is no block device\n");
+        assert!(states.are_taken());
+    }
+
+    #[test]
+    fn what_nobody_could_look_at_is_told_and_is_not_called_empty() {
+        let mut states = States::default();
+        states.look("/dev/sdx", Err(ErrorKind::PermissionDenied.into()));
+        assert!(states.comments().starts_with("# NOT LOOKED AT: /dev/sdx: "), "{states:?}");
+        assert!(!states.are_taken());
+    }
+
+    #[test]
+    fn a_link_is_known_by_what_it_leads_to_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("by-id");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        let link = link.to_string_lossy().into_owned();
+        assert_eq!(names(&[link.clone(), "/dev/null".into()]), [link, "/dev/null".into()]);
+    }
+}

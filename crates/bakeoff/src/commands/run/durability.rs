@@ -1,0 +1,201 @@
+//! Equal terms where engines do not all give the same levels of durability: a preset's levels give way to what
+//! every chosen engine gives, and where they don't, the user is told what to type.
+
+use bakeoff_engines::Durability;
+use bakeoff_experiment::{Changes, Experiment, Factor};
+use bakeoff_lab::{CommonLevels, Possible, Registry};
+
+use super::usage;
+use crate::exit::Failure;
+
+/// Levels of durability in the place of a preset's own.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Instead {
+    /// The levels, as a flag gives them.
+    pub levels: String,
+    /// A line on what takes whose place, and why.
+    pub line: String,
+}
+
+/// The levels that all engines have in the place of a preset's own: where the user chose the engines and no level of
+/// durability, and one of the engines lacks a level. A level that somebody chose is never changed; nor is one of an
+/// experiment that compares levels, in whose blocks an engine stands against itself.
+pub fn instead(
+    registry: &Registry,
+    name: &str,
+    experiment: &Experiment,
+    changes: &Changes,
+) -> Option<Instead> {
+    let is_preset = registry.presets().iter().any(|preset| preset.name == name);
+    let engines_alone = changes.gives(Factor::ENGINE) && !changes.gives(Factor::DURABILITY);
+    if !is_preset || !engines_alone || experiment.compare == Factor::DURABILITY {
+        return None;
+    }
+    let asked = levels(experiment)?;
+    let common = CommonLevels::of(registry, experiment);
+    let taken = common.in_place_of(&asked)?;
+    let line = line(name, &asked, &taken, &common);
+    Some(Instead { levels: names(&taken).join(","), line })
+}
+
+/// Fails where nothing is left that would answer the experiment's question; says which level of durability every
+/// engine gives, if it was for want of one.
+pub fn suffices(
+    registry: &Registry,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Result<(), Failure> {
+    possible.suffices().map_err(|error| {
+        let advice = advice(registry, experiment, possible);
+        let advice = advice.map_or_else(String::new, |advice| format!("\n{advice}"));
+        usage(format!("{error}{advice}"))
+    })
+}
+
+/// What to type where an engine was left out for want of a level of durability; `None` where none was, or where no
+/// level is every engine's.
+pub fn advice(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Option<String> {
+    let [engine, durability] = [Factor::ENGINE, Factor::DURABILITY].map(Factor::name);
+    let for_want = possible.left_out.iter().any(|it| {
+        it.levels.len() == 2 && it.levels.contains_key(engine) && it.levels.contains_key(durability)
+    });
+    if !for_want || experiment.compare == Factor::DURABILITY {
+        return None;
+    }
+    let asked = levels(experiment)?;
+    let common = CommonLevels::of(registry, experiment);
+    if asked.iter().all(|level| common.without(*level).is_empty()) {
+        return None;
+    }
+    let work = common.in_place_of(&asked).unwrap_or_else(|| common.of_all());
+    let typed = names(&work).join(",");
+    (!work.is_empty())
+        .then(|| format!("every engine here gives {}: --durability {typed}", all(&names(&work))))
+}
+
+/// The levels of durability of an experiment, in its order; `None` where it has none.
+fn levels(experiment: &Experiment) -> Option<Vec<Durability>> {
+    let levels = experiment.factors.get(&Factor::DURABILITY)?;
+    // Where they are not compared, they have no alias.
+    levels.iter().map(|level| Durability::parse(level)).collect()
+}
+
+/// A line on which levels a preset has, which of its engines lack which, and what takes their place.
+fn line(name: &str, asked: &[Durability], taken: &[Durability], common: &CommonLevels) -> String {
+    let lack = |level: &Durability, called: &str| {
+        let engines = common.without(*level);
+        let verb = if engines.len() == 1 { "does" } else { "do" };
+        format!("{} {verb} not give {called}", all(&engines))
+    };
+    let (lacking, at) = match asked {
+        [level] => (lack(level, "that"), all(&names(taken))),
+        _ => {
+            let dropped = asked.iter().filter(|level| !taken.contains(level));
+            let lacking: Vec<String> = dropped.map(|level| lack(level, level.name())).collect();
+            (lacking.join(", "), format!("{} alone", all(&names(taken))))
+        }
+    };
+    format!("{name} is at durability {}; {lacking}, so all run at {at}", all(&names(asked)))
+}
+
+fn names(levels: &[Durability]) -> Vec<&'static str> {
+    levels.iter().map(|level| level.name()).collect()
+}
+
+/// `a`, `a and b`, or `a, b and c`.
+fn all(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::Lab;
+
+    /// An experiment as a preset's name and flags make it, and what takes the place of its levels.
+    fn of(name: &str, flags: &[(Factor, &str)]) -> (Experiment, Option<Instead>, Registry) {
+        let registry = Lab::standard().registry;
+        let factors = flags.iter().map(|(factor, levels)| (*factor, (*levels).to_owned()));
+        let changes = Changes { factors: factors.collect(), ..Changes::default() };
+        let experiment = Experiment::load(name, &changes, &registry.vocabulary()).unwrap();
+        let instead = instead(&registry, name, &experiment, &changes);
+        (experiment, instead, registry)
+    }
+
+    const ENGINES: (Factor, &str) = (Factor::ENGINE, "tarantool:memtx,sqlite");
+
+    #[test]
+    fn a_preset_s_level_gives_way_to_what_every_chosen_engine_gives() {
+        let (_, instead, _) = of("text-oltp", &[ENGINES]);
+        let expected = Instead {
+            levels: "strict".into(),
+            line: "text-oltp is at durability relaxed; tarantool:memtx does not give that, so all run at \
+                   strict"
+                .into(),
+        };
+        assert_eq!(instead, Some(expected));
+        let (_, instead, _) = of("redmine", &[(Factor::ENGINE, "tarantool:memtx,tarantool:vinyl")]);
+        let line = instead.expect("both lack a level").line;
+        let expected = "redmine is at durability relaxed and strict; tarantool:memtx and tarantool:vinyl do \
+                        not give relaxed, so all run at strict alone";
+        assert_eq!(line, expected);
+    }
+
+    /// Whatever is planned, the trials of a block have one level of durability.
+    #[test]
+    fn all_engines_are_planned_at_the_same_levels() {
+        for preset in ["text-oltp", "oltp", "redmine"] {
+            let (_, instead, _) = of(preset, &[ENGINES]);
+            let levels = instead.expect("an engine lacks a level").levels;
+            let (experiment, again, registry) =
+                of(preset, &[ENGINES, (Factor::DURABILITY, &levels)]);
+            assert_eq!(again, None, "a level that was given is left");
+            let possible = Possible::of(&registry, &experiment);
+            let lacking = possible.left_out.iter().any(|it| it.levels.contains_key("durability"));
+            assert!(!lacking, "{preset}: {:?}", possible.left_out);
+            for block in &possible.plan.blocks {
+                let levels = block.trials.iter().map(|it| it.cell.base(Factor::DURABILITY));
+                assert_eq!(levels.collect::<BTreeSet<_>>(), BTreeSet::from(["strict"]), "{preset}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_level_that_was_given_a_preset_s_own_engines_and_levels_that_are_compared_are_left() {
+        let typed = [ENGINES, (Factor::DURABILITY, "relaxed")];
+        assert_eq!(of("text-oltp", &typed).1, None);
+        assert_eq!(of("text-oltp", &[]).1, None);
+        assert_eq!(of("text-oltp", &[(Factor::ENGINE, "sqlite,lmdb")]).1, None, "both give it");
+        assert_eq!(of("power-cut", &[ENGINES]).1, None);
+    }
+
+    #[test]
+    fn what_to_type_is_a_level_that_every_engine_gives() {
+        let advised = |engines: &str, level: &str| {
+            let flags = [(Factor::ENGINE, engines), (Factor::DURABILITY, level)];
+            let (experiment, _, registry) = of("text-oltp", &flags);
+            let possible = Possible::of(&registry, &experiment);
+            let refused = suffices(&registry, &experiment, &possible).err();
+            (advice(&registry, &experiment, &possible), refused.map(|it| it.message))
+        };
+        let strict = "every engine here gives strict: --durability strict";
+        let (advice, refused) = advised("tarantool:memtx,sqlite", "relaxed");
+        assert_eq!(advice.as_deref(), Some(strict));
+        let refused = refused.expect("nothing is left to compare");
+        assert!(refused.ends_with(strict), "{refused}");
+        // The strongest that the one gives is less than was asked for, and still every engine's.
+        let (advice, refused) = advised("tarantool:memtx/wal_mode=write,sqlite", "relaxed");
+        assert_eq!(advice.as_deref(), Some("every engine here gives none: --durability none"));
+        assert!(refused.is_some());
+        assert_eq!(advised("sqlite,lmdb", "relaxed"), (None, None));
+        // Two that can be had are compared, and the third is left out with the same advice.
+        let (advice, refused) = advised("tarantool:memtx,sqlite,lmdb", "relaxed");
+        assert_eq!((advice.as_deref(), refused), (Some(strict), None));
+    }
+}
