@@ -122,6 +122,7 @@ pub fn wordless(contrasts: &[Contrast]) -> Option<&'static str> {
         (Verdict::NeverSteady, "never steady"),
         (Verdict::TooFew, "too few operations"),
         (Verdict::Spiky, "too uneven"),
+        (Verdict::ShortOfProcessors, "short of processors"),
     ];
     let has = |wanted: Verdict| contrasts.iter().any(|it| it.verdict == wanted);
     reasons.into_iter().find(|(verdict, _)| has(*verdict)).map(|(_, reason)| reason)

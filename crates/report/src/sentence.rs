@@ -6,7 +6,7 @@ pub mod over;
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::{ALL_OPERATIONS, CellTotal, Document};
+use bakeoff_analysis::{ALL_OPERATIONS, CellTotal, Document, Verdict};
 use bakeoff_results::FigureOfMerit;
 
 use crate::amount;
@@ -531,6 +531,10 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     if cases.iter().all(|case| case.outcome == Outcome::Void) {
         return "levels did not answer alike, or left something broken, so that what was timed is not the \
                 same work"
+            .into();
+    }
+    if cases.iter().all(|case| case.contrast.verdict == Verdict::ShortOfProcessors) {
+        return "threads waited for a processor, and without that the verdict could be another"
             .into();
     }
     let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();

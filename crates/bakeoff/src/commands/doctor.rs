@@ -27,9 +27,9 @@ use crate::output::{by_own_name, plain, print};
 
 /// Strict commits that are timed for each engine.
 const COMMITS: usize = 20;
-/// How often a stream is measured alone, and for how long: three short times say more than a long one.
+/// How often a stream is measured alone, and for how long: so long that a slow disk answers in each.
 const STREAMS: usize = 3;
-const STREAM: Duration = Duration::from_millis(100);
+const STREAM: Duration = Duration::from_millis(300);
 /// Bytes that a run at the smallest scale wants free.
 const ROOM: u64 = 2 << 30;
 

@@ -85,7 +85,12 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
         ranked.iter().copied().partition(|level| is_behind(level));
     let rivals = || tied.iter().filter(|level| **level != first);
     let held = |level: &&str| group.contrasts(layout, first, level).len() == group.cases.len();
-    if tied.len() < 2 || !rivals().all(held) {
+    // Their intervals may well say who is faster.
+    let is_short = |level: &&str| {
+        let contrasts = group.contrasts(layout, first, level);
+        contrasts.iter().any(|it| it.verdict == Verdict::ShortOfProcessors)
+    };
+    if tied.len() < 2 || !rivals().all(held) || rivals().any(is_short) {
         return None;
     }
     let mut told = Words::default();

@@ -283,6 +283,23 @@ fn a_difference_below_the_noise_is_none() {
     );
 }
 
+/// Its interval lies beyond the margin, so that it is not too close.
+#[test]
+fn what_waiting_for_processors_could_turn_is_not_called_too_close() {
+    let mut document = single(twice, 0.1).document();
+    document.comparisons[0].verdict = Verdict::ShortOfProcessors;
+    assert_eq!(
+        verdict(&document),
+        "Nothing is shown to be fastest: threads waited for a processor, and without that the \
+         verdict could be another."
+    );
+    for format in ["html", "md", "term"] {
+        let text = crate::formats::text(&document, format);
+        assert!(!text.contains("too close to call"), "{format}: {text}");
+    }
+    assert!(crate::formats::text(&document, "md").contains("| short of processors |"));
+}
+
 /// Where the table's interval and its verdict disagree, the row has a mark, and a line says why.
 #[test]
 fn a_verdict_that_goes_by_all_comparisons_is_marked_in_every_table() {
