@@ -10,7 +10,7 @@ use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, Run, Scope, TrialSu
 use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::cells::{counted, rank};
-use crate::comparison::{Comparison, RatioIs};
+use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::document::Document;
 use crate::leader::{Leader, Outcome};
 use crate::open_loop::{OpenLoop, is_open};
@@ -250,9 +250,11 @@ impl<'a> Cells<'a> {
             let rival = leader.rivals.iter().find(|(level, _)| *level == it.level);
             it.points[at].against = rival.map(|(_, contrast)| *contrast);
         }
+        let is_short = leader.rivals.iter().any(|it| it.1.verdict == Verdict::ShortOfProcessors);
         let told = match leader.outcome {
             _ if aside > 0 || leader.rivals.len() + 1 < levels.len() => Told::Unknown,
             Outcome::Won => Told::Won,
+            Outcome::Open if is_short => Told::Unknown,
             Outcome::Even | Outcome::Open | Outcome::Noise => Told::TooClose,
             Outcome::Spiky | Outcome::TooFew | Outcome::NeverSteady | Outcome::Void => {
                 Told::Unknown

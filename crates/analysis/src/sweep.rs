@@ -144,7 +144,8 @@ pub enum Told {
     Won,
     /// The first is not shown to be faster than the others.
     TooClose,
-    /// A cell is set aside, has too few operations, is too uneven, was never steady, or is not the same work.
+    /// A cell is set aside, has too few operations, is too uneven, was never steady, is short of processors, or is
+    /// not the same work.
     Unknown,
     /// Fewer than two have a figure.
     Alone,
