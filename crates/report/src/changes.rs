@@ -3,9 +3,10 @@
 use bakeoff_analysis::{CellView, Change, Contrast, Verdict, changes};
 use bakeoff_results::Levels;
 
+use crate::block::Words;
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
-use crate::leads::{backed, bracket, figures, wordless};
+use crate::leads::{Ratio, alone, backed, bracket, figures, one_by_one, wordless};
 use crate::panels::LOAD;
 use crate::words;
 
@@ -164,25 +165,31 @@ pub fn said(contrast: Contrast) -> String {
     format!("{sure}{times}× {how}{interval}")
 }
 
-/// How many times as long operations take with every commit kept: "1.5 times as long (1.3–1.8)",
-/// of several "1.5 to 1.6 times as long (95 % intervals: 1.3–1.8)".
-pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
+/// How many times as long operations take with every commit kept: "1.5 times as long (1.3–1.8)", of a few
+/// operations that don't round alike each for itself, of more cases "1.5 to 1.6 times as long (all 95 % intervals
+/// lie within 1.3–1.8)". `None` without a ratio.
+pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
+    let contrasts = &alone(ratios)[..];
     let figures = figures(contrasts)?;
+    let told = |stressed: &str, rest: String| Words::default().stressed(stressed).plain(rest);
     if let Some(reason) = wordless(contrasts) {
-        return Some(("", reason.to_owned(), String::new()));
+        return Some(told(reason, String::new()));
     }
     let interval = bracket(contrasts);
     let open =
         |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);
     if contrasts.iter().all(open) {
-        return Some(("", "too close to call".into(), interval));
+        return Some(told("too close to call", interval));
     }
     if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        return Some(("", "no difference".into(), interval));
+        return Some(told("no difference", interval));
     }
     let decided = |it: &Contrast| matches!(it.verdict, Verdict::Slower | Verdict::Faster);
     let may = if contrasts.iter().all(decided) { "" } else { "perhaps " };
-    Some((may, format!("{figures} times"), format!(" as long{}", backed(contrasts))))
+    let times = one_by_one(ratios).unwrap_or_else(|| {
+        told(&format!("{figures} times"), format!(" as long{}", backed(contrasts)))
+    });
+    Some(Words::default().plain(may).then(times))
 }
 
 /// How a figure stands to another of the same kind: "+85 %", "−40 %", "3.4×".

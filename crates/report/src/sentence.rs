@@ -213,15 +213,9 @@ fn one_winner<'a>(
     };
     let contrasts: Vec<Contrast> = won.iter().map(|case| case.contrast).collect();
     if let Some(times) = leads::figures(&contrasts).filter(|_| won.len() == cases.len()) {
-        let than = match rate_of(layout, won) {
-            None => format!("answers {times} times as fast as the next best"),
-            Some(merit) => {
-                let what = amount::counted(merit);
-                format!("serves {times} times as many {what} a second as the next best")
-            }
-        };
+        let lead = lead(rate_of(layout, won), &times);
         let interval = leads::backed(&contrasts);
-        return format!("{name} is fastest {scope}: it {than}{interval}");
+        return format!("{name} is fastest {scope}: {lead}{interval}");
     }
     let Some(range) = range(won) else {
         return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));

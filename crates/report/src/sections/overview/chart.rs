@@ -12,7 +12,9 @@ use crate::durability;
 use crate::figures::NONE;
 use crate::heads;
 use crate::layout::{Condition, Layout};
-use crate::leads::{Group, bracket, figures, intervals, wordless};
+use crate::leads::{
+    Group, Ratio, alone, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
+};
 use crate::losses::{Losses, Worst};
 use crate::strip::{self, Axis, Drawn};
 use crate::verdict::Case;
@@ -223,9 +225,9 @@ impl<'a> Chart<'_, 'a> {
         let by_rate = is_by_rate(layout, group);
         let against = |other: &str| match other == level {
             true => "what the others are held against".to_owned(),
-            false => match standing(&group.contrasts(layout, other, level), group, by_rate) {
+            false => match standing(&group.ratios(layout, other, level), group, by_rate) {
                 (text, None) => text,
-                (text, Some(intervals)) => format!("{text} ({intervals})"),
+                (text, Some(intervals)) => format!("{text}: {intervals}"),
             },
         };
         contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
@@ -312,11 +314,11 @@ fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
         };
     }
     let above = ranked[place - 1];
-    let contrasts = group.contrasts(layout, first, level);
+    let ratios = group.ratios(layout, first, level);
     let close = !is_slower(&group.contrasts(layout, above, level), group);
-    let close = (above != first && is_slower(&contrasts, group) && close)
+    let close = (above != first && is_slower(&alone(&ratios), group) && close)
         .then(|| format!("too close to {above} to call"));
-    let (text, intervals) = standing(&contrasts, group, is_by_rate(layout, group));
+    let (text, intervals) = standing(&ratios, group, is_by_rate(layout, group));
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
     let aside = (!asides.is_empty()).then(|| asides.join("; "));
     Cell { aside, ..text.into() }
@@ -333,39 +335,36 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
 }
 
 /// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)", "perhaps 1.4× as long (1.1–1.7)" where it would be
-/// told by itself and is not among so many comparisons; where it is a range, "2.0 to 3.0× as long",
-/// and apart from it "95 % intervals: 1.8–3.3".
-fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
+/// told by itself and is not among so many comparisons; of a few operations that don't round alike "5.6× and
+/// 3.6× as long", and apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as
+/// long", and apart from it "all 95 % intervals lie within 1.8–3.3".
+fn standing(ratios: &[Ratio<'_>], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
+    let contrasts = &alone(ratios)[..];
     if let Some(reason) = wordless(contrasts) {
         return (reason.to_owned(), None);
     }
-    let shown: Vec<Contrast> =
-        contrasts.iter().map(|it| if by_rate { it.turned() } else { *it }).collect();
+    let turned = || ratios.iter().map(|(operation, it)| (*operation, it.turned()));
+    let shown: Vec<Ratio<'_>> = if by_rate { turned().collect() } else { ratios.to_vec() };
     if shown.is_empty() {
         return ("no pair".into(), None);
     }
-    let told = |how: &str, of: &[Contrast]| match (figures(of).unwrap_or_default(), intervals(of)) {
-        (times, None) => (format!("{times}× as {how}{}", bracket(of)), None),
-        (times, intervals) => (format!("{times}× as {how}"), intervals),
-    };
     let faster = contrasts.len() == group.cases.len()
         && contrasts.iter().all(|it| it.verdict == Verdict::Faster);
     if faster && !by_rate {
-        let turned: Vec<Contrast> = contrasts.iter().map(|it| it.turned()).collect();
-        return told("fast", &turned);
+        return times("fast", &turned().collect::<Vec<_>>());
     }
     if faster || is_slower(contrasts, group) {
-        return told(if by_rate { "much" } else { "long" }, &shown);
+        return times(if by_rate { "much" } else { "long" }, &shown);
     }
     // Each would be told by itself, and not among so many.
     let apart = |it: &Contrast| {
         it.blocks > 1 && matches!(it.ends, (Some(low), Some(high)) if low > 1.0 || high < 1.0)
     };
     if contrasts.len() == group.cases.len() && contrasts.iter().all(apart) {
-        let (text, intervals) = told(if by_rate { "much" } else { "long" }, &shown);
+        let (text, intervals) = times(if by_rate { "much" } else { "long" }, &shown);
         return (format!("perhaps {text}"), intervals);
     }
-    let interval = bracket(&shown);
+    let interval = bracket(&alone(&shown));
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
         format!("as fast, within 5 %{interval}")
     } else if contrasts.iter().all(|it| it.blocks < 2) {
@@ -374,4 +373,16 @@ fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> (String
         format!("too close to call{interval}")
     };
     (text, None)
+}
+
+/// How many times as much, and the intervals where they don't stand behind one figure.
+fn times(how: &str, ratios: &[Ratio<'_>]) -> (String, Option<String>) {
+    if let Some((times, intervals)) = one_by_one_in_a_cell(ratios) {
+        return (format!("{times} as {how}"), Some(intervals));
+    }
+    let contrasts = &alone(ratios)[..];
+    match (figures(contrasts).unwrap_or_default(), intervals(contrasts)) {
+        (times, None) => (format!("{times}× as {how}{}", bracket(contrasts)), None),
+        (times, intervals) => (format!("{times}× as {how}"), intervals),
+    }
 }
