@@ -92,10 +92,12 @@ fn every_report_names_the_levels_that_are_fixed() {
         ("clients", vec!["2"]),
         ("neighbours", vec!["0"]),
         ("disk", vec!["hdd-7200"]),
+        ("rate", vec!["closed"]),
         ("scale", vec!["small", "large"]),
     ];
     let document = Sample { factors, ..Sample::default() }.document();
-    let fixed = "strict durability, 2 clients, no neighbours, disk hdd-7200";
+    let fixed = "strict durability, 2 clients, no neighbours, disk hdd-7200, each client waits for its \
+                 answer";
     for (format, line) in [
         ("term", format!("\nall else equal: {fixed}\n")),
         ("md", format!("\n- all else equal: {fixed}\n")),
