@@ -286,6 +286,11 @@ fn a_terminal_of_any_width_has_the_chart_in_whole_words() {
         for part in ["Every commit kept (strict)", "fastest", "●", "10.0 ms"] {
             assert!(report.contains(part), "{width}, {part}: {report}");
         }
+        // A name that has no room on one line goes on below.
+        let both = report.split("Two changes at once").nth(1).unwrap();
+        let both = both.split("The slowest operations").next().unwrap();
+        assert!(both.contains("engine: sqlite →") && both.contains("relaxed"), "{width}: {both}");
+        assert!(!both.contains('…'), "{width}: {both}");
         let plain = Options { width, unicode: false, ..Options::default() };
         assert!(!render(&document, "term", &plain).unwrap().contains('●'));
     }
