@@ -1,7 +1,8 @@
 //! Changes from one cell of a run to another, and what they are called.
 
 use bakeoff_analysis::{CellView, Change, Contrast, Verdict, changes};
-use bakeoff_results::Levels;
+use bakeoff_results::measure::{COMMITS, PAYLOAD, RETURNED};
+use bakeoff_results::{Levels, Scope};
 
 use crate::block::Words;
 use crate::durability;
@@ -99,7 +100,8 @@ fn prices<'a>(layout: &Layout<'a>) -> Vec<(&'a Levels, &'a Levels)> {
     pairs
 }
 
-/// The first cell at the levels that were named, or else the first of all.
+/// The first cell at the levels that were named, or else the first of all; where levels are left open, one
+/// whose clients got something done.
 fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
     let document = layout.document;
     let contends = |cell: &&CellView| {
@@ -109,8 +111,30 @@ fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
     let asked = |cell: &&CellView| {
         layout.present.iter().all(|(factor, level)| get(&cell.levels, factor) == level)
     };
-    let mut named = document.cells.iter().filter(contends).filter(asked);
-    named.next().or_else(|| document.cells.iter().find(contends))
+    let all = || document.cells.iter().filter(contends);
+    let named = || all().filter(asked);
+    let works = |cell: &&CellView| works(layout, cell);
+    named()
+        .find(works)
+        .or_else(|| named().next())
+        .or_else(|| all().find(works))
+        .or_else(|| all().next())
+}
+
+/// Whether an engine stores what a cell's clients give it, and they read or wrote anything: a page of constants
+/// is what nobody has in use. Where neither was counted, they did.
+fn works(layout: &Layout<'_>, cell: &CellView) -> bool {
+    let document = layout.document;
+    if !document.run.run.stores(get(&cell.levels, "engine")) {
+        return false;
+    }
+    let mut trials = document.trials.iter().filter(|it| it.valid && it.levels == cell.levels);
+    trials.any(|trial| {
+        let amounts = [&RETURNED, &COMMITS, &PAYLOAD];
+        let mut counted =
+            amounts.into_iter().filter_map(|it| trial.measures.get(it, &Scope::Clients)).peekable();
+        counted.peek().is_none() || counted.any(|amount| amount > 0.0)
+    })
 }
 
 /// The cells that one or two choices lead to, and the same one where it was run again.

@@ -3,7 +3,8 @@
 
 use bakeoff_analysis::{Document, Warning, WarningKind};
 use bakeoff_report::{Options, verdict};
-use bakeoff_results::Levels;
+use bakeoff_results::measure::{COMMITS, PAYLOAD, RETURNED};
+use bakeoff_results::{Levels, Scope};
 
 use crate::formats::text;
 use crate::sample::broken::broken;
@@ -274,6 +275,32 @@ fn each_change_is_told_from_what_is_in_use() {
     assert!(
         render(&document, "md", &options).unwrap().contains("From *sqlite, strict durability*")
     );
+}
+
+/// A page of constants is nobody's present choice, unless somebody says so.
+#[test]
+fn changes_are_told_from_a_cell_that_does_something() {
+    let factors = vec![("step", vec!["constants", "reads"])];
+    let mut document = Sample { factors, ..promises() }.document();
+    let from = |document: &Document, step: &str| {
+        let present = match step {
+            "" => Vec::new(),
+            step => vec![("step".to_owned(), step.to_owned())],
+        };
+        let options = Options { present, ..Options::default() };
+        let markdown = render(document, "md", &options).unwrap();
+        let (_, from) = markdown.split_once("From *").expect("what each change buys");
+        from.split_once('*').unwrap().0.to_owned()
+    };
+    assert_eq!(from(&document, ""), "sqlite, step constants");
+    for trial in &mut document.trials {
+        let returned = if trial.levels["step"] == "reads" { 4096.0 } else { 0.0 };
+        trial.measures.set(&RETURNED, Scope::Clients, returned);
+        trial.measures.set(&COMMITS, Scope::Clients, 0.0);
+        trial.measures.set(&PAYLOAD, Scope::Clients, 0.0);
+    }
+    assert_eq!(from(&document, ""), "sqlite, step reads");
+    assert_eq!(from(&document, "constants"), "sqlite, step constants");
 }
 
 #[test]
