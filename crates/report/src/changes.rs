@@ -7,7 +7,7 @@ use bakeoff_results::{Levels, Scope};
 use crate::block::Words;
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
-use crate::leads::{Ratio, alone, backed, bracket, figures, one_by_one, wordless};
+use crate::leads::{Ratio, backed, bare, bracket, figures, one_by_one, wordless};
 use crate::panels::LOAD;
 use crate::words;
 
@@ -193,7 +193,7 @@ pub fn said(contrast: Contrast) -> String {
 /// operations that don't round alike each for itself, of more cases "1.5 to 1.6 times as long (all 95 % intervals
 /// lie within 1.3–1.8)". `None` without a ratio.
 pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
-    let contrasts = &alone(ratios)[..];
+    let contrasts = &bare(ratios)[..];
     let figures = figures(contrasts)?;
     let told = |stressed: &str, rest: String| Words::default().stressed(stressed).plain(rest);
     if let Some(reason) = wordless(contrasts) {

@@ -76,7 +76,7 @@ impl<'a> Group<'a> {
 
     /// How a level stands against another that is faster, in each case that has both.
     pub fn contrasts(&self, layout: &Layout<'a>, fast: &str, slow: &str) -> Vec<Contrast> {
-        alone(&self.ratios(layout, fast, slow))
+        bare(&self.ratios(layout, fast, slow))
     }
 
     /// The same, each with its operation.
@@ -149,7 +149,7 @@ pub fn bracket(contrasts: &[Contrast]) -> String {
 }
 
 /// Ratios without their operations.
-pub fn alone(ratios: &[Ratio<'_>]) -> Vec<Contrast> {
+pub fn bare(ratios: &[Ratio<'_>]) -> Vec<Contrast> {
     ratios.iter().map(|(_, contrast)| *contrast).collect()
 }
 
@@ -159,7 +159,7 @@ fn are_told_one_by_one(ratios: &[Ratio<'_>]) -> bool {
         ratios[..number].iter().all(|(operation, _)| *operation != ratio.0)
     };
     ratios.len() <= ONE_BY_ONE
-        && matches!(Told::of(&alone(ratios)), Some(Told::Range(..)))
+        && matches!(Told::of(&bare(ratios)), Some(Told::Range(..)))
         && ratios.iter().enumerate().all(of_its_own)
 }
 
@@ -204,7 +204,7 @@ pub fn one_by_one_in_a_cell(ratios: &[Ratio<'_>]) -> Option<(String, String)> {
 /// 95 % intervals lie within 1.8–3.3)". `None` without a ratio.
 pub fn as_long(ratios: &[Ratio<'_>]) -> Option<Words> {
     one_by_one(ratios).or_else(|| {
-        let contrasts = alone(ratios);
+        let contrasts = bare(ratios);
         let times = format!("{} times", figures(&contrasts)?);
         let rest = format!(" as long{}", by_operation(&contrasts));
         Some(Words::default().stressed(times).plain(rest))

@@ -7,7 +7,7 @@ use crate::amount;
 use crate::block::Words;
 use crate::durability;
 use crate::layout::Layout;
-use crate::leads::{Group, alone, as_long, backed, bracket, figures, groups, named};
+use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named};
 use crate::verdict::{Case, Outcome};
 
 /// A sentence for each promise; in the past where the answer is of low confidence.
@@ -56,7 +56,7 @@ fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> 
         let told = told.plain(is).then(named(layout, second)).plain(takes);
         return Some(told.then(as_long(&leads)?).plain("."));
     };
-    let leads = alone(&leads);
+    let leads = bare(&leads);
     let told = told
         .plain(if past { " served " } else { " serves " })
         .stressed(format!("{} times", figures(&leads)?))

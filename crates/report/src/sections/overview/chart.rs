@@ -13,7 +13,7 @@ use crate::figures::NONE;
 use crate::heads;
 use crate::layout::{Condition, Layout};
 use crate::leads::{
-    Group, Ratio, alone, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
+    Group, Ratio, bare, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
 };
 use crate::losses::{Losses, Worst};
 use crate::strip::{self, Axis, Drawn};
@@ -316,7 +316,7 @@ fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
     let above = ranked[place - 1];
     let ratios = group.ratios(layout, first, level);
     let close = !is_slower(&group.contrasts(layout, above, level), group);
-    let close = (above != first && is_slower(&alone(&ratios), group) && close)
+    let close = (above != first && is_slower(&bare(&ratios), group) && close)
         .then(|| format!("too close to {above} to call"));
     let (text, intervals) = standing(&ratios, group, is_by_rate(layout, group));
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
@@ -339,7 +339,7 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
 /// 3.6× as long", and apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as
 /// long", and apart from it "all 95 % intervals lie within 1.8–3.3".
 fn standing(ratios: &[Ratio<'_>], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
-    let contrasts = &alone(ratios)[..];
+    let contrasts = &bare(ratios)[..];
     if let Some(reason) = wordless(contrasts) {
         return (reason.to_owned(), None);
     }
@@ -364,7 +364,7 @@ fn standing(ratios: &[Ratio<'_>], group: &Group<'_>, by_rate: bool) -> (String, 
         let (text, intervals) = times(if by_rate { "much" } else { "long" }, &shown);
         return (format!("perhaps {text}"), intervals);
     }
-    let interval = bracket(&alone(&shown));
+    let interval = bracket(&bare(&shown));
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
         format!("as fast, within 5 %{interval}")
     } else if contrasts.iter().all(|it| it.blocks < 2) {
@@ -380,7 +380,7 @@ fn times(how: &str, ratios: &[Ratio<'_>]) -> (String, Option<String>) {
     if let Some((times, intervals)) = one_by_one_in_a_cell(ratios) {
         return (format!("{times} as {how}"), Some(intervals));
     }
-    let contrasts = &alone(ratios)[..];
+    let contrasts = &bare(ratios)[..];
     match (figures(contrasts).unwrap_or_default(), intervals(contrasts)) {
         (times, None) => (format!("{times}× as {how}{}", bracket(contrasts)), None),
         (times, intervals) => (format!("{times}× as {how}"), intervals),
