@@ -222,10 +222,9 @@ impl<'a> Chart<'_, 'a> {
         if contenders.len() < 3 || group.cases.is_empty() || !contenders.contains(&level) {
             return Vec::new();
         }
-        let by_rate = is_by_rate(layout, group);
         let against = |other: &str| match other == level {
             true => "what the others are held against".to_owned(),
-            false => match standing(&group.ratios(layout, other, level), group, by_rate) {
+            false => match standing(layout, group, other, level) {
                 (text, None) => text,
                 (text, Some(intervals)) => format!("{text}: {intervals}"),
             },
@@ -314,11 +313,10 @@ fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
         };
     }
     let above = ranked[place - 1];
-    let ratios = group.ratios(layout, first, level);
-    let close = !is_slower(&group.contrasts(layout, above, level), group);
-    let close = (above != first && is_slower(&bare(&ratios), group) && close)
+    let is_slower_than = |other| is_slower(&group.contrasts(layout, other, level), group);
+    let close = (above != first && is_slower_than(first) && !is_slower_than(above))
         .then(|| format!("too close to {above} to call"));
-    let (text, intervals) = standing(&ratios, group, is_by_rate(layout, group));
+    let (text, intervals) = standing(layout, group, first, level);
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
     let aside = (!asides.is_empty()).then(|| asides.join("; "));
     Cell { aside, ..text.into() }
@@ -337,34 +335,48 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
 /// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)", "perhaps 1.4× as long (1.1–1.7)" where it would be
 /// told by itself and is not among so many comparisons; of a few operations that don't round alike "5.6× and
 /// 3.6× as long", and apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as
-/// long", and apart from it "all 95 % intervals lie within 1.8–3.3".
-fn standing(ratios: &[Ratio<'_>], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
-    let contrasts = &bare(ratios)[..];
+/// long", and apart from it "all 95 % intervals lie within 1.8–3.3". A rate is told of who has the more, as in
+/// the sentence: "lmdb serves 2.4× as much (2.1–2.7)".
+fn standing<'a>(
+    layout: &Layout<'a>,
+    group: &Group<'a>,
+    other: &str,
+    level: &str,
+) -> (String, Option<String>) {
+    let by_rate = is_by_rate(layout, group);
+    let ratios = group.ratios(layout, other, level);
+    let contrasts = &bare(&ratios)[..];
     if let Some(reason) = wordless(contrasts) {
         return (reason.to_owned(), None);
     }
-    let turned = || ratios.iter().map(|(operation, it)| (*operation, it.turned()));
-    let shown: Vec<Ratio<'_>> = if by_rate { turned().collect() } else { ratios.to_vec() };
-    if shown.is_empty() {
+    if ratios.is_empty() {
         return ("no pair".into(), None);
     }
-    let faster = contrasts.len() == group.cases.len()
-        && contrasts.iter().all(|it| it.verdict == Verdict::Faster);
-    if faster && !by_rate {
-        return times("fast", &turned().collect::<Vec<_>>());
+    let turned = ratios.iter().map(|(operation, it)| (*operation, it.turned()));
+    let turned: Vec<Ratio<'_>> = turned.collect();
+    let slower = || match (times(if by_rate { "much" } else { "long" }, &ratios), by_rate) {
+        ((text, intervals), true) => {
+            (format!("{} serves {text}", words::contender(layout.compare, other)), intervals)
+        }
+        (told, false) => told,
+    };
+    let of_all = contrasts.len() == group.cases.len();
+    if of_all && contrasts.iter().all(|it| it.verdict == Verdict::Faster) {
+        return times(if by_rate { "much" } else { "fast" }, &turned);
     }
-    if faster || is_slower(contrasts, group) {
-        return times(if by_rate { "much" } else { "long" }, &shown);
+    if is_slower(contrasts, group) {
+        return slower();
     }
     // Each would be told by itself, and not among so many.
     let apart = |it: &Contrast| {
         it.blocks > 1 && matches!(it.ends, (Some(low), Some(high)) if low > 1.0 || high < 1.0)
     };
-    if contrasts.len() == group.cases.len() && contrasts.iter().all(apart) {
-        let (text, intervals) = times(if by_rate { "much" } else { "long" }, &shown);
+    if of_all && contrasts.iter().all(apart) {
+        let has_more = by_rate && contrasts.iter().all(|it| it.ratio < 1.0);
+        let (text, intervals) = if has_more { times("much", &turned) } else { slower() };
         return (format!("perhaps {text}"), intervals);
     }
-    let interval = bracket(&bare(&shown));
+    let interval = bracket(&bare(if by_rate { &turned } else { &ratios }));
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
         format!("as fast, within 5 %{interval}")
     } else if contrasts.iter().all(|it| it.blocks < 2) {
