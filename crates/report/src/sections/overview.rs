@@ -2,6 +2,7 @@
 
 mod chart;
 mod questions;
+mod standing;
 
 use bakeoff_analysis::Document;
 use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Status};
