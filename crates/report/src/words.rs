@@ -194,7 +194,7 @@ pub fn ends(ends: (Option<f64>, Option<f64>), is: RatioIs, blocks: u32) -> Optio
 /// A share of one as per cent, whole unless it is below ten.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
-    if value < 9.95 { format!("{value:.1} %") } else { format!("{} %", digits(value.round())) }
+    if value < 9.95 { format!("{value:.1} %") } else { grouped(&format!("{value:.0}")) + " %" }
 }
 
 /// `1 block`, `2 blocks`: the noun takes an s.
@@ -336,6 +336,19 @@ mod tests {
         assert_eq!(outward((0.984, 10.1)), "0.98–11");
         assert_eq!(outward((1.078, 1.69)), "1.07–1.7");
         assert_eq!((two(2e7), two(f64::INFINITY)), ("2.0e7".into(), "inf".into()));
+    }
+
+    #[test]
+    fn shares_are_whole_from_ten_per_cent_on() {
+        for (share, text) in [
+            (0.0994, "9.9 %"),
+            (0.0996, "10 %"),
+            (0.2, "20 %"),
+            (0.998, "100 %"),
+            (12.34, "1234 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
     }
 
     #[test]
