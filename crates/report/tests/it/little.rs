@@ -126,7 +126,7 @@ fn an_engine_is_named_where_something_else_is_compared() {
 #[test]
 fn a_verdict_starts_with_a_capital_unless_it_starts_with_an_engine() {
     let mut document = single(twice, 0.1).document();
-    assert!(verdict(&document).starts_with("lmdb answers"), "{}", verdict(&document));
+    assert!(verdict(&document).starts_with("lmdb is fastest: "), "{}", verdict(&document));
     document.run.run.compare = "disk".into();
     document.run.run.baseline = "host".into();
     document.run.run.factors[0] = ("disk".into(), vec!["host".into(), "hdd-7200".into()]);
@@ -139,5 +139,5 @@ fn a_verdict_starts_with_a_capital_unless_it_starts_with_an_engine() {
     let comparison = &mut document.comparisons[0];
     comparison.factor = "disk".into();
     (comparison.baseline, comparison.level) = ("hdd-7200".into(), "host".into());
-    assert!(verdict(&document).starts_with("Disk host answers "), "{}", verdict(&document));
+    assert!(verdict(&document).starts_with("Disk host is fastest: "), "{}", verdict(&document));
 }

@@ -106,7 +106,7 @@ fn an_open_loop_is_compared_by_times_whatever_the_workload_speaks_of() {
     let page = text(&document, "html");
     assert!(page.contains("mean response time, left is faster"));
     assert!(!page.contains("right is faster") && !page.contains("all operations</h"));
-    assert!(verdict(&document).contains("times as fast"), "{}", verdict(&document));
+    assert!(verdict(&document).contains(" times as long"), "{}", verdict(&document));
 }
 
 /// A record without what a rate needs has no figure, and no word.
