@@ -2,7 +2,7 @@
 //! of doing it.
 
 use bakeoff_results::measure::{
-    COMMITS, DRAIN, DRAIN_CPU, DRAIN_CUT_OFF, DRAIN_WRITTEN, OPERATIONS, WRITTEN_BACK,
+    COMMITS, DRAIN, DRAIN_CPU, DRAIN_CUT_OFF, DRAIN_WRITTEN, OPERATIONS, PAYLOAD, WRITTEN_BACK,
 };
 use bakeoff_results::{Measures, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,8 @@ pub struct DebtView {
     pub bytes: Option<f64>,
     /// Mean processor seconds of the engine in it; `None` where they were not counted.
     pub cpu_s: Option<f64>,
-    /// Mean time of an operation, all kinds together: clients × the time that they ran ÷ operations.
-    /// `None` for an open loop, whose clients wait for work.
+    /// The clients' time an operation, all kinds together: clients × the time that they ran, the warm-up
+    /// among it, ÷ operations. `None` for an open loop, whose clients wait for work.
     pub mean_s: Option<f64>,
     /// The same with the debt: clients × (the time that they ran + the drain) ÷ operations.
     pub mean_with_debt_s: Option<f64>,
@@ -71,8 +71,10 @@ impl TrialDebt {
         let bytes = drained(measures);
         // At its lasting level a window may lie between two payments: that says nothing of freshness.
         let is_steady = trial.levels.get("state").is_some_and(|it| it.starts_with("steady"));
-        // After reads alone a drain may still write what an engine keeps for itself.
-        let only_read = measures.get(&COMMITS, &Scope::Clients) == Some(0.0);
+        // After reads alone a drain may still write what an engine keeps for itself. Of files, a write
+        // that nobody has synced is no commit.
+        let clients = |measure| measures.get(measure, &Scope::Clients);
+        let only_read = clients(&COMMITS) == Some(0.0) && clients(&PAYLOAD).unwrap_or(0.0) == 0.0;
         let tells = !is_steady && !only_read;
         Some(Self {
             drain_s: of(&DRAIN)?,
@@ -213,7 +215,9 @@ mod tests {
         for (commits, fresh) in [(0.0, None), (1.0, Some(true))] {
             let mut it = owes.clone();
             it.measures.set(&COMMITS, Scope::Clients, commits);
-            assert_eq!(of(&[it]).unwrap().fresh, fresh, "{commits}");
+            assert_eq!(of(&[it.clone()]).unwrap().fresh, fresh, "{commits}");
+            it.measures.set(&PAYLOAD, Scope::Clients, 4096.0);
+            assert_eq!(of(&[it]).unwrap().fresh, Some(true), "{commits}, not synced");
         }
         // A steady one is not fresh because its window lay between two payments.
         let mut steady = owes;
