@@ -122,7 +122,7 @@ fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
 }
 
 /// Whether an engine stores what a cell's clients give it, and they read or wrote anything: a page of constants
-/// is what nobody has in use. Where neither was counted, they did.
+/// is what nobody has in use. Where either was not counted, they may have.
 fn works(layout: &Layout<'_>, cell: &CellView) -> bool {
     let document = layout.document;
     if !document.run.run.stores(get(&cell.levels, "engine")) {
@@ -131,9 +131,7 @@ fn works(layout: &Layout<'_>, cell: &CellView) -> bool {
     let mut trials = document.trials.iter().filter(|it| it.valid && it.levels == cell.levels);
     trials.any(|trial| {
         let amounts = [&RETURNED, &COMMITS, &PAYLOAD];
-        let mut counted =
-            amounts.into_iter().filter_map(|it| trial.measures.get(it, &Scope::Clients)).peekable();
-        counted.peek().is_none() || counted.any(|amount| amount > 0.0)
+        !amounts.iter().all(|it| trial.measures.get(it, &Scope::Clients) == Some(0.0))
     })
 }
 
