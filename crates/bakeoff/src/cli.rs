@@ -179,7 +179,7 @@ pub struct Run {
     #[arg(long)]
     pub i_run_this_server: bool,
     /// The levels that are in use today: the report says what each change from them buys (by default the
-    /// first level of each factor)
+    /// first level of each factor at which clients read or write anything)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Print the plan and stop
@@ -256,7 +256,7 @@ pub struct Report {
     #[arg(long, value_name = "DIR")]
     pub beside: Vec<PathBuf>,
     /// The levels that are in use today: the report says what each change from them buys (by default the
-    /// first level of each factor)
+    /// first level of each factor at which clients read or write anything)
     #[arg(long, value_name = "FACTOR=LEVEL,…")]
     pub present: Option<String>,
     /// Where to write it (by default to standard output)

@@ -6,7 +6,7 @@ pub mod over;
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::{ALL_OPERATIONS, CellTotal, Document};
+use bakeoff_analysis::{ALL_OPERATIONS, CellTotal, Document, Verdict};
 use bakeoff_results::FigureOfMerit;
 
 use crate::amount;
@@ -213,15 +213,9 @@ fn one_winner<'a>(
     };
     let contrasts: Vec<Contrast> = won.iter().map(|case| case.contrast).collect();
     if let Some(times) = leads::figures(&contrasts).filter(|_| won.len() == cases.len()) {
-        let than = match rate_of(layout, won) {
-            None => format!("answers {times} times as fast as the next best"),
-            Some(merit) => {
-                let what = amount::counted(merit);
-                format!("serves {times} times as many {what} a second as the next best")
-            }
-        };
+        let lead = lead(rate_of(layout, won), &times);
         let interval = leads::backed(&contrasts);
-        return format!("{name} is fastest {scope}: it {than}{interval}");
+        return format!("{name} is fastest {scope}: {lead}{interval}");
     }
     let Some(range) = range(won) else {
         return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));
@@ -531,6 +525,10 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     if cases.iter().all(|case| case.outcome == Outcome::Void) {
         return "levels did not answer alike, or left something broken, so that what was timed is not the \
                 same work"
+            .into();
+    }
+    if cases.iter().all(|case| case.contrast.verdict == Verdict::ShortOfProcessors) {
+        return "threads waited for a processor for so long that the verdict could be another without it"
             .into();
     }
     let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
