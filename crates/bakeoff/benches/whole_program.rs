@@ -1,5 +1,6 @@
 //! Whole-program figures beside their limits: the harness on an engine that does nothing, the
-//! loading of a large database against SQLite's own shell, and the report of a large run.
+//! loading of a large database against SQLite's own shell, the report of a large run, and the merge of
+//! many shards.
 //!
 //! Every figure is the median of several runs; what is compared takes turns. Ends with 1 when a
 //! limit is missed. Needs the `sqlite3` shell, and installs it on Debian as root.
@@ -9,7 +10,7 @@ mod job;
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the runs");
     let mut table = Table(true);
     report_of_a_large_run(place.path(), &mut table);
+    merge_of_many_shards(place.path(), &mut table);
     point_reads_on_null(place.path(), &mut table);
     if have_shell() {
         giant_into_sqlite(place.path(), &mut table);
@@ -60,12 +62,18 @@ fn timed(command: &mut Command) -> f64 {
     seconds
 }
 
+/// What writes synthetic test data into a folder, of as many trials as is said next.
+fn synthetic(folder: &Path) -> Command {
+    let mut synthetic = Command::new(std::env::var("CARGO").expect("cargo runs this"));
+    synthetic.args(["run", "--release", "-q", "-p", "bakeoff-results", "--example", "synthetic"]);
+    synthetic.arg("--").arg(folder);
+    synthetic
+}
+
 /// `bakeoff report` on a run of 10,000 trials.
 fn report_of_a_large_run(place: &Path, table: &mut Table) {
     let folder = place.join("large-run");
-    let mut synthetic = Command::new(std::env::var("CARGO").expect("cargo runs this"));
-    synthetic.args(["run", "--release", "-q", "-p", "bakeoff-results", "--example", "synthetic"]);
-    timed(synthetic.arg("--").arg(&folder).arg("10000"));
+    timed(synthetic(&folder).arg("10000"));
     for format in ["term", "html", "json"] {
         let mut runs = Vec::new();
         for _ in 0..RUNS {
@@ -80,6 +88,27 @@ fn report_of_a_large_run(place: &Path, table: &mut Table) {
         table.row(&format!("{name}, peak memory"), megabytes, "MB", false, 500.0);
     }
     fs::remove_dir_all(folder).expect("the large run can be removed");
+}
+
+/// `bakeoff merge` of 100 shards of 100 trials, with its page; then of the last of them into the run that has
+/// all, which is written anew of itself.
+fn merge_of_many_shards(place: &Path, table: &mut Table) {
+    let folder = place.join("shards");
+    fs::create_dir(&folder).expect("a folder for the shards");
+    timed(synthetic(&folder).args(["10000", "100"]));
+    let shards: Vec<PathBuf> = (1..=100).map(|shard| folder.join(shard.to_string())).collect();
+    let (mut whole, mut again) = (Vec::new(), Vec::new());
+    for run in 0..RUNS {
+        let out = place.join(format!("merged-{run}"));
+        let merge =
+            |shards: &[PathBuf]| timed(Command::new(BAKEOFF).arg("merge").arg(&out).args(shards));
+        whole.push(merge(&shards));
+        again.push(merge(&shards[99..]));
+        fs::remove_dir_all(&out).expect("the merged run can be removed");
+    }
+    table.row("merge of 100 shards of 100 trials", median(whole), "s", false, 5.0);
+    table.row("merge of one of them into the merged run", median(again), "s", false, 5.0);
+    fs::remove_dir_all(folder).expect("the shards can be removed");
 }
 
 /// The seconds a command took and its peak memory in megabytes, looked up while it runs.
@@ -160,7 +189,7 @@ fn giant_into_sqlite(place: &Path, table: &mut Table) {
 }
 
 /// Loads `giant` as a run does; the seconds, and the folder of the database.
-fn load(place: &Path) -> (f64, std::path::PathBuf) {
+fn load(place: &Path) -> (f64, PathBuf) {
     let folder = place.join("giant");
     fs::create_dir(&folder).expect("a folder for the database");
     let keys = [("workload", "\"redmine\"".into()), ("scale", "\"giant\"".into())];
@@ -201,7 +230,7 @@ fn tables(database: &Path) -> Vec<String> {
 }
 
 /// Writes every table as CSV, and a script that makes the same schema and imports them all.
-fn exported(database: &Path, folder: &Path, tables: &[String]) -> std::path::PathBuf {
+fn exported(database: &Path, folder: &Path, tables: &[String]) -> PathBuf {
     let mut import = String::new();
     for sql in schema(database, "sql", "sql NOT NULL") {
         import += &format!("{sql};\n");

@@ -2,19 +2,24 @@
 
 use std::path::Path;
 
-use bakeoff_results::{Canary, Result, RunFolder, Status};
+use bakeoff_results::{Canary, Result, Run, RunFolder, Status};
 
 use crate::data::{self, Trials};
 
-const CLIENTS: [&str; 5] = ["1", "2", "4", "8", "16"];
-const NEIGHBOURS: [&str; 5] = ["0", "25%", "x1", "x2", "x4"];
+/// The levels of two factors: a repetition has a block for each combination.
+pub const CLIENTS: [&str; 5] = ["1", "2", "4", "8", "16"];
+pub const NEIGHBOURS: [&str; 5] = ["0", "25%", "x1", "x2", "x4"];
 
 /// Writes a finished run of `trials` trials into `dir`.
 pub fn write(dir: &Path, trials: u32) -> Result<()> {
-    let run = data::run(&CLIENTS, &NEIGHBOURS, trials);
-    let mut folder = RunFolder::create(dir, &run, "# synthetic test data\n")?;
-    let mut generator = Trials::new(1, 40);
-    let (mut written, mut block) = (0, 0);
+    write_part(dir, &data::run(&CLIENTS, &NEIGHBOURS, trials), 0, trials)
+}
+
+/// Writes `trials` trials of a run into `dir`, from the block `first` on.
+pub fn write_part(dir: &Path, run: &Run, first: u32, trials: u32) -> Result<()> {
+    let mut folder = RunFolder::create(dir, run, "# synthetic test data\n")?;
+    let mut generator = Trials::new(u64::from(first) + 1, 40);
+    let (mut written, mut block) = (0, first);
     while written < trials {
         let combination = block as usize % (CLIENTS.len() * NEIGHBOURS.len());
         let cell =
