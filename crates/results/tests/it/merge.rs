@@ -97,6 +97,7 @@ fn a_merged_run_is_written_anew_of_itself_and_of_others() {
     assert!(matches!(RunFolder::hold(&out), Err(Error::Busy(_))), "one at a time");
     let (known, second) = (RunFolder::open(&out).unwrap(), RunFolder::open(&paths[1]).unwrap());
     let parts = [part(&known, &[0, 3]), part(&second, &[1, 2])];
+    fs::write(out.join(format!("{DATABASE}.new")), "what a killed merge has left").unwrap();
     held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
     drop(known);
     let merged = RunFolder::open(&out).unwrap();
