@@ -2,7 +2,7 @@
 //! of doing it.
 
 use bakeoff_results::measure::{
-    DRAIN, DRAIN_CPU, DRAIN_CUT_OFF, DRAIN_WRITTEN, OPERATIONS, WRITTEN_BACK,
+    COMMITS, DRAIN, DRAIN_CPU, DRAIN_CUT_OFF, DRAIN_WRITTEN, OPERATIONS, PAYLOAD, WRITTEN_BACK,
 };
 use bakeoff_results::{Measures, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
@@ -24,14 +24,15 @@ pub struct DebtView {
     pub bytes: Option<f64>,
     /// Mean processor seconds of the engine in it; `None` where they were not counted.
     pub cpu_s: Option<f64>,
-    /// Mean time of an operation, all kinds together: clients × the time that they ran ÷ operations.
-    /// `None` for an open loop, whose clients wait for work.
+    /// The clients' time an operation, all kinds together: clients × the time that they ran, the warm-up
+    /// among it, ÷ operations. `None` for an open loop, whose clients wait for work.
     pub mean_s: Option<f64>,
     /// The same with the debt: clients × (the time that they ran + the drain) ÷ operations.
     pub mean_with_debt_s: Option<f64>,
     /// Whether it had written back nothing of what it owes in any trial, by its own counters: such
     /// figures are those of a fresh database. `None` where that is not counted, where it neither wrote
-    /// anything back nor owed anything, as after reads alone, and where it was to be steady.
+    /// anything back nor owed anything, where its clients committed no change, so that they put nothing off,
+    /// and where it was to be steady.
     pub fresh: Option<bool>,
 }
 
@@ -55,7 +56,8 @@ enum Paid {
     Some,
     /// None of it, and some was left.
     Nothing,
-    /// None of it, which says nothing: none that is known of was left, or it was to be steady.
+    /// None of it, which says nothing: none that is known of was left, what was left is not of the clients'
+    /// work, or it was to be steady.
     SaysNothing,
 }
 
@@ -69,6 +71,11 @@ impl TrialDebt {
         let bytes = drained(measures);
         // At its lasting level a window may lie between two payments: that says nothing of freshness.
         let is_steady = trial.levels.get("state").is_some_and(|it| it.starts_with("steady"));
+        // After reads alone a drain may still write what an engine keeps for itself. Of files, a write
+        // that nobody has synced is no commit.
+        let clients = |measure| measures.get(measure, &Scope::Clients);
+        let only_read = clients(&COMMITS) == Some(0.0) && clients(&PAYLOAD).unwrap_or(0.0) == 0.0;
+        let tells = !is_steady && !only_read;
         Some(Self {
             drain_s: of(&DRAIN)?,
             cut_off: of(&DRAIN_CUT_OFF).is_some(),
@@ -78,7 +85,7 @@ impl TrialDebt {
             concurrency,
             paid: of(&WRITTEN_BACK).map(|written| match (written > 0.0, bytes) {
                 (true, _) => Paid::Some,
-                (false, Some(owed)) if owed > 0.0 && !is_steady => Paid::Nothing,
+                (false, Some(owed)) if owed > 0.0 && tells => Paid::Nothing,
                 (false, _) => Paid::SaysNothing,
             }),
         })
@@ -204,6 +211,14 @@ mod tests {
         let mut read = owes.clone();
         read.measures.set(&DRAIN_WRITTEN, Scope::Disk, 0.0);
         assert_eq!(of(&[owes.clone(), read]).unwrap().fresh, Some(true));
+        // After reads alone nothing of the clients' is owed, whatever the drain wrote.
+        for (commits, fresh) in [(0.0, None), (1.0, Some(true))] {
+            let mut it = owes.clone();
+            it.measures.set(&COMMITS, Scope::Clients, commits);
+            assert_eq!(of(&[it.clone()]).unwrap().fresh, fresh, "{commits}");
+            it.measures.set(&PAYLOAD, Scope::Clients, 4096.0);
+            assert_eq!(of(&[it]).unwrap().fresh, Some(true), "{commits}, not synced");
+        }
         // A steady one is not fresh because its window lay between two payments.
         let mut steady = owes;
         steady.levels.insert("state".into(), "steady".into());

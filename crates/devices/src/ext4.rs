@@ -34,20 +34,25 @@ use std::ops::Range;
 use crate::device::{Kind, Nanos};
 
 mod cache;
+mod changes;
 mod counts;
+mod due;
 mod extents;
 mod groups;
 mod journal;
 mod journaled;
 mod layout;
+mod options;
 mod parameters;
 mod ranges;
 mod requests;
 mod space;
+mod syncs;
 mod work;
 mod writeback;
 
 pub use counts::{Counts, FileCounts, Flow};
+pub use options::{Mode, Options, Sync};
 pub use parameters::{Barrier, Committing, Data, JournalPlace, Parameters};
 pub use work::{Ticket, Work};
 
@@ -55,7 +60,7 @@ use cache::{Cache, Dirty};
 use counts::Tally;
 use extents::Extents;
 use groups::BLOCK;
-use journal::{Commit, Journal, Marks};
+use journal::{Journal, Marks};
 use journaled::Logged;
 use ranges::Ranges;
 use requests::{Piece, requests};
@@ -68,53 +73,6 @@ pub const LEAST_SPAN: u64 = 8 << 20;
 
 /// A file's number, as the volume gives it out.
 pub type File = u64;
-
-/// How a write is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Into the page cache.
-    Buffered,
-    /// Around the page cache (`O_DIRECT`).
-    Direct,
-}
-
-/// How much of a file a sync makes durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
-    /// Its data, and what is needed to read them again (`fdatasync`, `O_DSYNC`).
-    Data,
-    /// Everything (`fsync`, `O_SYNC`).
-    All,
-}
-
-/// When dirty pages are written back and the journal is committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// How long a change of metadata waits for a commit, and how often dirty pages are looked at.
-    pub commit: Nanos,
-    /// How old dirty pages become.
-    pub expire: Nanos,
-    /// Bytes of dirty pages above which they are written back in the background.
-    pub dirty_background: u64,
-    /// Bytes of dirty pages, with those that are being written back in the background, above which
-    /// a writer has to wait.
-    pub dirty_limit: u64,
-    /// How and where the journal is written.
-    pub journal: Parameters,
-}
-
-impl Default for Options {
-    /// Linux's: 5 s, 30 s, and 10 % and 20 % of the memory, of which it takes 1 GiB to be there.
-    fn default() -> Self {
-        Self {
-            commit: 5_000_000_000,
-            expire: 30_000_000_000,
-            dirty_background: (1 << 30) / 10,
-            dirty_limit: (1 << 30) / 5,
-            journal: Parameters::default(),
-        }
-    }
-}
 
 /// What becomes durable without having been asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,147 +257,6 @@ impl Ext4 {
         work
     }
 
-    /// Whether all that a file's data are found by, its size and its blocks, is on the device: an
-    /// `fdatasync` would have nothing to commit.
-    pub fn is_found(&self, file: File) -> bool {
-        let state = self.files.get(&file);
-        let data = state.map(|state| state.marks.of(Sync::Data));
-        data.is_some_and(|transaction| self.journal.commit_of(transaction) == Commit::Done)
-    }
-
-    /// Syncs a file.
-    pub fn sync(&mut self, now: Nanos, file: File, sync: Sync) -> Work {
-        let mut work = Work::default();
-        known(&mut self.files, &mut self.journal, file);
-        self.sync_after(file, sync, &mut work);
-        self.arm(now);
-        work
-    }
-
-    /// Syncs a directory: a commit if any name changed since the last one.
-    pub fn sync_dir(&mut self, now: Nanos) -> Work {
-        let mut work = Work::default();
-        self.number(&mut work);
-        self.counts.directory_syncs += 1;
-        let running = self.journal.running();
-        let transaction = if self.journal.awaits_names() { running } else { running - 1 };
-        if !self.commit(transaction, &mut work) {
-            self.flush(&mut work);
-        }
-        self.arm(now);
-        work
-    }
-
-    /// Names or attributes of these files changed.
-    pub fn names_changed(&mut self, now: Nanos, files: &[File]) {
-        for file in files {
-            // Of a file that is not known yet a sync makes a commit anyway.
-            let Some(state) = self.files.get_mut(file) else { continue };
-            self.journal.stamp(&mut state.marks);
-        }
-        self.journal.rename();
-        self.names = true;
-        self.arm(now);
-    }
-
-    /// Gives a file another size.
-    pub fn truncate(&mut self, now: Nanos, file: File, size: u64) {
-        let state = known(&mut self.files, &mut self.journal, file);
-        self.journal.change(&mut state.marks);
-        (state.size, state.written_size) = (size, size);
-        self.arm(now);
-        self.zero(now, file, size..u64::MAX);
-    }
-
-    /// Makes a hole. The size stays.
-    pub fn punch(&mut self, now: Nanos, file: File, offset: u64, length: u64) {
-        let state = known(&mut self.files, &mut self.journal, file);
-        self.journal.change(&mut state.marks);
-        self.arm(now);
-        self.zero(now, file, offset..offset.saturating_add(length));
-    }
-
-    /// Allocates blocks where there are none (`fallocate`). A size that grows is told with
-    /// [`truncate`](Self::truncate).
-    pub fn allocate(&mut self, now: Nanos, file: File, offset: u64, length: u64) {
-        let state = known(&mut self.files, &mut self.journal, file);
-        self.journal.stamp(&mut state.marks);
-        if state.extents.fill(pages(&(offset..offset + length)), false, &mut self.space) {
-            self.journal.change(&mut state.marks);
-            self.journal.allocate();
-        }
-        self.arm(now);
-    }
-
-    /// Nobody has the file open for writing any more: blocks kept for its growth are free again.
-    pub fn close(&mut self, file: File) {
-        if let Some(state) = self.files.get_mut(&file) {
-            state.extents.stop_growing(&mut self.space);
-        }
-    }
-
-    /// The file is gone: it has no name and nobody has it open. Its dirty pages go with it.
-    pub fn remove(&mut self, now: Nanos, file: File) {
-        let Some(mut state) = self.files.remove(&file) else { return };
-        self.cache.clean(file, &mut state.dirty, 0..u64::MAX);
-        if state.extents.cut(0..u64::MAX, &mut self.space) {
-            self.journal.allocate();
-        }
-        self.journal.create();
-        state.extents.stop_growing(&mut self.space);
-        self.journal.change(&mut state.marks);
-        self.removed.absorb(&state.tally);
-        self.arm(now);
-    }
-
-    /// A sync of the file failed: its dirty pages are taken for clean, as Linux does.
-    pub fn fail_sync(&mut self, file: File) {
-        if let Some(state) = self.files.get_mut(&file) {
-            self.cache.clean(file, &mut state.dirty, 0..u64::MAX);
-        }
-    }
-
-    /// When to call [`tick`](Self::tick) next. Any other call may bring this forward.
-    pub fn next_tick(&self) -> Option<Nanos> {
-        let pressed = self.pressed.filter(|_| self.background.is_none());
-        [self.due, pressed].into_iter().flatten().min()
-    }
-
-    /// Work that is due: dirty pages that have expired, or are too many, and a commit. Pages are
-    /// written back by one work at a time.
-    pub fn tick(&mut self, now: Nanos) -> Option<Background> {
-        let look = self.due.is_some_and(|due| due <= now);
-        let mut durable = Vec::new();
-        let mut work = Work::default();
-        self.number(&mut work);
-        let before = self.cache.pages();
-        // Nothing is written to its place before the journal has it.
-        let commits_first = self.journals_data() && (look || self.pressed.is_some());
-        if commits_first {
-            self.settle(&mut durable, &mut work);
-        }
-        if self.background.is_none() {
-            self.write_back_old(now, look, &mut durable, &mut work);
-        }
-        let pages = before - self.cache.pages();
-        if pages > 0 {
-            self.background = Some((work.ticket.number, pages));
-        }
-        if !commits_first && (look || pages > 0) {
-            self.settle(&mut durable, &mut work);
-        }
-        if look {
-            self.due = (self.cache.pages() > 0).then_some(now + self.options.commit);
-        }
-        let any = !work.is_empty() || !durable.is_empty();
-        any.then_some(Background { work, durable })
-    }
-
-    /// All work that there is, as by sync(2): what is dirty now has expired by then.
-    pub fn settle_all(&mut self, now: Nanos) -> Option<Background> {
-        self.tick(now.saturating_add(self.options.expire))
-    }
-
     /// Work is done. Has to be told of all work with a number, whatever became of it.
     pub fn done(&mut self, ticket: Ticket) {
         self.writing.remove(&ticket.number);
@@ -530,42 +347,6 @@ impl Ext4 {
         self.write_step(step, work);
         // The next commit flushes the device.
         self.written_unasked.insert(file);
-    }
-
-    fn sync_after(&mut self, file: File, sync: Sync, work: &mut Work) {
-        self.number(work);
-        if !self.journals_data() {
-            let step = self.write_back(work.ticket.number, file, u64::MAX);
-            self.write_step(step, work);
-            self.await_pages(file, work);
-        }
-        let Some(state) = self.files.get_mut(&file) else { return };
-        state.tally.sync(sync);
-        let transaction = state.marks.of(sync);
-        self.tally.sync(sync);
-        if !self.commit(transaction, work) {
-            self.flush(work);
-        }
-    }
-
-    /// Drops pages that lie in `bytes` and frees their blocks; what is left of a page is written
-    /// with zeros.
-    fn zero(&mut self, now: Nanos, file: File, bytes: Range<u64>) {
-        let journals_data = self.journals_data();
-        let Some(state) = self.files.get_mut(&file) else { return };
-        let whole = whole_pages(&bytes);
-        self.cache.clean(file, &mut state.dirty, whole.clone());
-        state.partly.remove(whole.clone());
-        if state.extents.cut(whole, &mut self.space) {
-            self.journal.allocate();
-        }
-        for edge in [bytes.start, bytes.end] {
-            let page = edge / BLOCK;
-            if !edge.is_multiple_of(BLOCK) && state.extents.holds(page) {
-                self.cache.mark_dirty(now, file, &mut state.dirty, page..page + 1);
-                self.journal.log(u64::from(journals_data));
-            }
-        }
     }
 }
 

@@ -5,12 +5,11 @@
 //! beside it: no workload, no disk model, no report. [`null`] shows the whole contract on one page.
 
 use std::path::{Path as FilePath, PathBuf};
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
 
 mod address;
 mod debt;
+mod durability;
+mod error;
 mod external;
 pub mod fair;
 mod files;
@@ -36,81 +35,14 @@ mod value;
 pub use address::{Address, Listens, ServerAddress};
 pub use bakeoff_servers::{Standing, servers_go_by_path};
 pub use debt::{Debt, FileCall, Owed, Payment, Signature, Turn, Unit};
+pub use durability::{Durability, Promise};
+pub use error::{Error, Result};
 pub use fair::{Cache, Least, Setting};
 pub use lookup::{find, find_among, find_with};
 pub use options::{EngineOption, Level, Options};
 pub use schema::Schema;
 pub use statement::{Action, Statement};
 pub use value::{Rows, Value};
-
-/// What can go wrong in an engine.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The engine wants the whole transaction run again: a conflict, a deadlock, a lock that took
-    /// too long.
-    #[error("conflict: {0}")]
-    Conflict(String),
-    /// A row with this key, or these columns of a unique index, is there already.
-    #[error("duplicate: {0}")]
-    Duplicate(String),
-    /// The connection was lost while a commit was under way: the transaction may have taken effect
-    /// or not, and nobody can tell without looking. Running it again could do its work twice.
-    #[error("it is not known whether the commit took effect: {0}")]
-    InDoubt(String),
-    /// The contract was not kept by the caller.
-    #[error("misuse of an engine: {0}")]
-    Usage(String),
-    /// Whatever the engine itself says.
-    #[error("{0}")]
-    Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
-
-impl Error {
-    /// Wraps what an engine says.
-    pub fn engine(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::Engine(error.into())
-    }
-}
-
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        Self::engine(error)
-    }
-}
-
-/// What an engine's call returns.
-pub type Result<T> = std::result::Result<T, Error>;
-
-/// What a commit promises, from the weakest to the strongest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Durability {
-    /// A power cut may lose or break anything.
-    None,
-    /// A power cut may lose about the last second of commits, and never breaks the rest.
-    Relaxed,
-    /// No acknowledged commit is ever lost.
-    Strict,
-}
-
-impl Durability {
-    /// Every level, from the weakest to the strongest.
-    pub const ALL: [Self; 3] = [Self::None, Self::Relaxed, Self::Strict];
-
-    /// The level's name in files and flags.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Relaxed => "relaxed",
-            Self::Strict => "strict",
-        }
-    }
-
-    /// The level of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
-    }
-}
 
 /// The terms under which an engine is opened; they may differ each time it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,54 +71,6 @@ impl Terms {
             runtime: None,
             groups: Vec::new(),
         }
-    }
-}
-
-/// How an engine gives one durability level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promise {
-    /// The level.
-    pub durability: Durability,
-    /// The engine's settings that give it, as its users write them; `None` when it can't be had.
-    pub settings: Option<&'static str>,
-    /// What the levels promise by the engine's documentation, in our words, and where it says so. Of a
-    /// level that can't be had: why not.
-    pub source: &'static str,
-    /// How long before a power cut a commit is at most acknowledged that it may take; of
-    /// [`Durability::Relaxed`] alone, where `source` says so.
-    pub window: Option<Duration>,
-    /// How many acknowledged commits a power cut may take at most; of [`Durability::Relaxed`]
-    /// alone, where `source` says so.
-    pub most_lost: Option<u64>,
-    /// What whoever asks for the level has to know before anything runs: a clause that a plan says of it.
-    pub remark: Option<&'static str>,
-}
-
-impl Promise {
-    /// A level that an engine has by these settings, and what `source` says of them.
-    pub const fn new(durability: Durability, settings: &'static str, source: &'static str) -> Self {
-        let (window, most_lost, remark) = (None, None, None);
-        Self { durability, settings: Some(settings), source, window, most_lost, remark }
-    }
-
-    /// A level that an engine can't give, and why: a clause that follows "it has no such level:".
-    pub const fn lacking(durability: Durability, why: &'static str) -> Self {
-        Self { settings: None, ..Self::new(durability, "", why) }
-    }
-
-    /// The promise with the time that its source tells of.
-    pub const fn within(self, window: Duration) -> Self {
-        Self { window: Some(window), ..self }
-    }
-
-    /// The promise with what a plan says of it.
-    pub const fn remarked(self, remark: &'static str) -> Self {
-        Self { remark: Some(remark), ..self }
-    }
-
-    /// The promise with the number of commits that its source tells of.
-    pub const fn losing_at_most(self, commits: u64) -> Self {
-        Self { most_lost: Some(commits), ..self }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Changes from one cell of a run to another, and what they are called.
 
 use bakeoff_analysis::{CellView, Change, Contrast, Verdict, changes};
-use bakeoff_results::Levels;
+use bakeoff_results::measure::{COMMITS, PAYLOAD, RETURNED};
+use bakeoff_results::{Levels, Scope};
 
+use crate::block::Words;
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
-use crate::leads::{backed, bracket, figures, wordless};
+use crate::leads::{Ratio, backed, bare, bracket, figures, one_by_one, wordless};
 use crate::panels::LOAD;
 use crate::words;
 
@@ -98,7 +100,8 @@ fn prices<'a>(layout: &Layout<'a>) -> Vec<(&'a Levels, &'a Levels)> {
     pairs
 }
 
-/// The first cell at the levels that were named, or else the first of all.
+/// The first cell at the levels that were named, or else the first of all; where levels are left open, one
+/// whose clients got something done.
 fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
     let document = layout.document;
     let contends = |cell: &&CellView| {
@@ -108,8 +111,28 @@ fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
     let asked = |cell: &&CellView| {
         layout.present.iter().all(|(factor, level)| get(&cell.levels, factor) == level)
     };
-    let mut named = document.cells.iter().filter(contends).filter(asked);
-    named.next().or_else(|| document.cells.iter().find(contends))
+    let all = || document.cells.iter().filter(contends);
+    let named = || all().filter(asked);
+    let works = |cell: &&CellView| works(layout, cell);
+    named()
+        .find(works)
+        .or_else(|| named().next())
+        .or_else(|| all().find(works))
+        .or_else(|| all().next())
+}
+
+/// Whether an engine stores what a cell's clients give it, and they read or wrote anything: a page of constants
+/// is what nobody has in use. Where either was not counted, they may have.
+fn works(layout: &Layout<'_>, cell: &CellView) -> bool {
+    let document = layout.document;
+    if !document.run.run.stores(get(&cell.levels, "engine")) {
+        return false;
+    }
+    let mut trials = document.trials.iter().filter(|it| it.valid && it.levels == cell.levels);
+    trials.any(|trial| {
+        let amounts = [&RETURNED, &COMMITS, &PAYLOAD];
+        !amounts.iter().all(|it| trial.measures.get(it, &Scope::Clients) == Some(0.0))
+    })
 }
 
 /// The cells that one or two choices lead to, and the same one where it was run again.
@@ -166,25 +189,31 @@ pub fn said(contrast: Contrast) -> String {
     format!("{sure}{times}× {how}{interval}")
 }
 
-/// How many times as long operations take with every commit kept: "1.5 times as long (1.3–1.8)",
-/// of several "1.5 to 1.6 times as long (95 % intervals: 1.3–1.8)".
-pub fn price(contrasts: &[Contrast]) -> Option<(&'static str, String, String)> {
+/// How many times as long operations take with every commit kept: "1.5 times as long (1.3–1.8)", of a few
+/// operations that don't round alike each for itself, of more cases "1.5 to 1.6 times as long (all 95 % intervals
+/// lie within 1.3–1.8)". `None` without a ratio.
+pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
+    let contrasts = &bare(ratios)[..];
     let figures = figures(contrasts)?;
+    let told = |stressed: &str, rest: String| Words::default().stressed(stressed).plain(rest);
     if let Some(reason) = wordless(contrasts) {
-        return Some(("", reason.to_owned(), String::new()));
+        return Some(told(reason, String::new()));
     }
     let interval = bracket(contrasts);
     let open =
         |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);
     if contrasts.iter().all(open) {
-        return Some(("", "too close to call".into(), interval));
+        return Some(told("too close to call", interval));
     }
     if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        return Some(("", "no difference".into(), interval));
+        return Some(told("no difference", interval));
     }
     let decided = |it: &Contrast| matches!(it.verdict, Verdict::Slower | Verdict::Faster);
     let may = if contrasts.iter().all(decided) { "" } else { "perhaps " };
-    Some((may, format!("{figures} times"), format!(" as long{}", backed(contrasts))))
+    let times = one_by_one(ratios).unwrap_or_else(|| {
+        told(&format!("{figures} times"), format!(" as long{}", backed(contrasts)))
+    });
+    Some(Words::default().plain(may).then(times))
 }
 
 /// How a figure stands to another of the same kind: "+85 %", "−40 %", "3.4×".

@@ -8,6 +8,12 @@ use crate::layout::{Condition, Layout};
 use crate::verdict::{Case, Outcome};
 use crate::words;
 
+/// An operation, and how one level stands against another at it.
+pub type Ratio<'a> = (&'a str, Contrast);
+
+/// So many ratios that don't round alike are told one by one, each with its operation; more as a range.
+const ONE_BY_ONE: usize = 3;
+
 /// The cases under one promise.
 pub struct Group<'a> {
     /// The level of durability; `None` where the run has none, or compares it.
@@ -70,8 +76,14 @@ impl<'a> Group<'a> {
 
     /// How a level stands against another that is faster, in each case that has both.
     pub fn contrasts(&self, layout: &Layout<'a>, fast: &str, slow: &str) -> Vec<Contrast> {
+        bare(&self.ratios(layout, fast, slow))
+    }
+
+    /// The same, each with its operation.
+    pub fn ratios(&self, layout: &Layout<'a>, fast: &str, slow: &str) -> Vec<Ratio<'a>> {
         let of = |case: &Case<'a>| {
-            Contrast::of(&layout.pair(case.operation, &case.condition, fast, slow)?)
+            let pair = layout.pair(case.operation, &case.condition, fast, slow)?;
+            Some((case.operation, Contrast::of(&pair)?))
         };
         self.cases.iter().filter_map(of).collect()
     }
@@ -137,22 +149,88 @@ pub fn bracket(contrasts: &[Contrast]) -> String {
     }
 }
 
-/// "95 % intervals: 1.8–3.3", of ratios that are told as a range: two ranges beside each other need a name.
-/// `None` where the ratios are one figure, and without an interval.
-pub fn intervals(contrasts: &[Contrast]) -> Option<String> {
-    match Told::of(contrasts)? {
-        Told::One(_) => None,
-        Told::Range(..) => Some(format!("95 % intervals: {}", ends(contrasts)?)),
-    }
+/// Ratios without their operations.
+pub fn bare(ratios: &[Ratio<'_>]) -> Vec<Contrast> {
+    ratios.iter().map(|(_, contrast)| *contrast).collect()
 }
 
-/// What stands behind ratios: " (1.2–1.6)", of a range " (95 % intervals: 1.8–3.3)".
+/// Whether ratios are told one by one: a few that don't round alike, each of an operation of its own.
+fn are_told_one_by_one(ratios: &[Ratio<'_>]) -> bool {
+    let of_its_own = |(number, ratio): (usize, &Ratio<'_>)| {
+        ratios[..number].iter().all(|(operation, _)| *operation != ratio.0)
+    };
+    ratios.len() <= ONE_BY_ONE
+        && matches!(Told::of(&bare(ratios)), Some(Told::Range(..)))
+        && ratios.iter().enumerate().all(of_its_own)
+}
+
+/// "**5.6 times** as long in create_issue (1.9–17) and **3.6 times** in process_issues (1.6–8.1)"; `None` where
+/// the ratios are not told one by one.
+pub fn one_by_one(ratios: &[Ratio<'_>]) -> Option<Words> {
+    if !are_told_one_by_one(ratios) {
+        return None;
+    }
+    let last = ratios.len() - 1;
+    let mut told = Words::default();
+    for (number, (operation, contrast)) in ratios.iter().enumerate() {
+        let (before, how) = match number {
+            0 => ("", " as long"),
+            number if number == last => (" and ", ""),
+            _ => (", ", ""),
+        };
+        let interval = bracket(&[*contrast]);
+        told = told
+            .plain(before)
+            .stressed(format!("{} times", figures(&[*contrast])?))
+            .plain(format!("{how} in {operation}{interval}"));
+    }
+    Some(told)
+}
+
+/// The same for a cell of a table, "5.6× and 3.6×", and what stands below it, "create_issue (1.9–17),
+/// process_issues (1.6–8.1)".
+pub fn one_by_one_in_a_cell(ratios: &[Ratio<'_>]) -> Option<(String, String)> {
+    if !are_told_one_by_one(ratios) {
+        return None;
+    }
+    let times = ratios.iter().filter_map(|(_, it)| Some(format!("{}×", figures(&[*it])?)));
+    let intervals = ratios.iter().map(|(operation, it)| format!("{operation}{}", bracket(&[*it])));
+    let times: Vec<String> = times.collect();
+    let intervals: Vec<String> = intervals.collect();
+    Some((words::list(&times), intervals.join(", ")))
+}
+
+/// How many times as long the operations of one condition take: "**1.4 times** as long (1.2–1.6)", a few that
+/// don't round alike one by one, and of more "**2.0 to 3.0 times** as long, depending on the operation (all
+/// 95 % intervals lie within 1.8–3.3)". `None` without a ratio.
+pub fn as_long(ratios: &[Ratio<'_>]) -> Option<Words> {
+    one_by_one(ratios).or_else(|| {
+        let contrasts = bare(ratios);
+        let times = format!("{} times", figures(&contrasts)?);
+        let rest = format!(" as long{}", by_operation(&contrasts));
+        Some(Words::default().stressed(times).plain(rest))
+    })
+}
+
+/// "all 95 % intervals lie within 1.8–3.3", of ratios that are told as a range: of two ranges beside each
+/// other each says what it is. `None` where the ratios are one figure, and without an interval.
+pub fn intervals(contrasts: &[Contrast]) -> Option<String> {
+    let Told::Range(..) = Told::of(contrasts)? else { return None };
+    let ends = ends(contrasts)?;
+    Some(match ends.contains('–') {
+        true => format!("all 95 % intervals lie within {ends}"),
+        false => format!("95 % intervals: {ends}"),
+    })
+}
+
+/// What stands behind ratios: " (1.2–1.6)", of a range " (all 95 % intervals lie within 1.8–3.3)".
 pub fn backed(contrasts: &[Contrast]) -> String {
     intervals(contrasts).map_or_else(|| bracket(contrasts), |it| format!(" ({it})"))
 }
 
-/// The same of the operations of one condition: ", depending on the operation (95 % intervals: 1.8–3.3)".
-pub fn by_operation(contrasts: &[Contrast]) -> String {
+/// The same of the operations of one condition: ", depending on the operation (all 95 % intervals lie within
+/// 1.8–3.3)".
+fn by_operation(contrasts: &[Contrast]) -> String {
     let depends = match Told::of(contrasts) {
         Some(Told::Range(..)) => ", depending on the operation",
         _ => "",

@@ -79,7 +79,7 @@ pub struct Options {
     pub rows: Option<Rows>,
     /// What is in use today: levels of some factors, each with its factor. What each change buys is told
     /// from there. Factors that are not here, and levels that were not tried, count as at the run's first
-    /// cell.
+    /// cell whose clients read or wrote anything.
     pub present: Vec<(String, String)>,
 }
 

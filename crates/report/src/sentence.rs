@@ -2,13 +2,19 @@
 
 mod answer;
 mod caveats;
+mod depends;
+mod nothing;
 pub mod over;
+mod undecided;
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::{ALL_OPERATIONS, CellTotal, Document, Verdict};
+use bakeoff_analysis::Document;
 use bakeoff_results::FigureOfMerit;
 
+use self::depends::depends;
+use self::nothing::without_cases;
+use self::undecided::undecided;
 use crate::amount;
 use crate::behind;
 use crate::block::Words;
@@ -107,94 +113,6 @@ fn finding(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
     }
 }
 
-/// No two levels can be held against each other.
-fn without_cases(layout: &Layout<'_>) -> String {
-    let contenders = layout.contenders();
-    let finished: Vec<&str> = contenders
-        .iter()
-        .copied()
-        .filter(|level| layout.conditions.iter().any(|s| layout.cell(s, level).is_some()))
-        .collect();
-    match (finished.as_slice(), contenders.len()) {
-        ([], 0) if layout.levels.is_empty() => "Nothing was measured: no trial has ended".into(),
-        ([], 0) => "Nothing is compared: only the harness itself was measured".into(),
-        ([], _) => "Nothing was measured: no trial counts".into(),
-        ([only], 1) => {
-            let name = words::contender(layout.compare, only);
-            format!("Nothing is compared: only {name} was run{}", alone(layout, only))
-        }
-        ([only], _) => {
-            let name = words::contender(layout.compare, only);
-            format!("Nothing is compared: only {name} has trials that count")
-        }
-        _ if layout.document.cells.iter().any(behind::is_behind) => {
-            "Nothing is compared: no two levels kept up with the same rate".into()
-        }
-        _ if layout.document.comparisons.iter().any(|it| it.ratio.is_none() && it.blocks > 0) => {
-            "Nothing is compared: operations of every level were still running when the trials were \
-             cut off"
-                .into()
-        }
-        _ if is_uncounted(layout) => {
-            let merit = layout.document.run.run.figure_of_merit;
-            format!("Nothing is compared: {} were not counted", amount::counted(merit))
-        }
-        _ if do_other_things(layout) => {
-            "Nothing is compared: no two levels have an operation in common".into()
-        }
-        _ => "Nothing is compared: no two levels have trials in the same block".into(),
-    }
-}
-
-/// Whether levels would be compared by a rate, and no cell has it.
-fn is_uncounted(layout: &Layout<'_>) -> bool {
-    let merit = layout.document.run.run.figure_of_merit;
-    let rate = |total: &CellTotal| total.typical.rate(merit);
-    let mut cells = layout.document.cells.iter().filter(|cell| cell.open_loop.is_none());
-    merit.is_rate() && cells.all(|cell| cell.total.as_ref().and_then(rate).is_none())
-}
-
-/// Whether there are levels beside each other, and no operation that two of them do.
-fn do_other_things(layout: &Layout<'_>) -> bool {
-    let mut beside = false;
-    for condition in &layout.conditions {
-        let cells = layout.contenders().into_iter().filter_map(|it| layout.cell(condition, it));
-        let cells: Vec<_> = cells.collect();
-        beside |= cells.len() > 1;
-        let does = |name: &str| {
-            let all = cells.iter().flat_map(|cell| &cell.operations);
-            match name {
-                ALL_OPERATIONS => cells.len(),
-                _ => all.filter(|operation| operation.name == name).count(),
-            }
-        };
-        if layout.operations().any(|name| does(name) > 1) {
-            return false;
-        }
-    }
-    beside
-}
-
-/// What the only level took, where that is one figure an operation.
-fn alone<'a>(layout: &Layout<'a>, only: &'a str) -> String {
-    let [condition] = layout.conditions.as_slice() else { return String::new() };
-    if layout.cell(condition, only).is_some_and(behind::is_behind) {
-        return String::new();
-    }
-    let means: Vec<String> = layout
-        .operations()
-        .filter_map(|operation| {
-            let amount = layout.amount(operation, condition, only)?;
-            let text = if amount.is_bound { amount.bound() } else { amount.text() };
-            Some(match amount.merit.is_rate() {
-                true => format!("it serves {text} on average"),
-                false => format!("{operation} takes {text} on average"),
-            })
-        })
-        .collect();
-    if means.is_empty() { String::new() } else { format!("; {}", words::list(&means)) }
-}
-
 fn one_winner<'a>(
     layout: &Layout<'a>,
     cases: &[Case<'a>],
@@ -213,15 +131,9 @@ fn one_winner<'a>(
     };
     let contrasts: Vec<Contrast> = won.iter().map(|case| case.contrast).collect();
     if let Some(times) = leads::figures(&contrasts).filter(|_| won.len() == cases.len()) {
-        let than = match rate_of(layout, won) {
-            None => format!("answers {times} times as fast as the next best"),
-            Some(merit) => {
-                let what = amount::counted(merit);
-                format!("serves {times} times as many {what} a second as the next best")
-            }
-        };
+        let lead = lead(rate_of(layout, won), &times);
         let interval = leads::backed(&contrasts);
-        return format!("{name} is fastest {scope}: it {than}{interval}");
+        return format!("{name} is fastest {scope}: {lead}{interval}");
     }
     let Some(range) = range(won) else {
         return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));
@@ -374,194 +286,4 @@ fn rest(cases: &[Case<'_>]) -> String {
         }
     }
     words::list(&parts)
-}
-
-/// Several levels win: a factor that turns the result round, or that nobody wins throughout.
-fn depends<'a>(
-    layout: &Layout<'a>,
-    cases: &[Case<'a>],
-    wins: &BTreeMap<&str, Vec<&Case<'a>>>,
-) -> String {
-    // Two factors that explain the wins equally well explain nothing.
-    let mut splits = splits(layout, cases);
-    match (splits.pop(), splits.is_empty()) {
-        (Some(split), true) => split,
-        _ => no_winner(layout, cases, wins),
-    }
-}
-
-/// "sqlite is fastest in 3 of 8 comparisons, fjall in 1": and where each is most clearly so.
-fn no_winner<'a>(
-    layout: &Layout<'a>,
-    cases: &[Case<'a>],
-    wins: &BTreeMap<&str, Vec<&Case<'a>>>,
-) -> String {
-    let mut wins: Vec<(&str, &[&Case])> =
-        wins.iter().map(|(leader, won)| (*leader, won.as_slice())).collect();
-    wins.sort_by_key(|(_, won)| std::cmp::Reverse(won.len()));
-    let mut shares = Vec::new();
-    let mut clearest = Vec::new();
-    for (leader, won) in wins {
-        let name = words::contender(layout.compare, leader);
-        let (is, of) = match shares.is_empty() {
-            true => (" is fastest", format!(" of {} comparisons", cases.len())),
-            false => ("", String::new()),
-        };
-        let place = shared(layout, won, cases);
-        let place = if place.is_empty() { place } else { format!(" ({place})") };
-        shares.push(format!("{name}{is} in {}{of}{place}", won.len()));
-        let example = it(&name, &example(layout, strongest(won)));
-        clearest.push(format!("{name}’s clearest lead: {example}"));
-    }
-    let rest = rest(cases);
-    let rest = if rest.is_empty() { rest } else { format!("; {rest}") };
-    let none = if layout.contenders().len() == 2 { "Neither" } else { "None" };
-    format!("{none} wins throughout: {}{rest}; {}", shares.join(", "), clearest.join("; "))
-}
-
-/// "both with 4 clients": what several cases share, and others don't.
-fn shared<'a>(layout: &Layout<'a>, some: &[&Case<'a>], cases: &[Case<'a>]) -> String {
-    let others: Vec<&Case> = cases.iter().filter(|case| !some.contains(case)).collect();
-    let all = match some.len() {
-        0 | 1 => return String::new(),
-        2 => "both",
-        _ => "all",
-    };
-    let place = whereabouts(layout, some, &others);
-    if place.is_empty() { place } else { format!("{all} {place}") }
-}
-
-/// The case whose interval is furthest from a tie.
-fn strongest<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
-    let low = |case: &Case| case.contrast.ends.0.unwrap_or(0.0);
-    won.iter().copied().max_by(|a, b| low(a).total_cmp(&low(b))).expect("a case that was won")
-}
-
-/// A sentence for each factor (or the operation) that turns the result round: at each of its
-/// levels one contender wins more than half of the comparisons and no other wins any, and it is
-/// not the same one at all of them.
-fn splits<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
-    let factors = std::iter::once("operation").chain(layout.varying.iter().copied());
-    let sentence = |(number, factor): (usize, &'a str)| {
-        let level_of =
-            |case: &Case<'a>| if number == 0 { case.operation } else { case.condition[number - 1] };
-        let mut groups: Vec<(&str, Vec<&Case>)> = Vec::new();
-        for case in cases {
-            match groups.iter_mut().find(|(level, _)| *level == level_of(case)) {
-                Some((_, group)) => group.push(case),
-                None => groups.push((level_of(case), vec![case])),
-            }
-        }
-        let parts: Option<Vec<String>> = over::joined(layout, factor, groups)
-            .iter()
-            .map(|(place, group)| part(layout, place, group))
-            .collect();
-        let subject = if number == 0 { "the operation" } else { factor };
-        Some(format!("It depends on {subject}: {}", parts?.join("; ")))
-    };
-    factors.enumerate().filter_map(sentence).collect()
-}
-
-/// What one level of the dividing factor says; `None` where it has no clear winner of its own.
-fn part<'a>(layout: &Layout<'a>, place: &str, group: &[&Case<'a>]) -> Option<String> {
-    let winner = over::winner(group)?;
-    let won: Vec<&Case> = group.iter().copied().filter(|c| c.outcome == Outcome::Won).collect();
-    let first = won.first()?;
-    let leader = words::contender(layout.compare, winner);
-    let scope = match group.len() {
-        1 => String::new(),
-        all_of if all_of == won.len() => format!(", in {}", all(all_of)),
-        some => format!(", in {} of {some} comparisons", won.len()),
-    };
-    let lead = match range(&won) {
-        Some(range) => lead(rate_of(layout, &won), &range),
-        None if rate_of(layout, &[first]).is_some() => {
-            let contrast = it(&leader, &contrast(layout, first, ""));
-            format!("{contrast}, {}", backing(layout, first))
-        }
-        None => {
-            let next = words::contender(layout.compare, first.next);
-            let ratio = words::times(first.contrast.ratio, first.contrast.is);
-            format!("{next} takes {ratio} times as long, {}", backing(layout, first))
-        }
-    };
-    Some(format!("{leader} is fastest {place}{scope} ({lead})"))
-}
-
-/// No case has a winner.
-fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
-    let slower = behind(layout, cases);
-    if cases.iter().all(|case| case.outcome == Outcome::Even) && slower.is_empty() {
-        let levels: Vec<String> = layout
-            .contenders()
-            .iter()
-            .map(|level| words::contender(layout.compare, level))
-            .collect();
-        return format!(
-            "{} are equally fast within 5 % in {}",
-            words::list(&levels),
-            all(cases.len())
-        );
-    }
-    let cause = cause(layout, cases);
-    let scope = match cases.len() {
-        1 => String::new(),
-        n => format!(" in any of {n} comparisons"),
-    };
-    format!("Nothing is shown to be fastest{scope}: {cause}{slower}")
-}
-
-fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
-    if cases.iter().all(|case| case.contrast.blocks < 2) {
-        return "each was run in one block only, and an interval needs two".into();
-    }
-    if cases.iter().all(|case| case.outcome == Outcome::Spiky) {
-        return "single blocks differ too much from the rest for an interval to be trusted".into();
-    }
-    if cases.iter().all(|case| case.outcome == Outcome::TooFew) {
-        let each = if cases.len() > 1 { "each" } else { "it" };
-        return format!(
-            "{each} rests on trials with fewer than 20 operations, too few for a verdict"
-        );
-    }
-    if cases.iter().all(|case| case.outcome == Outcome::NeverSteady) {
-        let each = if cases.len() > 1 { "each holds" } else { "it holds" };
-        return format!("{each} a trial that was to be steady and was not");
-    }
-    if cases.iter().all(|case| case.outcome == Outcome::Void) {
-        return "levels did not answer alike, or left something broken, so that what was timed is not the \
-                same work"
-            .into();
-    }
-    if cases.iter().all(|case| case.contrast.verdict == Verdict::ShortOfProcessors) {
-        return "threads waited for a processor, and without that the verdict could be another"
-            .into();
-    }
-    let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
-    let closest = if all.is_empty() { &cases[0] } else { middle(&all) };
-    let leader = words::contender(layout.compare, closest.leader);
-    let tally = if cases.len() > 1 {
-        format!("{}; in the middle case ", rest(cases))
-    } else {
-        String::new()
-    };
-    format!(
-        "{tally}{} ({}){}",
-        contrast(layout, closest, &format!(" as {leader}")),
-        backing(layout, closest),
-        layout.place(&closest.condition)
-    )
-}
-
-/// The levels that are shown to be slower than the leader of some case, and in how many.
-fn behind(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
-    let mut parts = Vec::new();
-    for level in layout.contenders() {
-        let number = cases.iter().filter(|case| case.behind.contains(&level)).count();
-        if number > 0 && cases.iter().any(|case| case.outcome != Outcome::Noise) {
-            let name = words::contender(layout.compare, level);
-            parts.push(format!("{name} is slower in {number}"));
-        }
-    }
-    if parts.is_empty() { String::new() } else { format!("; {}", words::list(&parts)) }
 }

@@ -148,7 +148,7 @@ mod tests {
         for (one, other) in [(0, 1), (0, 2), (2, 3)] {
             assert!((widths[one] / widths[other] - 2.0).abs() < 0.01, "{widths:?}");
         }
-        assert!(svg.contains("a &lt;b&gt;, database: 2.00 ms, 67.0 %"), "{svg}");
+        assert!(svg.contains("a &lt;b&gt;, database: 2.00 ms, 67 %"), "{svg}");
         assert!(svg.contains(">3.00 ms</text>") && svg.contains(">1.50 ms</text>"), "{svg}");
     }
 

@@ -194,7 +194,7 @@ pub fn ends(ends: (Option<f64>, Option<f64>), is: RatioIs, blocks: u32) -> Optio
 /// A share of one as per cent, whole unless it is below ten.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
-    if value < 9.95 { format!("{value:.1} %") } else { format!("{} %", digits(value.round())) }
+    if value < 9.95 { format!("{value:.1} %") } else { grouped(&format!("{value:.0}")) + " %" }
 }
 
 /// `1 block`, `2 blocks`: the noun takes an s.
@@ -203,9 +203,10 @@ pub fn many(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", count(number as u64))
 }
 
-/// "90 power cuts (180 images of the disk)": an image is what is judged, and of one cut there may be several.
-pub fn cuts(cuts: u64, images: u64) -> String {
-    let told = many(cuts as usize, "power cut");
+/// "90 power cuts at strict (180 images of the disk)": an image is what is judged, and of one cut there may be
+/// several.
+pub fn cuts(cuts: u64, level: &str, images: u64) -> String {
+    let told = format!("{} at {level}", many(cuts as usize, "power cut"));
     if cuts == images {
         return told;
     }
@@ -338,6 +339,19 @@ mod tests {
     }
 
     #[test]
+    fn shares_are_whole_from_ten_per_cent_on() {
+        for (share, text) in [
+            (0.0994, "9.9 %"),
+            (0.0996, "10 %"),
+            (0.2, "20 %"),
+            (0.998, "100 %"),
+            (12.34, "1234 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
     fn sizes_are_decimal() {
         assert_eq!(bytes(0), "0 bytes");
         assert_eq!(bytes(999), "999 bytes");
@@ -363,10 +377,10 @@ mod tests {
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(many(1, "block"), "1 block");
         assert_eq!(many(12_345, "trial"), "12\u{202f}345 trials");
-        assert_eq!(cuts(90, 180), "90 power cuts (180 images of the disk)");
+        assert_eq!(cuts(90, "strict", 180), "90 power cuts at strict (180 images of the disk)");
         assert_eq!(
-            (cuts(1, 1), cuts(1, 0)),
-            ("1 power cut".into(), "1 power cut (0 images of the disk)".into())
+            (cuts(1, "none", 1), cuts(1, "none", 0)),
+            ("1 power cut at none".into(), "1 power cut at none (0 images of the disk)".into())
         );
     }
 }

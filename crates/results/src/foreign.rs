@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::files::DATABASE;
+use crate::files::{DATABASE, PACKED};
 use crate::{Error, Result};
 
 /// The longest database, log or journal, in bytes. A run of 100,000 trials takes a tenth of it.
@@ -72,7 +72,14 @@ impl Plain {
             return not_a_run("run.sqlite is a folder");
         }
         if look(&real)?.is_none() {
-            return not_a_run("it has no run.sqlite");
+            let packed = dir.join(PACKED);
+            return match packed.exists() {
+                true => not_a_run(&format!(
+                    "its run.sqlite is packed: gunzip --keep {} unpacks it",
+                    packed.display()
+                )),
+                false => not_a_run("it has no run.sqlite"),
+            };
         }
         let mut lengths = [0; BESIDE.len()];
         for (length, end) in lengths.iter_mut().zip(BESIDE) {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bakeoff_trust::Folder;
-use rusqlite::types::Value;
-use rusqlite::{Transaction, params_from_iter};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{CachedStatement, Params, Row, Transaction, params_from_iter};
 
 use crate::column::Left;
 use crate::files::DATABASE;
@@ -35,8 +35,41 @@ pub struct Held {
     folder: Folder,
 }
 
-/// The tables of what belongs to a trial.
-const OF_TRIALS: [&str; 4] = ["operation", "slot", "owed", "payment"];
+/// Rows of a table that a part has, and how they are written.
+struct Wanted {
+    table: &'static str,
+    /// Which of the table's rows, in SQL; what is not known before stands there as a parameter.
+    which: &'static str,
+    /// The column that has another value in the merged run: identifiers are given anew.
+    anew: Option<&'static str>,
+    /// Whether a row that is there already is left as it is; else it is refused.
+    or_leave: bool,
+}
+
+impl Wanted {
+    const fn new(table: &'static str, which: &'static str, anew: Option<&'static str>) -> Self {
+        Self { table, which, anew, or_leave: false }
+    }
+
+    /// Those of a trial, by its identifier.
+    const fn of_trial(table: &'static str) -> Self {
+        Self::new(table, "WHERE trial = ?1", Some("trial"))
+    }
+}
+
+const TRIAL: Wanted = Wanted::new("trial", "WHERE id = ?1", Some("id"));
+const OF_TRIALS: [Wanted; 4] = [
+    Wanted::of_trial("operation"),
+    Wanted::of_trial("slot"),
+    Wanted::of_trial("owed"),
+    Wanted::of_trial("payment"),
+];
+const CANARIES: Wanted = Wanted::new("canary", "ORDER BY id LIMIT ?1 OFFSET ?2", Some("id"));
+const DISTURBED: Wanted = Wanted::new("disturbed", "WHERE block = ?1 ORDER BY attempt", None);
+const CUT: Wanted = Wanted::new("cut", "WHERE id = ?1", Some("id"));
+/// Where two machines calibrated the same, the first's is what a run that goes on begins with.
+const CALIBRATIONS: Wanted =
+    Wanted { or_leave: true, ..Wanted::new("calibration", "ORDER BY rowid", None) };
 
 impl RunFolder {
     /// Makes the folder of a run that is merged of parts of others. It gets its name when it is whole.
@@ -156,129 +189,123 @@ struct Output<'a> {
     path: &'a Path,
 }
 
-/// The rows of a table, or some of them, by its columns' names.
-struct Rows {
-    columns: Vec<String>,
-    rows: Vec<Vec<Value>>,
+/// Copies rows of one table from a folder, one at a time: no more than a row of them is in memory.
+struct Rows<'a> {
+    from: &'a RunFolder,
+    path: &'a Path,
+    found: CachedStatement<'a>,
+    insert: CachedStatement<'a>,
+    /// The place of the column that has another value.
+    anew: Option<usize>,
 }
 
-impl Rows {
-    /// The rows of a table, in their order.
-    fn read(from: &RunFolder, table: &str) -> Result<Self> {
-        Self::found(from, &format!("SELECT * FROM {table} ORDER BY rowid"), None)
-    }
-
-    /// The rows of a table that have a number in a column.
-    fn of(from: &RunFolder, table: &str, column: &str, number: i64) -> Result<Self> {
-        Self::found(from, &format!("SELECT * FROM {table} WHERE {column} = ?1"), Some(number))
-    }
-
-    fn found(from: &RunFolder, sql: &str, number: Option<i64>) -> Result<Self> {
-        let read = || -> rusqlite::Result<Self> {
-            let mut statement = from.connection.prepare_cached(sql)?;
-            let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-            let mut left = Left::of_a_table();
-            let mut found = statement.query(params_from_iter(number))?;
-            let mut rows = Vec::new();
-            while let Some(row) = found.next()? {
-                left.take(row)?;
-                let values = (0..columns.len()).map(|column| row.get(column));
-                rows.push(values.collect::<rusqlite::Result<Vec<Value>>>()?);
-            }
-            Ok(Self { columns, rows })
-        };
-        read().map_err(from.failed())
-    }
-
-    /// The place of a column, which the folder was seen to have.
-    fn column(&self, name: &str) -> usize {
-        self.columns.iter().position(|column| column == name).unwrap_or_default()
-    }
-
-    /// Keeps the rows whose number in a column is among these.
-    fn keep(&mut self, column: &str, numbers: &BTreeSet<u32>) {
-        let column = self.column(column);
-        self.rows.retain(|row| match row[column] {
-            Value::Integer(number) => {
-                u32::try_from(number).is_ok_and(|number| numbers.contains(&number))
-            }
-            _ => false,
-        });
-    }
-
-    /// Puts a value into a column of every row.
-    fn set(&mut self, column: &str, value: &Value) {
-        let column = self.column(column);
-        self.rows.iter_mut().for_each(|row| row[column] = value.clone());
-    }
-}
-
-impl Output<'_> {
-    /// Writes rows; one that is there already is refused, or left as it is.
-    fn insert(&self, table: &str, rows: &Rows, or_leave: bool) -> Result<()> {
-        let or = if or_leave { "OR IGNORE " } else { "" };
-        let marks = vec!["?"; rows.columns.len()].join(", ");
-        let columns = rows.columns.join(", ");
+impl<'a> Rows<'a> {
+    fn new(from: &'a RunFolder, into: &'a Output<'a>, wanted: &Wanted) -> Result<Self> {
+        let Wanted { table, which, anew, or_leave } = wanted;
+        let found = from.connection.prepare_cached(&format!("SELECT * FROM {table} {which}"));
+        let found = found.map_err(from.failed())?;
+        let columns: Vec<&str> = found.column_names().collect();
+        // The folder was seen to have the columns of its form.
+        let anew = anew.and_then(|anew| columns.iter().position(|column| *column == anew));
+        let or = if *or_leave { "OR IGNORE " } else { "" };
+        let marks = vec!["?"; columns.len()].join(", ");
+        let columns = columns.join(", ");
         let sql = format!("INSERT {or}INTO {table} ({columns}) VALUES ({marks})");
-        let write = || -> rusqlite::Result<()> {
-            let mut statement = self.to.prepare_cached(&sql)?;
-            rows.rows.iter().try_for_each(|row| statement.execute(params_from_iter(row)).map(drop))
-        };
-        write().map_err(|cause| unfit(cause, |cause| unwritten(self.path, cause)))
+        let insert = into.to.prepare_cached(&sql);
+        let insert = insert.map_err(|cause| unwritten(into.path, cause))?;
+        Ok(Self { from, path: into.path, found, insert, anew })
+    }
+
+    /// Copies the rows that are found by these parameters; `value` is what they have anew.
+    fn copy(&mut self, by: impl Params, value: ValueRef<'_>) -> Result<()> {
+        let failed = self.from.failed();
+        let mut left = Left::of_a_table();
+        let mut found = self.found.query(by).map_err(&failed)?;
+        while let Some(row) = found.next().map_err(&failed)? {
+            left.take(row).map_err(&failed)?;
+            let values = values(row, self.anew, value).map_err(&failed)?;
+            let written = self.insert.execute(params_from_iter(values));
+            written.map_err(|cause| unfit(cause, |cause| unwritten(self.path, cause)))?;
+        }
+        Ok(())
     }
 }
 
+/// The values of a row, one of which is another.
+fn values<'a>(
+    row: &'a Row<'_>,
+    anew: Option<usize>,
+    value: ValueRef<'a>,
+) -> rusqlite::Result<Vec<ToSqlOutput<'a>>> {
+    let of = |column: usize| -> rusqlite::Result<ToSqlOutput<'a>> {
+        if anew == Some(column) {
+            return Ok(ToSqlOutput::Borrowed(value));
+        }
+        let own = row.get_ref(column)?;
+        // What is no text at all would be found only by who reads the merged run.
+        if let ValueRef::Text(_) = own {
+            own.as_str()?;
+        }
+        Ok(ToSqlOutput::Borrowed(own))
+    };
+    (0..row.as_ref().column_count()).map(of).collect()
+}
+
+/// Of one folder there may be as many parts as there were machines. So each part looks up what is its own, and
+/// reads nothing of the others.
 impl Part<'_> {
     fn copy(&self, into: &Output<'_>) -> Result<()> {
         self.copy_trials(into)?;
-        let mut canaries = Rows::read(self.folder, "canary")?;
-        canaries.rows =
-            canaries.rows.into_iter().take(self.canaries.end).skip(self.canaries.start).collect();
-        canaries.set("id", &Value::Null);
-        into.insert("canary", &canaries, false)?;
-        let mut disturbed = Rows::read(self.folder, "disturbed")?;
-        disturbed.keep("block", &self.blocks);
-        into.insert("disturbed", &disturbed, false)?;
+        let looks = (self.canaries.len(), self.canaries.start);
+        Rows::new(self.folder, into, &CANARIES)?.copy(looks, ValueRef::Null)?;
+        let mut disturbed = Rows::new(self.folder, into, &DISTURBED)?;
+        for block in &self.blocks {
+            disturbed.copy([*block], ValueRef::Null)?;
+        }
         self.copy_cuts(into)?;
-        // Where two machines calibrated the same, the first's is what a run that goes on begins with.
-        into.insert("calibration", &Rows::read(self.folder, "calibration")?, true)
+        Rows::new(self.folder, into, &CALIBRATIONS)?.copy([], ValueRef::Null)
     }
 
     fn copy_trials(&self, into: &Output<'_>) -> Result<()> {
-        for own in self.trials()? {
-            let mut trial = Rows::of(self.folder, "trial", "id", own)?;
-            trial.set("id", &Value::Null);
-            into.insert("trial", &trial, false)?;
-            let new = Value::Integer(into.to.last_insert_rowid());
-            for table in OF_TRIALS {
-                let mut rows = Rows::of(self.folder, table, "trial", own)?;
-                rows.set("trial", &new);
-                into.insert(table, &rows, false)?;
-            }
+        let of_block = "SELECT id FROM trial WHERE block = ?1";
+        let own = self.found(of_block, self.blocks.iter().map(|block| [*block]))?;
+        let mut trials = Rows::new(self.folder, into, &TRIAL)?;
+        let mut of_trials = OF_TRIALS
+            .iter()
+            .map(|wanted| Rows::new(self.folder, into, wanted))
+            .collect::<Result<Vec<Rows<'_>>>>()?;
+        for own in own {
+            trials.copy([own], ValueRef::Null)?;
+            let new = ValueRef::Integer(into.to.last_insert_rowid());
+            of_trials.iter_mut().try_for_each(|rows| rows.copy([own], new))?;
         }
         Ok(())
     }
 
-    /// The identifiers of its trials, in the order in which they ran. Of one folder there may be many parts, so
-    /// that no more is read of the trials of the others.
-    fn trials(&self) -> Result<Vec<i64>> {
-        let trials = self.folder.rows("SELECT id, block FROM trial ORDER BY id", |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?))
-        })?;
-        let own = trials.into_iter().filter(|(_, block)| self.blocks.contains(block));
-        Ok(own.map(|(id, _)| id).collect())
+    fn copy_cuts(&self, into: &Output<'_>) -> Result<()> {
+        let of_level = "SELECT id FROM cut WHERE engine = ?1 AND durability = ?2";
+        let levels = self.cuts.iter().map(|level| (level.0.as_str(), level.1.as_str()));
+        let own = self.found(of_level, levels)?;
+        let mut cuts = Rows::new(self.folder, into, &CUT)?;
+        own.into_iter().try_for_each(|own| cuts.copy([own], ValueRef::Null))
     }
 
-    fn copy_cuts(&self, into: &Output<'_>) -> Result<()> {
-        let mut cuts = Rows::read(self.folder, "cut")?;
-        let (engine, durability) = (cuts.column("engine"), cuts.column("durability"));
-        cuts.rows.retain(|row| match (&row[engine], &row[durability]) {
-            (Value::Text(engine), Value::Text(durability)) => {
-                self.cuts.contains(&(engine.clone(), durability.clone()))
+    /// The identifiers that are found by each of these parameters, in the order in which their rows were
+    /// written.
+    fn found<P: Params>(&self, sql: &str, by: impl Iterator<Item = P>) -> Result<Vec<i64>> {
+        let read = || -> rusqlite::Result<Vec<i64>> {
+            let mut statement = self.folder.connection.prepare_cached(sql)?;
+            let (mut left, mut own) = (Left::of_a_table(), Vec::<i64>::new());
+            for by in by {
+                let mut found = statement.query(by)?;
+                while let Some(row) = found.next()? {
+                    left.take(row)?;
+                    own.push(row.get(0)?);
+                }
             }
-            _ => false,
-        });
-        cuts.set("id", &Value::Null);
-        into.insert("cut", &cuts, false)
+            own.sort_unstable();
+            Ok(own)
+        };
+        read().map_err(self.folder.failed())
     }
 }

@@ -169,6 +169,30 @@ fn what_ran_at_one_time_since_two_starts_was_on_two_machines() {
     assert_eq!(names(members), two);
 }
 
+/// Whoever put all trials in the order of their times would have the second machine first, or last.
+#[test]
+fn a_clock_that_is_wrong_changes_nothing() {
+    let by_clock = |ahead_s: f64| {
+        let mut members = three();
+        members[1].started_s += ahead_s;
+        members[1].ended_s = members[1].ended_s.map(|ended_s| ended_s + ahead_s);
+        measured(&merged(members), |trial| {
+            if (4..8).contains(&trial.block) {
+                trial.started_s += ahead_s;
+            }
+        })
+    };
+    let right = by_clock(0.0);
+    assert!(!right.comparisons.is_empty());
+    for ahead_s in [-3e7, 3e7] {
+        let wrong = by_clock(ahead_s);
+        assert_eq!(wrong.comparisons, right.comparisons);
+        assert_eq!(wrong.cells, right.cells);
+        assert_eq!(wrong.machines, right.machines);
+        assert_eq!(wrong.warnings, right.warnings);
+    }
+}
+
 /// Of too few operations for a word the ratio is no evidence of a machine either.
 #[test]
 fn ratios_that_get_no_word_are_not_held_against_the_others() {

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::OnceLock;
 
 use bakeoff_testkit::Tmpfs;
+use rusqlite::Connection;
 use serde_json::Value;
 
 use super::{Done, Place, SMALL};
@@ -61,6 +62,35 @@ fn began(document: &Value) -> BTreeMap<u64, Vec<String>> {
         }
     }
     began
+}
+
+/// A copy of a run folder, in whose database something is changed.
+fn changed(place: &Place, from: &str, to: &str, change: impl FnOnce(&Connection)) {
+    std::fs::create_dir(place.path(to)).unwrap();
+    for file in ["run.sqlite", "experiment.toml"] {
+        std::fs::copy(place.path(from).join(file), place.path(to).join(file)).unwrap();
+    }
+    change(&Connection::open(place.path(to).join("run.sqlite")).unwrap());
+}
+
+/// As if the machine had gone down in the last trial.
+fn cut_short(run: &Connection) {
+    let last = "id = (SELECT max(id) FROM trial)";
+    run.execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE {last}"))
+        .unwrap();
+    for of_trials in ["operation", "slot", "owed", "payment"] {
+        let orphans = "trial NOT IN (SELECT id FROM trial)";
+        run.execute(&format!("DELETE FROM {of_trials} WHERE {orphans}"), []).unwrap();
+    }
+    run.execute("UPDATE run SET status = 'unfinished', ended_s = NULL", []).unwrap();
+}
+
+/// Has the record say something else of the run.
+fn describe(run: &Connection, change: impl FnOnce(&mut Value)) {
+    let text = run.query_row("SELECT description FROM run", [], |row| row.get::<_, String>(0));
+    let mut description: Value = serde_json::from_str(&text.unwrap()).unwrap();
+    change(&mut description);
+    run.execute("UPDATE run SET description = ?1", [description.to_string()]).unwrap();
 }
 
 fn bytes(place: &Place, folder: &str) -> Vec<u8> {
@@ -198,23 +228,74 @@ fn of_two_merges_at_once_one_writes() {
 fn an_older_copy_of_a_shard_is_told_from_another_one() {
     let place = place();
     half(&place, 1, "one");
-    std::fs::create_dir(place.path("old")).unwrap();
-    for file in ["run.sqlite", "experiment.toml"] {
-        std::fs::copy(place.path("one").join(file), place.path("old").join(file)).unwrap();
-    }
-    let old = rusqlite::Connection::open(place.path("old/run.sqlite")).unwrap();
-    let last = "id = (SELECT max(id) FROM trial)";
-    old.execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE {last}"))
-        .unwrap();
-    for of_trials in ["operation", "slot", "owed", "payment"] {
-        let orphans = "trial NOT IN (SELECT id FROM trial)";
-        old.execute(&format!("DELETE FROM {of_trials} WHERE {orphans}"), []).unwrap();
-    }
-    drop(old);
+    changed(&place, "one", "old", cut_short);
     place.run(&["merge", "all", "one"]).code(0);
     let before = bytes(&place, "all");
     refused(&place, &["all", "old"], &["old is an older copy of shard 1", "all has all of it"]);
     assert_eq!(bytes(&place, "all"), before);
+}
+
+#[test]
+fn a_shard_that_failed_half_way_is_merged_as_far_as_it_went() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "two", &[]);
+    changed(&place, "one", "half", cut_short);
+    let before = ["half", "two"].map(|folder| bytes(&place, folder));
+    let done = place.run(&["merge", "all", "half", "two"]).code(0);
+    let lacks = ["shard 1 lacks block", "run --resume half", "run --resume all"];
+    done.says(&lacks);
+    assert_eq!(["half", "two"].map(|folder| bytes(&place, folder)), before);
+    assert_eq!(place.json("all")["run"]["status"], "unfinished");
+
+    place.run(&["run", "--resume", "half", "--quiet"]).code(0);
+    let done = place.run(&["merge", "all", "half"]).code(0);
+    assert!(!done.err().contains("lacks") && !done.out().contains("lacks"), "{}", done.err());
+    let document = place.json("all");
+    assert_eq!(document["run"]["status"], "finished");
+    assert_eq!(began(&document).keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
+/// What one record says of itself, and what a refusal names of it.
+#[test]
+fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "two", &[]);
+    let mut first = String::new();
+    changed(&place, "two", "version", |run| {
+        describe(run, |it| it["version"] = "0.0.9 (another)".into());
+    });
+    changed(&place, "two", "build", |run| {
+        describe(run, |it| it["debug_build"] = (it["debug_build"] != true).into());
+    });
+    changed(&place, "two", "engine", |run| {
+        describe(run, |it| {
+            first = it["engines"][0]["name"].as_str().unwrap().to_owned();
+            it["engines"][0]["version"] = "0.0".into();
+        });
+    });
+    changed(&place, "two", "plan", |run| {
+        describe(run, |it| it["shard"]["plan"] = "0123456789abcdef".into());
+    });
+    let engine_is = format!("{first} is");
+    let before = bytes(&place, "one");
+    for (other, said) in [
+        ("version", ["bakeoff is", "0.0.9 (another) in the second"]),
+        ("build", ["bakeoff is", "a debug build"]),
+        ("engine", [engine_is.as_str(), "0.0 in the second"]),
+        ("plan", ["the plan is", "0123456789abcdef in the second"]),
+    ] {
+        let of_other = bytes(&place, other);
+        refused(&place, &["all", "one", other], &[&said[..], &["one", other]].concat());
+        assert_eq!((bytes(&place, "one"), bytes(&place, other)), (before.clone(), of_other));
+        assert!(!place.path("all").exists());
+    }
+    // Nor is it added to a run that is merged already.
+    place.run(&["merge", "all", "one"]).code(0);
+    let merged = bytes(&place, "all");
+    refused(&place, &["all", "version"], &["bakeoff is", "0.0.9 (another) in the second"]);
+    assert_eq!(bytes(&place, "all"), merged);
 }
 
 #[test]
@@ -223,12 +304,17 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     half(&place, 1, "one");
     shard(&place, "2/2", "seed", &["--seed", "77"]);
     refused(&place, &["all", "one", "seed"], &["`seed` is", "77", "one", "seed"]);
+    shard(&place, "2/2", "longer", &["--seconds", "0.6"]);
+    refused(&place, &["all", "one", "longer"], &["`seconds` is", "0.6", "longer"]);
     shard(&place, "2/4", "quarter", &[]);
     refused(&place, &["all", "one", "quarter"], &["the shards are 2 in the first and 4"]);
     place.run(&["run", "four.toml", "--quiet", "--out", "whole"]).code(0);
     refused(&place, &["all", "one", "whole"], &["whole is no shard"]);
     std::fs::create_dir(place.path("empty")).unwrap();
     refused(&place, &["all", "one", "empty"], &["empty is not a run folder"]);
+    refused(&place, &["all", "one", "nowhere"], &["nowhere", "it does not exist"]);
+    place.write("file", "a shard of wood");
+    refused(&place, &["all", "one", "file"], &["file is not a run folder"]);
     assert!(!place.path("all").exists());
     // What is there already is not written over.
     let before = bytes(&place, "whole");
@@ -253,4 +339,26 @@ fn a_full_disk_leaves_nothing_of_a_merge() {
     refused(&place, &["small/all", "one"], &["o space left", "the shards are as they were"]);
     assert!(!small.join("all").exists());
     assert_eq!(bytes(&place, "one"), before);
+}
+
+#[test]
+fn a_full_disk_leaves_a_merged_run_as_it_was() {
+    let place = place();
+    shard(&place, "1/2", "one", &[]);
+    shard(&place, "2/2", "two", &[]);
+    let small = place.path("small");
+    let Some(_disk) = Tmpfs::mount(&small, "16m") else { return };
+    place.run(&["merge", "small/all", "one"]).code(0);
+    let before = ["one", "two", "small/all"].map(|folder| bytes(&place, folder));
+    // As far as it goes.
+    let _ = std::fs::write(small.join("stuffing"), vec![1; 32 << 20]);
+    let said = ["o space left", "the shards are as they were"];
+    refused(&place, &["small/all", "two"], &said);
+    assert_eq!(["one", "two", "small/all"].map(|folder| bytes(&place, folder)), before);
+    assert!(!small.join("all/run.sqlite.new").exists());
+
+    std::fs::remove_file(small.join("stuffing")).unwrap();
+    assert_eq!(began(&place.json("small/all")), began(&place.json("one")));
+    place.run(&["merge", "small/all", "two"]).code(0);
+    assert_eq!(began(&place.json("small/all")).len(), 4);
 }

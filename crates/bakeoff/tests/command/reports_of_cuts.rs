@@ -109,6 +109,8 @@ fn cuts_that_say_nothing_of_the_run_are_refused() {
     let with = |cuts: &[&str]| place.run(&[&["report", "timed"], cuts].concat());
     with(&["--cuts", "timed"]).code(2).says(&["timed is named twice"]);
     with(&["--cuts", "."]).code(3).says(&["it has no run.sqlite"]);
+    place.write("run.sqlite.gz", "packed");
+    with(&["--cuts", "."]).code(3).says(&["gunzip --keep ./run.sqlite.gz unpacks it"]);
     std::fs::create_dir(place.path("copy")).unwrap();
     for file in ["run.sqlite", "experiment.toml"] {
         std::fs::copy(place.path("timed").join(file), place.path("copy").join(file)).unwrap();

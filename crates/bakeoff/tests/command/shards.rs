@@ -56,6 +56,20 @@ fn every_block_is_run_by_one_shard_which_knows_what_it_is_a_part_of() {
     place.assert_clean("one");
 }
 
+/// What a node with one shard loads: each engine's rows once, for all its blocks.
+#[test]
+fn a_shard_loads_each_image_once() {
+    let place = Place::new();
+    place.write("four.toml", &four());
+    let run = ["run", "four.toml", "--shard", "1/2", "--same-machine", "--out", "r"];
+    let said = place.run(&run).code(0).err();
+    assert_eq!(blocks(&place.json("r")).len(), 2);
+    for engine in ["sqlite", "lmdb"] {
+        let is_load = |line: &&str| line.starts_with("loaded ") && line.contains(engine);
+        assert_eq!(said.lines().filter(is_load).count(), 1, "{engine}: {said}");
+    }
+}
+
 #[test]
 fn a_plan_shows_the_part_that_is_run_and_the_scheduler_says_which() {
     let place = Place::new();

@@ -8,7 +8,8 @@ use bakeoff_trust::Folder;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::{Disk, is_empty};
+use super::Disk;
+use super::checks::is_empty;
 use crate::control::Image;
 use crate::error::Error;
 use crate::history;

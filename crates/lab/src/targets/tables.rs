@@ -6,41 +6,42 @@ mod fill;
 mod kinds;
 mod meter;
 mod open;
+mod ready;
+mod resolved;
 pub mod rows;
 mod served;
 mod server;
 mod written;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use bakeoff_engines::urls::{self, Secret};
-use bakeoff_engines::{Claim, Database, Durability, Engine, Home, Terms, find_among};
-use bakeoff_experiment::{Cell, CutBy, Declared, Factor, WorkloadNames, engine as engine_name};
-use bakeoff_factor::Levels;
+use bakeoff_engines::urls::Secret;
+use bakeoff_engines::{Claim, Engine, Home, Terms, find_among};
+use bakeoff_experiment::{Cell, CutBy, Factor, WorkloadNames};
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::site::Site;
-use bakeoff_workloads::{Parameters, Prepared, RowsFile, Text, Workload};
-use serde::{Deserialize, Serialize};
+use bakeoff_workloads::{Parameters, Text, Workload};
 use serde_json::Value;
 
 use self::kinds::Kinds;
 use self::open::Open;
+use self::ready::Ready;
+use self::resolved::{Resolved, factors, terms};
 use self::served::Served;
-use self::server::{GZIP, SERVER, Server, WithPhp, compresses};
-use super::{
-    About, GroupLimit, GroupSetup, MostClients, Running, Setup, Size, Subject, Target, Wanted,
-};
+use self::server::{Server, WithPhp};
+use super::{About, MostClients, Running, Setup, Size, Subject, Target, Wanted};
 use crate::TrialError;
 use crate::answers::{Asked, Told, listen};
 use crate::options;
 use crate::place::Place;
-use crate::place::images::Recipe;
 use crate::process::Output;
-use crate::refusal::{self, Refusal};
+use crate::refusal::Refusal;
 
 /// Its name.
 const TARGET: &str = "tables";
@@ -61,31 +62,6 @@ const SERVER_BYTES: u64 = 150 << 20;
 pub struct Tables {
     engines: Vec<&'static dyn Engine>,
     workloads: Vec<&'static dyn Workload>,
-}
-
-/// What it makes of a trial's levels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Resolved {
-    engine: String,
-    /// The URL, with its password, of a database that somebody else runs. It goes to the trial's
-    /// process through a pipe, and nowhere else.
-    url: Option<Secret>,
-    workload: String,
-    scale: String,
-    seed: u64,
-    /// A file to take text from; made up when there is none.
-    text: Option<PathBuf>,
-    /// The file that its rows come from, and which state of it.
-    rows: Option<RowsFile>,
-    durability: Durability,
-    /// Settings of the user's own, by name.
-    settings: Vec<(String, String)>,
-    /// The levels of the factors that the workload declares.
-    levels: Levels,
-    /// What stands between the clients and the engine.
-    server: Server,
-    /// Whether it compresses the pages.
-    gzip: bool,
 }
 
 impl Tables {
@@ -146,44 +122,6 @@ pub fn is_served(cell: &Cell) -> bool {
     Server::of(cell) != Server::None
 }
 
-/// The factors of a workload over tables: the lab's own, and those that it declares.
-fn factors(workload: &dyn Workload) -> Vec<Factor> {
-    let declared = workload.factors().into_iter().map(Factor::Declared);
-    let of_sites = [Factor::Declared(&SERVER), Factor::Declared(&GZIP)];
-    let of_sites = of_sites.into_iter().filter(|_| workload.is_site());
-    Factor::OWN.into_iter().chain(declared).chain(of_sites).collect()
-}
-
-/// The first statement of a workload that an engine can't run, and why.
-fn cannot_run(
-    engine: &dyn Engine,
-    workload: &dyn Workload,
-    scale: &str,
-    levels: &Levels,
-) -> Option<String> {
-    let runs = engine.runs()?;
-    let parameters =
-        Parameters { levels: levels.clone(), ..Parameters::new(scale, 0, Arc::new(Text::short())) };
-    let prepared = workload.prepare(&parameters);
-    let mut all = prepared.statements().iter();
-    all.find_map(|statement| {
-        let why = runs(prepared.schema(), statement).err()?;
-        let (engine, statement) = (engine.about().name, &statement.name);
-        Some(format!(
-            "{engine} can't run the statement `{statement}` of {}: {why}",
-            workload.name()
-        ))
-    })
-}
-
-/// A cell's levels of the factors that its workload declares.
-fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
-    let level = |factor: &'static Declared| {
-        (factor.name.to_owned(), cell.base(Factor::Declared(factor)).to_owned())
-    };
-    workload.factors().into_iter().map(level).collect()
-}
-
 impl Target for Tables {
     fn name(&self) -> &'static str {
         TARGET
@@ -226,73 +164,17 @@ impl Target for Tables {
     }
 
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
-        let Wanted { experiment, cell, workload } = wanted;
-        let refused = |why: &str| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why);
+        let Wanted { cell, workload, .. } = *wanted;
         let engine = options::engine(&self.engines, cell)?;
-        let name = engine.about().name;
-        let external = engine.home() == Home::External;
-        if external {
+        if engine.home() == Home::External {
             external::check(cell)?;
         }
-        let level = cell.base(Factor::DURABILITY);
-        let durability =
-            Durability::parse(level).ok_or_else(|| refused("there is no such level"))?;
-        refusal::gives(engine, cell, durability)?;
-        let workload = self.workload(workload).map_err(|error| refused(&error.to_string()))?;
-        // Another workload than the experiment's own has scales and factors of its own.
-        let own = workload.name() == experiment.workload;
-        let (scale, levels) = match own {
-            true => (cell.base(Factor::SCALE), levels(workload, cell)),
-            false => (&*workload.scales()[0].name, Levels::default()),
-        };
-        let server = if own && workload.is_site() { Server::of(cell) } else { Server::None };
-        server.check(engine, cell)?;
-        if let Some(why) = cannot_run(engine, workload, scale, &levels) {
-            let varied = factors(workload).into_iter().filter(|factor| {
-                matches!(factor, Factor::Declared(_)) && experiment.levels(*factor).len() > 1
-            });
-            let of: Vec<Factor> = [Factor::ENGINE].into_iter().chain(varied).collect();
-            return Err(Refusal::of(cell, &of, why));
-        }
-        // What is set for an engine holds for each of its levels.
-        let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
-        let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
-        let declared: String =
-            shaping.map(|factor| format!(" {}={}", factor.name, levels.of(factor))).collect();
-        let rows = rows::at_scale(experiment, workload, scale)
-            .map_err(|error| Refusal::of(cell, &[Factor::SCALE], error.to_string()))?;
-        let from = rows.as_ref().map(|file| format!(" rows {:016x}", file.fingerprint()));
-        let declared = declared + &from.unwrap_or_default();
-        let resolved = Resolved {
-            engine: name.into(),
-            url: urls::url(name).cloned(),
-            workload: workload.name().into(),
-            scale: scale.into(),
-            seed: experiment.seed,
-            text: experiment.text.clone(),
-            rows,
-            durability,
-            settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
-            levels,
-            server,
-            gzip: server != Server::None && compresses(cell),
-        };
-        let (groups, shared) = match external {
-            true => Default::default(),
-            false => server.groups(engine, database(engine, cell)),
-        };
-        Ok(Setup {
-            target: self.name(),
-            recipe: Recipe {
-                key: format!("{} {scale}{declared} {name}", workload.name()),
-                about: format!("{} {scale}{declared} into {name}", workload.name()),
-                into: name.into(),
-            },
-            subject: serde_json::to_value(&resolved).expect("it is plain data"),
-            groups,
-            shared,
-            home: engine.home().into(),
-        })
+        let durability = resolved::durability(engine, cell)?;
+        let of = [Factor::ENGINE, Factor::DURABILITY];
+        let none = |error: TrialError| Refusal::of(cell, &of, error.to_string());
+        let workload = self.workload(workload).map_err(none)?;
+        let resolved = Resolved::of(wanted, engine, workload, durability)?;
+        Ok(resolved.setup(cell, engine, workload))
     }
 
     fn size(&self, subject: &Value) -> Option<Size> {
@@ -429,80 +311,6 @@ impl Target for Tables {
     }
 }
 
-/// The group of an engine's processes: the trial's own, where it works in that.
-fn database(engine: &dyn Engine, cell: &Cell) -> GroupSetup {
-    GroupSetup {
-        name: DATABASE_GROUP,
-        has_server: engine.home() == Home::Server,
-        files: Some(""),
-        limit: GroupLimit { memory: cell.memory(), cpus: cell.cpus() },
-    }
-}
-
-/// The terms that an engine is opened under in a place.
-fn terms(resolved: &Resolved, place: &Place) -> Terms {
-    let group = place.group(DATABASE_GROUP);
-    let mut settings = resolved.settings.clone();
-    if place.reuse {
-        settings.push(("reuse".into(), "yes".into()));
-    }
-    Terms {
-        durability: resolved.durability,
-        memory_bytes: group.and_then(|group| group.limit.memory_bytes),
-        settings,
-        runtime: group.and_then(|group| group.runtime.clone()),
-        groups: group.map(|group| group.cgroups.clone()).unwrap_or_default(),
-    }
-}
-
-/// A workload with its text, and the engine that is to hold it.
-struct Ready {
-    engine: &'static dyn Engine,
-    prepared: Box<dyn Prepared>,
-    kinds: Kinds,
-    /// Which statements write, by their numbers.
-    writing: Vec<bool>,
-    resolved: Resolved,
-}
-
-impl Ready {
-    /// The weakest level that it can be opened at, but where the level is the owner's choice, or the user's
-    /// settings leave no other.
-    fn loosest(&self) -> Durability {
-        match self.engine.home() {
-            Home::Process | Home::Server if self.engine.gives(Durability::None).is_ok() => {
-                Durability::None
-            }
-            Home::Process | Home::Server | Home::External => self.resolved.durability,
-        }
-    }
-
-    /// The workload's pages.
-    fn site(&self) -> Result<&dyn Site, TrialError> {
-        let none = || TrialError::User(format!("{} has no pages", self.resolved.workload));
-        self.prepared.site().ok_or_else(none)
-    }
-
-    /// Opens the engine at a level.
-    fn database(
-        &self,
-        place: &Place,
-        durability: Durability,
-    ) -> Result<Box<dyn Database>, TrialError> {
-        // Not before: the workload's texts are not the engine's to find room for.
-        if self.engine.home() == Home::Process {
-            place.join(DATABASE_GROUP)?;
-        }
-        let terms = Terms { durability, ..terms(&self.resolved, place) };
-        let (schema, statements) = (self.prepared.schema(), self.prepared.statements());
-        // A database that somebody else runs has its files where they are.
-        let directory = place.directory.as_deref().unwrap_or("".as_ref());
-        let opened = self.engine.open(directory, &terms, schema, statements);
-        let name = self.engine.about().name;
-        opened.map_err(|error| TrialError::Engine(format!("{name} can't be opened: {error}")))
-    }
-}
-
 impl Subject for Ready {
     fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
         // Nothing need be durable before the drain.
@@ -544,130 +352,5 @@ impl Subject for Ready {
 
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
         self.prepared.audited().map_or(0, |audited| audited.acknowledged(claims, off_at_ns))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bakeoff_workloads::{Name, Scale};
-
-    use super::*;
-
-    static WIDTH: Declared = Declared {
-        name: "width",
-        summary: "bytes of a row",
-        syntax: "a number",
-        default: "10",
-        canonical: |text| Ok(text.into()),
-    };
-
-    /// A workload of ten rows whose width is a factor, but for its size.
-    struct Wide;
-
-    static ONLY: [Scale; 1] = [Scale::new("only", "ten rows", 100)];
-
-    impl Workload for Wide {
-        fn name(&self) -> &'static str {
-            "wide"
-        }
-
-        fn summary(&self) -> &'static str {
-            "has a size"
-        }
-
-        fn scales(&self) -> &'static [Scale] {
-            &ONLY
-        }
-
-        fn factors(&self) -> Vec<&'static Declared> {
-            vec![&WIDTH]
-        }
-
-        fn size(&self, _: &str, levels: &Levels) -> u64 {
-            10 * levels.of(&WIDTH).parse::<u64>().expect("a checked level")
-        }
-
-        fn operations(&self) -> Vec<Name> {
-            Vec::new()
-        }
-
-        fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
-            unreachable!("nobody runs it")
-        }
-    }
-
-    #[test]
-    fn a_size_is_that_of_the_levels() {
-        let sqlite = bakeoff_engines::find("sqlite").expect("an engine");
-        let point = bakeoff_workloads::find("point").expect("a workload");
-        let text_oltp = bakeoff_workloads::find("text-oltp").expect("a workload");
-        let tables = Tables::new(vec![sqlite], vec![&Wide, point, text_oltp]);
-        let sized = |workload: &str, scale: &str, levels: Levels, rows: Option<RowsFile>| {
-            let resolved = Resolved {
-                engine: "sqlite".into(),
-                url: None,
-                workload: workload.into(),
-                scale: scale.into(),
-                seed: 1,
-                text: None,
-                rows,
-                durability: Durability::Strict,
-                settings: Vec::new(),
-                levels,
-                server: Server::None,
-                gzip: false,
-            };
-            let subject = serde_json::to_value(&resolved).expect("plain data");
-            tables.size(&subject).expect("it is known")
-        };
-        let size = |workload: &str, scale: &str, levels| sized(workload, scale, levels, None);
-        let wide = |width: &str| Levels::from_iter([("width".to_owned(), width.to_owned())]);
-        assert_eq!(size("wide", "only", Levels::default()).rows, 100);
-        let large = size("wide", "only", wide("1000000"));
-        assert_eq!(large.rows, 10_000_000);
-        assert_eq!(large.disk, EMBEDDED_BYTES + 3 * 10_000_000);
-        assert_eq!(size("point", "large", Levels::default()).rows, 105_000_000);
-
-        // Of a file it is the mean of its rows, as often as the scale has rows.
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("rows.tsv");
-        std::fs::write(&path, "Ape\tAn ape.\nBee\tA bee, a small one.\n").expect("a file");
-        let rows = RowsFile::survey(&path).expect("it is right");
-        let of_file = sized("text-oltp", "small", Levels::default(), Some(rows));
-        assert_eq!(of_file.rows, 16 * 10_000);
-    }
-
-    #[test]
-    fn with_php_in_the_databases_group_the_least_memory_is_not_known() {
-        let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find(name).unwrap());
-        let point = bakeoff_workloads::find("point").expect("a workload");
-        let tables = Tables::new(engines.to_vec(), vec![point]);
-        let subject = |engine: &str, server: Server| {
-            let resolved = Resolved {
-                engine: engine.into(),
-                url: None,
-                workload: "point".into(),
-                scale: "small".into(),
-                seed: 1,
-                text: None,
-                rows: None,
-                durability: Durability::Strict,
-                settings: Vec::new(),
-                levels: Levels::default(),
-                server,
-                gzip: false,
-            };
-            serde_json::to_value(&resolved).expect("plain data")
-        };
-        let least = |engine: &str, server: Server| {
-            tables.least_memory(&subject(engine, server), DATABASE_GROUP, 1)
-        };
-        assert!(least("sqlite", Server::BuiltIn).is_some());
-        assert_eq!(least("sqlite", Server::Php), None);
-        // PHP is in a group of its own, with as many sessions as the built-in server has.
-        assert_eq!(least("postgres", Server::Php), least("postgres", Server::BuiltIn));
-        assert!(least("postgres", Server::Php) > least("postgres", Server::None));
-        let most = |server| tables.most_clients(&subject("postgres", server)).number;
-        assert_eq!([Server::None, Server::BuiltIn, Server::Php].map(most), [1024, 20_000, 4_000]);
     }
 }

@@ -152,7 +152,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let level = self.layout.document.run.run.alias(self.layout.compare, level).unwrap_or(level);
         let style = self.layout.style(level);
         let contrasts = rung.contrasts.iter().zip(&self.operations);
-        let name = name(&rung.target.steps);
+        let name = name(&rung.target.steps, ", ");
         let strip = |(contrast, operation): (&Option<Contrast>, &&str)| {
             let drawn = match contrast {
                 None => Drawn { style, label: "no pair".into(), ..Drawn::default() },
@@ -174,6 +174,8 @@ impl<'b, 'a> Ladder<'b, 'a> {
             figure(cell, self.present, written, words::mean_bytes),
             figure(cell, self.present, processor, words::seconds),
         ];
+        // Each step has a line of its own where there is little room.
+        let name = self::name(&rung.target.steps, ",\n");
         let name = Cell { style: Some(style), ..name.into() };
         StripRow { name, strips, cells, against: Vec::new() }
     }
@@ -195,13 +197,13 @@ impl<'b, 'a> Ladder<'b, 'a> {
 const COLUMNS: [&str; 4] =
     ["promise", "disk space", "written, an operation", "processor, an operation"];
 
-/// "engine: sqlite → fjall, durability: strict → relaxed".
-fn name(steps: &[Step<'_>]) -> String {
+/// "engine: sqlite → fjall, durability: strict → relaxed", with what stands between two steps.
+fn name(steps: &[Step<'_>], between: &str) -> String {
     if steps.is_empty() {
         return "nothing (the same, run again)".into();
     }
     let step = |it: &Step<'_>| format!("{}: {} → {}", it.factor, it.from, it.to);
-    steps.iter().map(step).collect::<Vec<_>>().join(", ")
+    steps.iter().map(step).collect::<Vec<_>>().join(between)
 }
 
 /// What went to the device for each operation, in bytes.

@@ -15,10 +15,11 @@ pub struct Debts;
 /// What the figures mean, for a reader.
 const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a \
                          log to checkpoint) was written back after the clients had stopped, on \
-                         the same disk beside the same neighbours. Mean: clients × the time that \
-                         they ran ÷ operations, of all kinds; with deferred work: the same with \
+                         the same disk beside the same neighbours. Clients’ time an operation: \
+                         clients × the time that they ran, the warm-up among it, ÷ operations of all \
+                         kinds, which is no mean of their times; with deferred work: the same with \
                          the time of the drain. A drain that took longer than the clients had run was \
-                         cut off there: it took over that long, so that the mean with deferred \
+                         cut off there: it took over that long, so that the time with deferred \
                          work is over twice the other. Nothing: by its own counters the engine \
                          wrote back none of its deferred work while the clients ran, so that its \
                          figures are those before the first checkpoint or compaction, and not \
@@ -28,8 +29,8 @@ const COLUMNS: [Head; 6] = [
     ("time to write it back", Some("drain"), Kind::Main),
     ("bytes", Some("bytes"), Kind::Number),
     ("engine CPU", Some("CPU"), Kind::Number),
-    ("mean of all operations", Some("mean"), Kind::Number),
-    ("mean with deferred work", Some("with deferred"), Kind::Number),
+    ("clients’ time an operation", Some("time/op"), Kind::Number),
+    ("the same with deferred work", Some("with deferred"), Kind::Number),
     ("written back while clients ran", Some("meanwhile"), Kind::Verdict),
 ];
 

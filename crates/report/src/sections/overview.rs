@@ -2,9 +2,10 @@
 
 mod chart;
 mod questions;
+mod standing;
 
 use bakeoff_analysis::Document;
-use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Run, Status};
+use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Status};
 
 use crate::block::{Block, Headline};
 use crate::changes::Changes;
@@ -17,6 +18,10 @@ use crate::words;
 
 /// The first screen.
 pub struct Overview;
+
+/// The factor and level of clients that are given no rate, and what they do.
+const CLOSED: (&str, &str) = ("rate", "closed");
+const WAITS: &str = "each client waits for its answer";
 
 impl Section for Overview {
     fn name(&self) -> &str {
@@ -46,28 +51,10 @@ impl Section for Overview {
 /// The run in a few facts: what a reader must know before believing a figure.
 fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     let run = &document.run.run;
-    let ended = layout::ended(document);
-    let trials = match document.run.status {
-        _ if run.sequential.is_some() => words::count(ended as u64),
-        Status::Finished if ended >= run.planned as usize => words::count(ended as u64),
-        _ => {
-            let planned = words::count(run.planned.into());
-            format!("{} of {planned} planned", words::count(ended as u64))
-        }
-    };
-    let trials = format!(
-        "{trials}, each {}, in {}{}",
-        match run.operations_each {
-            None => words::span(run.seconds),
-            Some(_) => words::trial_lasts(run),
-        },
-        if run.sequential.is_some() { "at most " } else { "" },
-        words::many(run.repetitions as usize, "repetition")
-    );
     let mut facts = vec![("machine", machines(document)), ("date", words::date(run.started_s))];
     let part = |shard: &PlanShard| format!("shard {} of {}", shard.index, shard.count);
     facts.extend(run.shard.as_ref().map(|shard| ("part of the plan", part(shard))));
-    let fixed = fixed(run);
+    let fixed = fixed(document);
     if run.figure_of_merit.is_rate() {
         facts.push(("compared by", run.figure_of_merit.words().into()));
     }
@@ -75,17 +62,59 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         facts.push(("all else equal", fixed.join(", ")));
     }
     if layout::is_timed(document) {
-        facts.extend([("trials", trials), ("A/A check", check(document))]);
+        facts.extend([("trials", trials(document)), ("noise", noise(document))]);
     }
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
     facts.push(("measured by", format!("bakeoff {}", run.version)));
     facts
 }
 
-/// The levels of the factors that were given one alone, and that nothing was compared by.
-fn fixed(run: &Run) -> Vec<String> {
+/// How many trials there are, and how long each was.
+fn trials(document: &Document) -> String {
+    let run = &document.run.run;
+    let ended = layout::ended(document);
+    let number = words::count(ended as u64);
+    let number = match (document.run.status, of_each(document, ended)) {
+        (_, Some(each)) => format!("{} of each, {number} in all;", words::count(each.into())),
+        _ if run.sequential.is_some() => number + ",",
+        (Status::Finished, _) if ended >= run.planned as usize => number + ",",
+        _ => format!("{number} of {} planned,", words::count(run.planned.into())),
+    };
+    let lasts = match run.operations_each {
+        None => words::span(run.seconds),
+        Some(_) => words::trial_lasts(run),
+    };
+    let most = if run.sequential.is_some() { "at most " } else { "" };
+    let repetitions = words::many(run.repetitions as usize, "repetition");
+    format!("{number} each {lasts}, in {most}{repetitions}")
+}
+
+/// How many trials each cell has, where a run came to its end, all trials count, and no cell has more than
+/// another.
+fn of_each(document: &Document, ended: usize) -> Option<u32> {
+    let run = &document.run.run;
+    let is_whole = document.run.status == Status::Finished
+        && (run.sequential.is_some() || ended >= run.planned as usize);
+    let [first, others @ ..] = document.cells.as_slice() else { return None };
+    let alike = !others.is_empty() && others.iter().all(|cell| cell.trials == first.trials);
+    let all = first.trials as usize * document.cells.len();
+    (is_whole && alike && all == ended).then_some(first.trials)
+}
+
+/// What was the same in all trials: the levels of the factors that were given one alone, and that nothing was
+/// compared by. In a run of power cuts alone, what all cuts have in common: their clients do work of their
+/// own.
+fn fixed(document: &Document) -> Vec<String> {
+    let run = &document.run.run;
+    if let Some(plan) = run.cuts.as_ref().filter(|_| !layout::is_timed(document)) {
+        // Where disks promise, each has a row.
+        let disk = (plan.promise.who != "disk").then(|| words::level("disk", &plan.disk));
+        let clients = words::level("clients", &plan.clients.to_string());
+        return disk.into_iter().chain([clients]).collect();
+    }
     let factors = run.factors.iter().filter(|(name, _)| *name != run.compare);
     let fixed = factors.filter_map(|(name, levels)| match levels.as_slice() {
+        [level] if (name.as_str(), level.as_str()) == CLOSED => Some(WAITS.to_owned()),
         [level] => Some(words::level(name, level)),
         _ => None,
     });
@@ -129,14 +158,18 @@ fn machine(machine: &Machine) -> String {
     parts.join(", ")
 }
 
-/// What a level shows against itself, in words: at most, of all operations and conditions.
-fn check(document: &Document) -> String {
-    let Some(first) = document.noise.first() else { return "not made".into() };
+/// What a level that was entered twice shows against itself, in words: at most, of all operations and
+/// conditions.
+fn noise(document: &Document) -> String {
+    let Some(first) = document.noise.first() else {
+        return "not measured: no level was entered twice".into();
+    };
     let level = words::contender(&first.factor, &first.baseline);
     match verdict::furthest_from_itself(document) {
         Some(share) if share < words::USEFUL => {
-            format!("{level} differs from itself by up to {}", words::percent(share))
+            let share = words::percent(share);
+            format!("{level} entered twice differs from itself by up to {share}")
         }
-        _ => "not made (too few repetitions)".into(),
+        _ => format!("not measured: too few repetitions of {level}, which was entered twice"),
     }
 }

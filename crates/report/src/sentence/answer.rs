@@ -7,7 +7,7 @@ use crate::amount;
 use crate::block::Words;
 use crate::durability;
 use crate::layout::Layout;
-use crate::leads::{Group, bracket, by_operation, figures, groups, named};
+use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named};
 use crate::verdict::{Case, Outcome};
 
 /// A sentence for each promise; in the past where the answer is of low confidence.
@@ -42,24 +42,26 @@ fn within(finding: &str) -> String {
     }
 }
 
-/// "lmdb answers 1.4 times as fast as sqlite (1.2–1.6)."
+/// "lmdb is fastest: sqlite takes 1.4 times as long (1.2–1.6)."; by a rate "lmdb serves 1.4 times as many rows a
+/// second as sqlite (1.2–1.6)."
 fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     let leader = group.winner()?;
     let ranked = group.ranked(layout);
     let second = ranked.iter().find(|level| **level != leader)?;
-    let leads = group.contrasts(layout, leader, second);
+    let leads = group.ratios(layout, leader, second);
     let told = Words::default().then(named(layout, leader));
-    let told = match rate_of(layout, &group.cases.iter().collect::<Vec<_>>()) {
-        None => told
-            .plain(if past { " answered " } else { " answers " })
-            .stressed(format!("{} times", figures(&leads)?))
-            .plain(" as fast as "),
-        Some(merit) => told
-            .plain(if past { " served " } else { " serves " })
-            .stressed(format!("{} times", figures(&leads)?))
-            .plain(format!(" as many {} a second as ", amount::counted(merit))),
+    let Some(merit) = rate_of(layout, &group.cases.iter().collect::<Vec<_>>()) else {
+        let (is, takes) =
+            if past { (" was fastest: ", " took ") } else { (" is fastest: ", " takes ") };
+        let told = told.plain(is).then(named(layout, second)).plain(takes);
+        return Some(told.then(as_long(&leads)?).plain("."));
     };
-    Some(told.then(named(layout, second)).plain(format!("{}.", by_operation(&leads))))
+    let leads = bare(&leads);
+    let told = told
+        .plain(if past { " served " } else { " serves " })
+        .stressed(format!("{} times", figures(&leads)?))
+        .plain(format!(" as many {} a second as ", amount::counted(merit)));
+    Some(told.then(named(layout, second)).plain(format!("{}.", backed(&leads))))
 }
 
 /// "lmdb and sqlite are too close to call (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6)":
@@ -68,7 +70,8 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
     group.condition()?;
     let is_open = |case: &Case| {
         let outcome = matches!(case.outcome, Outcome::Open | Outcome::Noise | Outcome::Even);
-        outcome && case.contrast.blocks > 1 && case.contrast.is == RatioIs::Exact
+        let is_close = case.contrast.verdict != Verdict::ShortOfProcessors;
+        outcome && is_close && case.contrast.blocks > 1 && case.contrast.is == RatioIs::Exact
     };
     let even = group.cases.iter().all(|case| case.outcome == Outcome::Even);
     if even || !group.cases.iter().all(is_open) {
@@ -108,11 +111,9 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
     };
     told = told.plain(format!(" are too close to call{interval}"));
     if let Some(next) = far.first() {
-        let contrasts = group.contrasts(layout, first, next);
         let takes = if past { " took " } else { " takes " };
         told = told.plain("; ").then(named(layout, next)).plain(takes);
-        told = told.stressed(format!("{} times", figures(&contrasts)?));
-        told = told.plain(format!(" as long{}", by_operation(&contrasts)));
+        told = told.then(as_long(&group.ratios(layout, first, next))?);
     }
     Some(told.plain("."))
 }

@@ -1,10 +1,10 @@
 //! Strips in a terminal: marks in signs, with their figures, and below them how the rows stand.
 
 use super::Lines;
+use super::table::folded;
 use crate::block::{StripGroup, StripHead, StripRow, Strips};
-use crate::chart::shortened;
 
-/// The widest that a name is.
+/// The widest that a name is; a longer one has several lines.
 const NAME: usize = 34;
 /// The narrowest and the widest that an axis is.
 const NARROW: usize = 12;
@@ -32,20 +32,23 @@ impl Lines {
     /// A line for each row: its name, its mark on the axis, and its figure.
     fn chart(&self, head: &StripHead, at: usize, group: &StripGroup) -> String {
         let label = |row: &StripRow| row.strips[at].drawn.label.clone();
-        let widest = |of: &dyn Fn(&StripRow) -> usize| group.rows.iter().map(of).max().unwrap_or(0);
-        let figure = widest(&|row| label(row).chars().count());
+        let figure = group.rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
         let room = self.width.saturating_sub(figure + NARROW + 4).max(8);
-        let name = widest(&|row| row.name.text.chars().count()).min(NAME).min(room);
+        let names = group.rows.iter().map(|row| folded(&row.name.text, NAME.min(room)));
+        let names: Vec<Vec<String>> = names.collect();
+        let name = names.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
         let plot = self.width.saturating_sub(name + figure + 4).clamp(1, WIDE);
         let mut out = format!("{}\n", self.fill(&format!("{}: {}", head.name, head.unit)));
-        for row in &group.rows {
+        for (row, names) in group.rows.iter().zip(&names) {
             let signs = match plot >= NARROW {
                 true => row.strips[at].drawn.signs(plot, self.unicode),
                 false => String::new(),
             };
-            let named = shortened(&row.name.text, name.max(2));
+            let named = names.first().map_or("", String::as_str);
             let line = format!(" {named:<name$} {signs:<plot$} {}", label(row));
             out += &format!("{}\n", self.cut(&line));
+            // The rest of a name that has no room on one line.
+            out.extend(names.iter().skip(1).map(|more| format!(" {more}\n")));
         }
         out
     }

@@ -168,7 +168,7 @@ fn length(text: &str) -> usize {
 
 /// A text in lines of at most so many characters, broken at spaces; a word that is longer than a
 /// line is broken after a sign where there is one.
-fn folded(text: &str, width: usize) -> Vec<String> {
+pub(super) fn folded(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
         let start = lines.len();

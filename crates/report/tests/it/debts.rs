@@ -66,6 +66,10 @@ fn a_debt_stands_beside_the_mean_and_a_bound_is_told_as_one() {
             assert!(text.contains(part), "{part} is not in {format:?}");
         }
     }
+    // A mean of times is another figure of the same trials, and has that name alone.
+    let markdown = text(&document, "md");
+    let heads = markdown.lines().find(|line| line.contains("time to write it back")).unwrap();
+    assert!(heads.contains("clients’ time an operation") && !heads.contains("mean"), "{heads}");
     // An earlier bakeoff did not time the drain.
     document.cells.iter_mut().for_each(|cell| cell.debt = None);
     assert!(!text(&document, "md").contains("write back"));

@@ -92,10 +92,12 @@ fn every_report_names_the_levels_that_are_fixed() {
         ("clients", vec!["2"]),
         ("neighbours", vec!["0"]),
         ("disk", vec!["hdd-7200"]),
+        ("rate", vec!["closed"]),
         ("scale", vec!["small", "large"]),
     ];
     let document = Sample { factors, ..Sample::default() }.document();
-    let fixed = "strict durability, 2 clients, no neighbours, disk hdd-7200";
+    let fixed = "strict durability, 2 clients, no neighbours, disk hdd-7200, each client waits for its \
+                 answer";
     for (format, line) in [
         ("term", format!("\nall else equal: {fixed}\n")),
         ("md", format!("\n- all else equal: {fixed}\n")),
@@ -124,7 +126,7 @@ fn an_engine_is_named_where_something_else_is_compared() {
 #[test]
 fn a_verdict_starts_with_a_capital_unless_it_starts_with_an_engine() {
     let mut document = single(twice, 0.1).document();
-    assert!(verdict(&document).starts_with("lmdb answers"), "{}", verdict(&document));
+    assert!(verdict(&document).starts_with("lmdb is fastest: "), "{}", verdict(&document));
     document.run.run.compare = "disk".into();
     document.run.run.baseline = "host".into();
     document.run.run.factors[0] = ("disk".into(), vec!["host".into(), "hdd-7200".into()]);
@@ -137,5 +139,5 @@ fn a_verdict_starts_with_a_capital_unless_it_starts_with_an_engine() {
     let comparison = &mut document.comparisons[0];
     comparison.factor = "disk".into();
     (comparison.baseline, comparison.level) = ("hdd-7200".into(), "host".into());
-    assert!(verdict(&document).starts_with("Disk host answers "), "{}", verdict(&document));
+    assert!(verdict(&document).starts_with("Disk host is fastest: "), "{}", verdict(&document));
 }

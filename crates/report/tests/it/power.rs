@@ -208,10 +208,24 @@ fn a_run_of_cuts_alone_has_every_report() {
     // Nothing was timed, so that there is nothing to say of operations and trials.
     for format in ["html", "md", "term"] {
         let text = text(&document, format);
-        for empty in ["create_issue", "A/A check", "Every trial", "trials: "] {
+        for empty in ["create_issue", "entered twice", "Every trial", "trials: "] {
             assert!(!text.contains(empty), "{empty} is in {format:?}:\n{text}");
         }
     }
+}
+
+/// What the clients of cuts do is work of their own: the levels that trials would have had are not theirs.
+#[test]
+fn cuts_alone_are_told_by_what_they_were_made_at() {
+    let mut document = broken("torn", "x");
+    document.run.run.factors.push(("pattern".into(), vec!["randread".into()]));
+    assert!(text(&document, "md").contains("- all else equal: 1 client, pattern randread\n"));
+    document.trials.clear();
+    document.cells.clear();
+    document.comparisons.clear();
+    document.run.run.planned = 0;
+    let page = text(&document, "md");
+    assert!(page.contains("- all else equal: disk ssd-sata, 4 clients\n"), "{page}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn close(_: &str, levels: &Levels) -> f64 {
 fn a_clear_winner_of_one_comparison() {
     assert_eq!(
         verdict(&single(twice, 0.1).document()),
-        "lmdb answers 2.0 times as fast as sqlite (1.8–2.2)."
+        "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2)."
     );
 }
 
@@ -38,7 +38,8 @@ fn a_clear_winner_of_one_comparison() {
 fn the_baseline_can_win() {
     let mut sample = single(twice, 0.1);
     sample.engines = vec!["lmdb", "sqlite"];
-    assert_eq!(verdict(&sample.document()), "lmdb answers 2.0 times as fast as sqlite (1.8–2.2).");
+    let told = "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2).";
+    assert_eq!(verdict(&sample.document()), told);
 }
 
 /// Their own pairs are nearer to each other than the ends of two intervals against a third.
@@ -54,7 +55,7 @@ fn two_levels_that_are_not_the_baseline_go_by_their_own_pairs() {
     );
     sample.engines = vec!["sqlite", "lmdb", "fjall"];
     let mut document = sample.document();
-    assert_eq!(verdict(&document), "lmdb answers 1.3 times as fast as fjall (1.1–1.4).");
+    assert_eq!(verdict(&document), "lmdb is fastest: fjall takes 1.3 times as long (1.1–1.4).");
     // The word is the comparison's, whatever its numbers look like.
     document.between[0].verdict = Verdict::Undecided;
     assert_eq!(
@@ -79,8 +80,8 @@ fn a_winner_of_every_comparison_is_told_by_the_least_and_the_greatest_lead() {
     };
     assert_eq!(
         verdict(&sample.document()),
-        "lmdb is fastest in all 8 comparisons: it answers 2.0 to 6.0 times as fast as the next best \
-         (95 % intervals: 1.8–6.6)."
+        "lmdb is fastest in all 8 comparisons: the next best takes 2.0 to 6.0 times as long (all 95 % \
+         intervals lie within 1.8–6.6)."
     );
 }
 
@@ -290,8 +291,8 @@ fn what_waiting_for_processors_could_turn_is_not_called_too_close() {
     document.comparisons[0].verdict = Verdict::ShortOfProcessors;
     assert_eq!(
         verdict(&document),
-        "Nothing is shown to be fastest: threads waited for a processor, and without that the \
-         verdict could be another."
+        "Nothing is shown to be fastest: threads waited for a processor for so long that the \
+         verdict could be another without it."
     );
     for format in ["html", "md", "term"] {
         let text = crate::formats::text(&document, format);
@@ -449,8 +450,8 @@ fn failed_trials_are_told() {
     sample::fail(&mut document, "fjall", "it crashed");
     assert_eq!(
         verdict(&document),
-        "lmdb answers 2.0 times as fast as sqlite (1.8–2.2). fjall has no trial that counts; 5 of 15 trials failed or were \
-         disturbed and do not count."
+        "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2). fjall has no trial that counts; 5 of 15 trials \
+         failed or were disturbed and do not count."
     );
 }
 
@@ -512,7 +513,7 @@ fn another_factor_is_compared_by_its_name() {
     }
     assert!(
         verdict(&document).starts_with(
-            "Durability relaxed answers 2.0 times as fast as durability strict (1.8–2.2)."
+            "Durability relaxed is fastest: durability strict takes 2.0 times as long (1.8–2.2)."
         ),
         "{}",
         verdict(&document)

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::data::{Trials, run};
+use crate::power::cuts;
 use bakeoff_results::{
-    Calibration, Canary, DATABASE, EXPERIMENT, Error, Host, Machine, Member, Merged, Part,
+    Calibration, Canary, Cut, DATABASE, EXPERIMENT, Error, Host, Machine, Member, Merged, Part,
     RunFolder, Status, Trial,
 };
 
@@ -96,6 +97,7 @@ fn a_merged_run_is_written_anew_of_itself_and_of_others() {
     assert!(matches!(RunFolder::hold(&out), Err(Error::Busy(_))), "one at a time");
     let (known, second) = (RunFolder::open(&out).unwrap(), RunFolder::open(&paths[1]).unwrap());
     let parts = [part(&known, &[0, 3]), part(&second, &[1, 2])];
+    fs::write(out.join(format!("{DATABASE}.new")), "what a killed merge has left").unwrap();
     held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
     drop(known);
     let merged = RunFolder::open(&out).unwrap();
@@ -106,6 +108,54 @@ fn a_merged_run_is_written_anew_of_itself_and_of_others() {
     let names: BTreeSet<_> =
         fs::read_dir(&out).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "{names:?}");
+}
+
+/// Blocks and power cuts are looked up by what they are, and not in the order in which they ran.
+#[test]
+fn trials_and_cuts_stand_in_the_order_in_which_they_ran() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("one"), dir.path().join("all"));
+    written(&path, &[5, 2, 7]);
+    let [first, second] = cuts();
+    let strict = Cut { durability: "strict".to_owned(), ..first.clone() };
+    let none = Cut { durability: "none".to_owned(), ..first.clone() };
+    // By their levels they would be none, relaxed, relaxed, strict.
+    let made = [strict, first, none, second];
+    let mut folder = RunFolder::resume(&path).unwrap();
+    made.iter().for_each(|cut| folder.commit_cut(cut).unwrap());
+    drop(folder);
+
+    let folder = RunFolder::open(&path).unwrap();
+    let level = |durability: &str| ("alpha".to_owned(), durability.to_owned());
+    let levels = ["relaxed", "strict"].map(level);
+    // The last two of its three looks.
+    let whole = Part { cuts: levels.into(), canaries: 1..3, ..part(&folder, &[2, 5, 7]) };
+    let ended = (Status::Finished, None);
+    drop(RunFolder::merge(&out, &run(&["1"], &["0"], 8), TOML, ended, &[whole]).unwrap());
+    let merged = RunFolder::open(&out).unwrap();
+    let mut ran: Vec<u32> = merged.trials().unwrap().iter().map(|trial| trial.block).collect();
+    ran.dedup();
+    assert_eq!(ran, [5, 2, 7]);
+    let [strict, first, _, second] = made;
+    assert_eq!(merged.cuts().unwrap(), [strict, first, second]);
+    let looks: Vec<f64> = merged.canaries().unwrap().iter().map(|it| it.at_s).collect();
+    assert_eq!(looks, [2.0, 7.0]);
+}
+
+/// A copy of bytes would carry it over, and nobody could read the merged run.
+#[test]
+fn what_is_no_text_is_in_no_merged_run() {
+    let (_dir, paths, out) = two();
+    let database = rusqlite::Connection::open(paths[1].join(DATABASE)).unwrap();
+    database.execute("UPDATE disturbed SET what = CAST(x'ff' AS TEXT)", []).unwrap();
+    drop(database);
+    let folders = paths.each_ref().map(|path| RunFolder::open(path).unwrap());
+    let parts = [part(&folders[0], &[0]), part(&folders[1], &[1])];
+    let ended = (Status::Finished, None);
+    let error = RunFolder::merge(&out, &run(&["1"], &["0"], 8), TOML, ended, &parts).err();
+    let Some(Error::Damaged { path, .. }) = &error else { panic!("{error:?}") };
+    assert!(path.starts_with(&paths[1]), "{error:?}");
+    assert!(!out.exists());
 }
 
 /// What can't be had twice is refused as a whole, and what was there stays.

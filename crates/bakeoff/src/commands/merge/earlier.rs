@@ -60,6 +60,9 @@ impl Earlier {
     /// Leaves to shards those of their blocks and power cuts of which who went on has nothing of its own: it
     /// claimed them, and came no further.
     pub fn leave_to(&mut self, sources: &[Source<'_>]) {
+        if went_on(&mut self.merged).next().is_none() {
+            return;
+        }
         for source in sources {
             let own = by_place(&source.trials);
             let is_others = |trial: &&TrialSummary| {

@@ -11,9 +11,9 @@ use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{self as workloads, Claims, Name};
 
-use super::Ready;
 use super::kinds::Kinds;
 use super::meter::{Metered, Split};
+use super::ready::Ready;
 use super::written::Written;
 use crate::TrialError;
 use crate::machine::open_files;

@@ -23,8 +23,9 @@ use rustix::fs::{Mode, OFlags};
 
 use self::browsers::{Browsers, Reached};
 use self::wire::{Answer, Opened, Question};
+use super::TARGET;
+use super::ready::Ready;
 use super::server::{PHP_GROUP, Server, WEB_GROUP, WithPhp};
-use super::{Ready, TARGET};
 use crate::TrialError;
 use crate::place::Place;
 use crate::process::job::{Job, Message, Task};

@@ -1,18 +1,18 @@
 //! The chart of the first screen: under each promise every level of the compared factor, the fastest
 //! first, on one scale.
 
-use bakeoff_analysis::{Contrast, Verdict, interval};
+use bakeoff_analysis::interval;
 use bakeoff_results::FigureOfMerit;
 
+use super::standing::{against, standing};
 use crate::amount::Amount;
 use crate::block::{Cell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
 use crate::cell_rows;
 use crate::changes::looser;
 use crate::durability;
-use crate::figures::NONE;
 use crate::heads;
 use crate::layout::{Condition, Layout};
-use crate::leads::{Group, bracket, figures, intervals, wordless};
+use crate::leads::Group;
 use crate::losses::{Losses, Worst};
 use crate::strip::{self, Axis, Drawn};
 use crate::verdict::Case;
@@ -220,12 +220,11 @@ impl<'a> Chart<'_, 'a> {
         if contenders.len() < 3 || group.cases.is_empty() || !contenders.contains(&level) {
             return Vec::new();
         }
-        let by_rate = is_by_rate(layout, group);
         let against = |other: &str| match other == level {
             true => "what the others are held against".to_owned(),
-            false => match standing(&group.contrasts(layout, other, level), group, by_rate) {
+            false => match standing(layout, group, other, level) {
                 (text, None) => text,
-                (text, Some(intervals)) => format!("{text} ({intervals})"),
+                (text, Some(intervals)) => format!("{text}: {intervals}"),
             },
         };
         contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
@@ -298,80 +297,4 @@ impl<'a> Chart<'_, 'a> {
 /// What is said beside a figure that has no interval, so that it does not look precise.
 fn alone(trials: usize) -> &'static str {
     if trials == 1 { " (1 trial)" } else { "" }
-}
-
-/// How a level stands against the fastest of its condition, and against the one above it.
-fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
-    let ranked = group.ranked(layout);
-    let place = ranked.iter().position(|it| *it == level).filter(|_| !group.cases.is_empty());
-    let Some((place, first)) = place.zip(ranked.first().copied()) else { return NONE.into() };
-    if place == 0 {
-        return match group.winner() {
-            Some(winner) if winner == level => "fastest".into(),
-            _ => "best mean, not decided".into(),
-        };
-    }
-    let above = ranked[place - 1];
-    let contrasts = group.contrasts(layout, first, level);
-    let close = !is_slower(&group.contrasts(layout, above, level), group);
-    let close = (above != first && is_slower(&contrasts, group) && close)
-        .then(|| format!("too close to {above} to call"));
-    let (text, intervals) = standing(&contrasts, group, is_by_rate(layout, group));
-    let asides: Vec<String> = intervals.into_iter().chain(close).collect();
-    let aside = (!asides.is_empty()).then(|| asides.join("; "));
-    Cell { aside, ..text.into() }
-}
-
-/// Whether the levels of a group are compared by a rate.
-fn is_by_rate<'a>(layout: &Layout<'a>, group: &Group<'a>) -> bool {
-    let merit = group.cases.first().and_then(|it| layout.merit(it.operation, &it.condition));
-    merit.is_some_and(FigureOfMerit::is_rate)
-}
-
-fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
-    contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
-}
-
-/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)", "perhaps 1.4× as long (1.1–1.7)" where it would be
-/// told by itself and is not among so many comparisons; where it is a range, "2.0 to 3.0× as long",
-/// and apart from it "95 % intervals: 1.8–3.3".
-fn standing(contrasts: &[Contrast], group: &Group<'_>, by_rate: bool) -> (String, Option<String>) {
-    if let Some(reason) = wordless(contrasts) {
-        return (reason.to_owned(), None);
-    }
-    let shown: Vec<Contrast> =
-        contrasts.iter().map(|it| if by_rate { it.turned() } else { *it }).collect();
-    if shown.is_empty() {
-        return ("no pair".into(), None);
-    }
-    let told = |how: &str, of: &[Contrast]| match (figures(of).unwrap_or_default(), intervals(of)) {
-        (times, None) => (format!("{times}× as {how}{}", bracket(of)), None),
-        (times, intervals) => (format!("{times}× as {how}"), intervals),
-    };
-    let faster = contrasts.len() == group.cases.len()
-        && contrasts.iter().all(|it| it.verdict == Verdict::Faster);
-    if faster && !by_rate {
-        let turned: Vec<Contrast> = contrasts.iter().map(|it| it.turned()).collect();
-        return told("fast", &turned);
-    }
-    if faster || is_slower(contrasts, group) {
-        return told(if by_rate { "much" } else { "long" }, &shown);
-    }
-    // Each would be told by itself, and not among so many.
-    let apart = |it: &Contrast| {
-        it.blocks > 1 && matches!(it.ends, (Some(low), Some(high)) if low > 1.0 || high < 1.0)
-    };
-    if contrasts.len() == group.cases.len() && contrasts.iter().all(apart) {
-        let (text, intervals) = told(if by_rate { "much" } else { "long" }, &shown);
-        return (format!("perhaps {text}"), intervals);
-    }
-    let interval = bracket(&shown);
-    let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        format!("as fast, within 5 %{interval}")
-    } else if contrasts.iter().all(|it| it.blocks < 2) {
-        "one block alone".to_owned()
-    } else {
-        format!("too close to call{interval}")
-    };
-    (text, None)
 }

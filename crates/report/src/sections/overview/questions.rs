@@ -1,13 +1,13 @@
 //! What a reader asks after the answer: what keeping every commit costs, what was lost, and what could
 //! mislead.
 
-use bakeoff_analysis::{Contrast, Weight};
+use bakeoff_analysis::Weight;
 
 use crate::block::{Answered, Words};
 use crate::changes::{self, Changes, looser};
 use crate::durability;
 use crate::layout::Layout;
-use crate::leads::{groups, named};
+use crate::leads::{Ratio, groups, named};
 use crate::losses::{Loss, Losses, Worst};
 use crate::misleads;
 use crate::promises;
@@ -34,11 +34,9 @@ fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> O
     let less = layout.conditions.iter().find_map(|it| looser(layout, it))?.1;
     let mut lines = Vec::new();
     for level in layout.contenders() {
-        let Some((may, times, rest)) = changes::price(&prices(layout, changes, level)) else {
-            continue;
-        };
-        let told = named(layout, level).plain(format!(": {may}")).stressed(times).plain(rest);
-        lines.push(told);
+        if let Some(price) = changes::price(&prices(layout, changes, level)) {
+            lines.push(named(layout, level).plain(": ").then(price));
+        }
     }
     if lines.is_empty() {
         return None;
@@ -57,14 +55,15 @@ fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> O
 }
 
 /// What keeping every commit costs a level, at each operation and condition.
-fn prices<'a>(layout: &Layout<'a>, changes: &Changes<'a>, level: &'a str) -> Vec<Contrast> {
+fn prices<'a>(layout: &Layout<'a>, changes: &Changes<'a>, level: &'a str) -> Vec<Ratio<'a>> {
     let mut prices = Vec::new();
     for condition in &layout.conditions {
         let Some((looser, _)) = looser(layout, condition) else { continue };
         let both = layout.cell(looser, level).zip(layout.cell(condition, level));
         let Some((loose, strict)) = both else { continue };
         let operations = layout.operations();
-        prices.extend(operations.filter_map(|it| changes.contrast(loose, strict, it)));
+        let price = |it: &'a str| Some((it, changes.contrast(loose, strict, it)?));
+        prices.extend(operations.filter_map(price));
     }
     prices
 }
@@ -95,7 +94,8 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         .into_iter()
         .map(|level| {
             let found: Vec<(&str, &Loss)> = losses.of_level(level).collect();
-            Words::default().stressed(title(level)).plain(format!(": {}.", left(&found, unit)))
+            let left = left(&found, level, unit);
+            Words::default().stressed(title(level)).plain(format!(": {left}."))
         })
         .collect();
     if lines.is_empty() {
@@ -130,8 +130,8 @@ const LOAD: &str = "While the power is cut, clients commit small transactions as
 const LOAD_OF_FILES: &str = "While the power is cut, clients write and sync blocks as fast as they can: the faster a \
      disk, the more it has to lose in a second.";
 
-/// "up to 81 commits were lost (sqlite), none older than 0.97 s".
-fn left(found: &[(&str, &Loss)], unit: &str) -> String {
+/// "up to 81 commits were lost (sqlite), none older than 0.97 s"; "nothing was lost in 45 power cuts at strict".
+fn left(found: &[(&str, &Loss)], level: &str, unit: &str) -> String {
     let sum = |of: fn(&Loss) -> u64| found.iter().map(|(_, loss)| of(loss)).sum::<u64>();
     let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
         Worst::Damaged(number, of) => Some((*engine, "was damaged", number, of)),
@@ -162,7 +162,7 @@ fn left(found: &[(&str, &Loss)], unit: &str) -> String {
         None if some => parts.push(format!("some {unit}s were lost")),
         None if damaged.is_empty() => {
             let (cuts, images) = (sum(|it| it.cuts), sum(|it| it.images));
-            return format!("nothing was lost in {}", words::cuts(cuts, images));
+            return format!("nothing was lost in {}", words::cuts(cuts, level, images));
         }
         None => {}
     }

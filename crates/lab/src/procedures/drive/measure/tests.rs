@@ -1,10 +1,13 @@
 //! What makes a trial no measurement, whatever its clients did.
 
+use std::time::Duration;
+
 use bakeoff_load::{Arrivals, Driver, Pacer, Record, Share};
 use bakeoff_workloads::Claims;
 
 use super::*;
 use crate::driving::{Check, Conditioning, Pacing};
+use crate::targets::Processes;
 
 /// A target whose clients start nothing, and that says for which part of their time they were busy.
 struct Idle(Option<f64>);

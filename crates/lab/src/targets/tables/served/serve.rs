@@ -8,8 +8,10 @@ use bakeoff_results::Measures;
 use serde_json::Value;
 
 use super::super::open::Open;
+use super::super::ready::Ready;
+use super::super::resolved::terms;
 use super::super::server::{Server, WEB_GROUP, WORKERS, WithPhp};
-use super::super::{Ready, terms, written::Written};
+use super::super::written::Written;
 use super::Folder;
 use super::php::{Room, Stack, source};
 use super::web::Web;

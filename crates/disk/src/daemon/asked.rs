@@ -1,0 +1,149 @@
+//! What is asked of a disk while it is mounted, and its answers.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::trigger::{Awaited, Signature};
+
+use super::own_calls::through_the_mount;
+use super::{Disk, Event};
+use crate::control::{Answer, Ask, Stat};
+use crate::error::Error;
+use crate::options::check_neighbours;
+use crate::table::{self, How};
+
+impl Disk {
+    /// Does what is asked for.
+    pub(super) fn answer(&self, ask: Ask) -> Answer {
+        let answer = match ask {
+            Ask::Stat => return Answer::Stat(Box::new(self.stat())),
+            Ask::Neighbours(level) => self.set_neighbours(&level),
+            Ask::Timing(on) => self.set_timing(on),
+            Ask::Arm(moments, signatures) => self.arm(&moments, &signatures),
+            Ask::Record => {
+                self.volume.record();
+                Ok(())
+            }
+            Ask::Trace(to) => self.trace(to),
+            Ask::Recorded(folder) => self.recorded(&folder),
+            Ask::RecordAnew => self
+                .volume
+                .record_anew()
+                .map(drop)
+                .map_err(|error| Error::Failed(error.to_string())),
+            Ask::Snapshot(wanted) => self.snapshot(&wanted),
+            Ask::PowerOff => {
+                self.volume.power_off();
+                Ok(())
+            }
+            Ask::Image(wanted) => self.image(&wanted),
+            Ask::Cut(wanted) => self.cut(&wanted),
+            Ask::Fault(rule) => self.fault(&rule),
+            Ask::Unmount => self.unmount(),
+        };
+        answer.map_or_else(Answer::Refused, |()| Answer::Done)
+    }
+
+    fn stat(&self) -> Stat {
+        let changing = self.lock();
+        Stat {
+            model: self.note.model.clone(),
+            backing: self.note.backing.clone(),
+            mountpoint: self.note.mountpoint.clone(),
+            pid: self.note.pid,
+            seconds: self.started.elapsed().as_secs_f64(),
+            seed: self.seed,
+            metadata: self.metadata.to_string(),
+            neighbours: changing.neighbours.to_string(),
+            timing: self.executor.timing(),
+            off_at_ns: self.volume.off_at(),
+            moments_ns: self.volume.noted(),
+            by_itself: self.volume.came_by_itself(),
+            faults: self.volume.faults().iter().map(ToString::to_string).collect(),
+            round_trip_us: changing.round_trip as f64 / 1e3,
+            device: self.executor.counts(),
+            files: self.volume.counts(),
+            latency: self.executor.achieved(),
+            memory_bytes: memory(),
+            pending_bytes: self.volume.pending_bytes(),
+            recorded_bytes: self.volume.recorded_bytes(),
+        }
+    }
+
+    /// Sees that there is still something to change.
+    pub(super) fn on(&self) -> Result<(), Error> {
+        if self.volume.is_off() {
+            let at = self.note.mountpoint.display();
+            return Err(Error::Failed(format!(
+                "the power of {at} is off, so nothing can be changed: unmount it (bakeoff disk \
+                 unmount {at}) and mount it again"
+            )));
+        }
+        Ok(())
+    }
+
+    fn set_neighbours(&self, level: &str) -> Result<(), Error> {
+        self.on()?;
+        let level: Level = level.parse().map_err(Error::usage)?;
+        check_neighbours(self.null, level)?;
+        self.executor.set_neighbours(level);
+        self.lock().neighbours = level;
+        Ok(())
+    }
+
+    fn set_timing(&self, on: bool) -> Result<(), Error> {
+        self.on()?;
+        if on && self.null {
+            return Err(Error::Usage(
+                "the model `null` takes no time, so timing can't be turned on: mount another \
+                 model (bakeoff list disks)"
+                    .into(),
+            ));
+        }
+        if on && !self.executor.timing() {
+            // What was written while nobody had to wait is not to be written once somebody has.
+            self.volume.settle();
+        }
+        self.executor.set_timing(on);
+        Ok(())
+    }
+
+    fn arm(&self, moments: &[Awaited], signatures: &[Signature]) -> Result<(), Error> {
+        self.volume.await_signatures(moments, signatures).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => Error::usage(error),
+            _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
+        })
+    }
+
+    fn fault(&self, rule: &str) -> Result<(), Error> {
+        self.on()?;
+        self.volume.inject(rule.parse().map_err(Error::usage)?);
+        Ok(())
+    }
+
+    fn unmount(&self) -> Result<(), Error> {
+        let at = self.note.mountpoint.clone();
+        let unmounted = through_the_mount(move || {
+            // The kernel does it when the last one who has the mount loses it, which may be somebody
+            // that the daemon does not wait for. Nothing is left to be done where the power is off.
+            let _ = fs::File::open(&at).map(rustix::fs::syncfs);
+            table::unmount(&at, How::Now)
+        });
+        let at = &self.note.mountpoint;
+        unmounted.map_err(|error| match error.kind() {
+            ErrorKind::ResourceBusy => Error::in_use(at),
+            _ => Error::Failed(format!("{} can't be unmounted: {error}", at.display())),
+        })?;
+        // It is heard as long as the daemon is there.
+        let _ = self.events.send(Event::Left);
+        Ok(())
+    }
+}
+
+/// Bytes of memory that this process has in use: see proc_pid_statm(5).
+fn memory() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}

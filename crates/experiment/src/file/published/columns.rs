@@ -1,0 +1,251 @@
+//! How a table of figures is read: what each of its columns holds, its base, and other names of levels.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bakeoff_factor::published::{Quantity, UNITS, Unit};
+use toml::de::{DeTable, DeValue};
+
+use super::{TABLE_KEYS, is_misspelt};
+use crate::file::csv::Field;
+use crate::file::{Reader, in_order};
+use crate::message::{Place, Problem, Source, one_of};
+use crate::written::{Value as Written, wrong_type};
+use crate::{Factor, level};
+
+/// What a column is mapped to that is no factor.
+pub const OPERATION: &str = "operation";
+const UNUSED: &str = "unused";
+
+/// Levels by their factors.
+pub type Levels = BTreeMap<Factor, String>;
+
+/// What a column of a table holds.
+pub enum Column {
+    Factor(Factor),
+    Operation,
+    Unused,
+    Figures { unit: &'static Unit, operation: Option<String>, levels: Levels },
+}
+
+/// How a table is read.
+pub struct Plan {
+    pub columns: Vec<Column>,
+    pub base: Levels,
+    /// Levels and operations whose names in the table are others.
+    names: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Reader<'_> {
+    /// How the table is read; `None` where that is not known, which is noted.
+    pub(super) fn plan(
+        &mut self,
+        table: &DeTable<'_>,
+        whole: &Written<'_>,
+        source: &Arc<Source>,
+        head: &[Field],
+    ) -> Option<Plan> {
+        let before = self.problems.len();
+        let (Some(columns), Some(base)) =
+            (self.inner(table, "columns", whole), self.inner(table, "base", whole))
+        else {
+            return None;
+        };
+        let names = match table.get("levels") {
+            Some(_) => {
+                let levels = self.inner(table, "levels", whole)?;
+                self.names(levels)
+            }
+            None => BTreeMap::new(),
+        };
+        let headings: Vec<&str> = head.iter().map(|field| &*field.text).collect();
+        for (key, _) in in_order(columns) {
+            if !headings.contains(&key.get_ref().as_ref()) {
+                let title = format!("`{}` has no column `{}`", source.name, key.get_ref());
+                let problem = Problem::new(title).choices(key.get_ref(), &headings);
+                self.problems.push(problem.at(&self.place(Some(key.span()))));
+            }
+        }
+        let mut read = Vec::new();
+        for (at, field) in head.iter().enumerate() {
+            let place = Place { source: Arc::clone(source), span: Some(field.span.clone()) };
+            if headings[..at].contains(&&*field.text) {
+                let title = format!("two columns have the name `{}`", field.text);
+                self.problems.push(Problem::new(title).at(&place).help("rename one"));
+            }
+            match columns.get(&*field.text) {
+                Some(value) => read.extend(self.column(value)),
+                None if is_misspelt(columns, &field.text, &headings) => {}
+                None => self.problems.push(unmapped(&field.text).at(&place)),
+            }
+        }
+        let base = self.levels_in(base, &[]);
+        let plan = Plan { columns: read, base, names };
+        if self.problems.len() == before && plan.quantity().is_none() {
+            let title = "the table's columns have no figures, or figures of several quantities";
+            let help = "give each column of figures a `unit`; time, rate and space in a table each";
+            return self.wrong(whole, Problem::new(title).help(help));
+        }
+        (self.problems.len() == before).then_some(plan)
+    }
+
+    /// A table that is needed inside of another.
+    fn inner<'t, 'a>(
+        &mut self,
+        table: &'t DeTable<'a>,
+        key: &str,
+        whole: &Written<'_>,
+    ) -> Option<&'t DeTable<'a>> {
+        match table.get(key).map(|value| (value, value.get_ref())) {
+            Some((_, DeValue::Table(inner))) => Some(inner),
+            Some((value, _)) => self.wrong(value, wrong_type(key, "a table", value)),
+            None if is_misspelt(table, key, TABLE_KEYS) => None,
+            None => self.wrong(whole, Problem::new(format!("the table has no `{key}`"))),
+        }
+    }
+
+    fn column(&mut self, value: &Written<'_>) -> Option<Column> {
+        match value.get_ref() {
+            DeValue::String(name) if name == OPERATION => Some(Column::Operation),
+            DeValue::String(name) if name == UNUSED => Some(Column::Unused),
+            DeValue::String(name) => match self.vocabulary.factor(self.workload, name) {
+                Ok(factor) => Some(Column::Factor(factor)),
+                Err(problem) => {
+                    let help = format!("or `{OPERATION}`, `{UNUSED}`, or a table with a `unit`");
+                    self.wrong(value, problem.help(help))
+                }
+            },
+            DeValue::Table(table) => {
+                let Some(unit) = table.get("unit") else {
+                    let problem = Problem::new("a column of figures has no `unit`");
+                    return self.wrong(value, problem.valid(&unit_names()));
+                };
+                let name = self.line("unit", unit)?;
+                let Some(known) = Unit::named(&name) else {
+                    return self.wrong(unit, Problem::unknown("unit", &name, &unit_names()));
+                };
+                let operation = match table.get(OPERATION) {
+                    Some(given) => Some(self.operation_in(given)?),
+                    None => None,
+                };
+                let levels = self.levels_in(table, &["unit", OPERATION]);
+                Some(Column::Figures { unit: known, operation, levels })
+            }
+            _ => self.wrong(value, wrong_type("a column", "a string or a table", value)),
+        }
+    }
+
+    fn operation_in(&mut self, value: &Written<'_>) -> Option<String> {
+        let name = self.line(OPERATION, value)?;
+        self.operation(&name).map_err(|problem| self.wrong::<()>(value, problem)).ok()
+    }
+
+    /// An operation of the workload.
+    pub(super) fn operation(&self, name: &str) -> Result<String, Problem> {
+        match self.workload {
+            Some(workload) => one_of(OPERATION, name, &workload.operations),
+            None => Ok(name.to_owned()),
+        }
+    }
+
+    /// The levels that a table gives, but for some keys; what is wrong is noted.
+    fn levels_in(&mut self, table: &DeTable<'_>, but: &[&str]) -> Levels {
+        let mut levels = Levels::new();
+        for (key, value) in in_order(table) {
+            let name = key.get_ref().as_ref();
+            if but.contains(&name) {
+                continue;
+            }
+            let factor = match self.vocabulary.factor(self.workload, name) {
+                Ok(factor) => factor,
+                Err(problem) => {
+                    self.problems.push(problem.at(&self.place(Some(key.span()))));
+                    continue;
+                }
+            };
+            let given = self.level(factor, value);
+            match given.and_then(|given| self.level_of(factor, &given.value)) {
+                Ok(level) => drop(levels.insert(factor, level)),
+                Err(problem) => drop(self.wrong::<()>(value, problem)),
+            }
+        }
+        levels
+    }
+
+    /// A level in its canonical form.
+    pub(super) fn level_of(&self, factor: Factor, text: &str) -> Result<String, Problem> {
+        let level = level::canonical(factor, text, self.vocabulary)?;
+        match self.workload.filter(|_| factor == Factor::SCALE) {
+            Some(workload) => one_of("scale", level::base(&level), &workload.scales),
+            None => Ok(level),
+        }
+    }
+
+    /// Other names of levels and operations, by the factor's name.
+    fn names(&mut self, table: &DeTable<'_>) -> BTreeMap<String, BTreeMap<String, String>> {
+        let mut all = BTreeMap::new();
+        for (key, value) in in_order(table) {
+            let name = key.get_ref().as_ref();
+            if name != OPERATION
+                && let Err(problem) = self.vocabulary.factor(self.workload, name)
+            {
+                self.problems.push(problem.at(&self.place(Some(key.span()))));
+                continue;
+            }
+            let Some(inner) = self.inner(table, name, value) else { continue };
+            let mut names = BTreeMap::new();
+            for (there, value) in in_order(inner) {
+                let Some(here) = self.line(there.get_ref(), value) else { continue };
+                // Told here, and not at each row of the table that has it.
+                let read = match self.vocabulary.factor(self.workload, name) {
+                    Ok(factor) if name != OPERATION => self.level_of(factor, &here).map(drop),
+                    _ => self.operation(&here).map(drop),
+                };
+                if let Err(problem) = read {
+                    self.wrong::<()>(value, problem);
+                }
+                names.insert(there.get_ref().to_string(), here);
+            }
+            all.insert(name.to_owned(), names);
+        }
+        all
+    }
+}
+
+impl Plan {
+    /// What the table's figures are of; `None` where there are none, or of several quantities.
+    pub fn quantity(&self) -> Option<Quantity> {
+        let mut units = self.columns.iter().filter_map(|column| match column {
+            Column::Figures { unit, .. } => Some(*unit),
+            _ => None,
+        });
+        let first = units.next()?;
+        // Rows and requests a second are not the same thing; milliseconds and seconds are.
+        let same = |unit: &Unit| {
+            unit.of == first.of
+                && unit.divided == first.divided
+                && (unit.of != Quantity::Rate || unit.name == first.name)
+        };
+        units.all(same).then_some(first.of)
+    }
+
+    /// The level or operation that a text of the table stands for.
+    pub fn renamed<'t>(&'t self, of: &str, text: &'t str) -> &'t str {
+        self.names.get(of).and_then(|names| names.get(text)).map_or(text, String::as_str)
+    }
+}
+
+fn unmapped(name: &str) -> Problem {
+    Problem::new(format!("nothing says what the column `{name}` is")).help(format!(
+        "add it to `columns`: a factor's name, `{OPERATION}`, a table with a `unit`, or `{UNUSED}`"
+    ))
+}
+
+fn unit_names() -> Vec<&'static str> {
+    UNITS.iter().map(|unit| unit.name).collect()
+}
+
+/// Levels by the names of their factors.
+pub fn by_name(levels: &Levels) -> BTreeMap<String, String> {
+    levels.iter().map(|(factor, level)| (factor.name().to_owned(), level.clone())).collect()
+}

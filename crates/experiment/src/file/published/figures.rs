@@ -1,0 +1,160 @@
+//! The figures of a table, row by row, and whether its base is among them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bakeoff_factor::published::{Figure, Quantity, Unit, Value};
+use toml::de::DeTable;
+
+use super::columns::{Column, Levels, OPERATION, Plan, by_name};
+use crate::file::Reader;
+use crate::file::csv::Field;
+use crate::message::{Place, Problem, Source};
+use crate::written::Value as Written;
+
+/// So much that is wrong with a table is told.
+const MOST_PROBLEMS: usize = 10;
+
+impl Reader<'_> {
+    /// All figures of the table, in its order; `None` where one of them is wrong, which is noted.
+    pub(super) fn figures(
+        &mut self,
+        plan: &Plan,
+        source: &Arc<Source>,
+        head: &[Field],
+        rows: &[Vec<Field>],
+    ) -> Option<Vec<Figure>> {
+        let before = self.problems.len();
+        let place = |span| Place { source: Arc::clone(source), span: Some(span) };
+        let mut figures = Vec::new();
+        let mut seen: BTreeMap<(Option<String>, BTreeMap<String, String>), Place> = BTreeMap::new();
+        // A text that is wrong in a column is told where it stands first.
+        let mut told: BTreeSet<(usize, &str)> = BTreeSet::new();
+        for row in rows {
+            if self.problems.len() >= before + MOST_PROBLEMS {
+                break;
+            }
+            if row.len() != head.len() {
+                let title = format!("{} fields stand under {} names", row.len(), head.len());
+                let whole = row[0].span.start..row[row.len() - 1].span.end;
+                let help = "leave a field empty where there is no figure";
+                self.problems.push(Problem::new(title).at(&place(whole)).help(help));
+                continue;
+            }
+            let of_row = self.row(plan, row);
+            for (field, problem) in of_row.wrong {
+                let column = row.iter().position(|it| it.span == field.span).unwrap_or_default();
+                if !told.insert((column, &field.text)) {
+                    continue;
+                }
+                self.problems.push(problem.at(&place(field.span.clone())));
+            }
+            for (field, figure) in of_row.figures {
+                let key = (figure.operation.clone(), figure.levels.clone());
+                match seen.get(&key) {
+                    Some(first) => {
+                        let problem = Problem::new("a second figure of the same levels");
+                        let problem = problem.at(&place(field.span.clone())).and_at(first);
+                        self.problems.push(problem.help("leave one out"));
+                    }
+                    None => drop(seen.insert(key, place(field.span.clone()))),
+                }
+                figures.push(figure);
+            }
+        }
+        (self.problems.len() == before).then_some(figures)
+    }
+
+    /// What a row says: its figures, and what is wrong with it.
+    fn row<'f>(&self, plan: &Plan, row: &'f [Field]) -> Row<'f> {
+        let mut said = Row { figures: Vec::new(), wrong: Vec::new() };
+        let (mut levels, mut operation) = (Levels::new(), None);
+        for (field, column) in row.iter().zip(&plan.columns) {
+            let read = match column {
+                Column::Factor(factor) => self
+                    .level_of(*factor, plan.renamed(factor.name(), &field.text))
+                    .map(|level| drop(levels.insert(*factor, level))),
+                Column::Operation => self
+                    .operation(plan.renamed(OPERATION, &field.text))
+                    .map(|name| operation = Some(name)),
+                Column::Unused | Column::Figures { .. } => Ok(()),
+            };
+            said.wrong.extend(read.err().map(|problem| (field, problem)));
+        }
+        for (field, column) in row.iter().zip(&plan.columns) {
+            let Column::Figures { unit, operation: own, levels: more } = column else { continue };
+            let value = match figure(&field.text, unit) {
+                Ok(value) => value,
+                Err(problem) => {
+                    said.wrong.push((field, problem));
+                    continue;
+                }
+            };
+            let operation = own.as_ref().or(operation.as_ref()).cloned();
+            let operation = operation.filter(|_| unit.of != Quantity::Space);
+            if operation.is_none() && unit.of != Quantity::Space && said.wrong.is_empty() {
+                let problem = Problem::new("the figure is of no operation");
+                let help = "map a column to `operation`, or add it beside the column's `unit`";
+                said.wrong.push((field, problem.help(help)));
+                continue;
+            }
+            let all = levels.iter().chain(more).map(|(factor, level)| (*factor, level.clone()));
+            let levels = by_name(&all.collect());
+            said.figures.push((field, Figure { operation, levels, unit: unit.name.into(), value }));
+        }
+        said
+    }
+
+    /// Notes where the base is no cell of the table.
+    pub(super) fn check_base(
+        &mut self,
+        plan: &Plan,
+        figures: &[Figure],
+        table: &DeTable<'_>,
+        whole: &Written<'_>,
+    ) -> Option<()> {
+        let place = table.get("base").unwrap_or(whole);
+        if plan.base.is_empty() {
+            let problem = Problem::new("the base names no level");
+            return self.wrong(place, problem.help("name what all figures are divided by"));
+        }
+        for (factor, level) in &plan.base {
+            let levels = figures.iter().filter_map(|it| it.levels.get(factor.name()));
+            let mut levels: Vec<&str> = levels.map(String::as_str).collect();
+            levels.dedup();
+            if !levels.contains(&&**level) {
+                let mut seen = Vec::new();
+                levels.retain(|level| {
+                    !seen.contains(level) && {
+                        seen.push(*level);
+                        true
+                    }
+                });
+                let title = format!("no figure is at the base's level `{level}` of `{factor}`");
+                return self.wrong(place, Problem::new(title).choices(level, &levels));
+            }
+        }
+        Some(())
+    }
+}
+
+/// What a row says.
+struct Row<'f> {
+    figures: Vec<(&'f Field, Figure)>,
+    wrong: Vec<(&'f Field, Problem)>,
+}
+
+/// A figure in its unit.
+fn figure(text: &str, unit: &Unit) -> Result<Option<Value>, Problem> {
+    let help = "valid: a number above 0, `>10`, `<10`, or an empty field for a gap; with a unit that \
+                begins with `times`, `6-7` for what is said in words";
+    match Value::read(text) {
+        Ok(Some(Value::Between(..))) if !unit.divided => Err(Problem::new(format!(
+            "`{text}` is a range, and a range in {} has no base",
+            unit.name
+        ))
+        .help(help)),
+        Ok(value) => Ok(value),
+        Err(wrong) => Err(Problem::new(wrong).help(help)),
+    }
+}

@@ -1,0 +1,146 @@
+//! What a trial uses: processor time, bytes and syncs, and what its target counts of itself.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bakeoff_load::Outcome;
+use bakeoff_results::measure::{self, DATABASE_GROUP, Measures, Scope};
+
+use crate::TrialError;
+use crate::machine::syncs;
+use crate::machine::usage::Usage;
+use crate::place::Place;
+use crate::targets::{Processes, Running, Tally};
+
+/// What was used up to a moment.
+pub struct Account {
+    own: Usage,
+    /// Of each group of processes, by its name.
+    groups: BTreeMap<&'static str, (Processes, Usage)>,
+    device: Option<(u64, u64)>,
+    syncs: Option<(Scope, u64)>,
+    counters: Measures,
+}
+
+impl Account {
+    /// As of now.
+    ///
+    /// # Errors
+    /// The system does not tell; two groups of processes have one name.
+    pub fn take(
+        running: &dyn Running,
+        place: &Place,
+        syncs: Option<&syncs::Counter>,
+    ) -> Result<Self, TrialError> {
+        let failed =
+            |error: std::io::Error| TrialError::place("no account of what the engine uses", error);
+        let own = Usage::own().map_err(failed)?;
+        let mut groups = BTreeMap::new();
+        for (name, processes) in running.groups() {
+            let usage = match processes {
+                Processes::Own => own,
+                Processes::Family(root) => Usage::of_family(root).map_err(failed)?,
+                Processes::Without { root, apart } => {
+                    Usage::of_family_without(root, apart).map_err(failed)?
+                }
+            };
+            if groups.insert(name, (processes, usage)).is_some() {
+                let two = format!("two groups of processes are named `{name}`");
+                return Err(TrialError::process(two));
+            }
+        }
+        let device = place.block_device().map_err(failed)?;
+        // The engine's, where there is one: it is what syncs.
+        let engine = groups.keys().find(|name| **name == DATABASE_GROUP);
+        let group = engine.or(groups.keys().next()).copied().unwrap_or_default();
+        Ok(Self {
+            own,
+            device: device.and_then(|device| device.bytes()),
+            syncs: syncs.and_then(|counter| Some((counter.scope(group), counter.now()?))),
+            counters: running.counters(),
+            groups,
+        })
+    }
+}
+
+/// What was used while the clients ran.
+pub struct Used {
+    /// When they began.
+    pub before: Account,
+    /// When they had stopped.
+    pub after: Account,
+}
+
+impl Used {
+    /// Puts what was used, and what was counted, in between.
+    pub fn put(
+        &self,
+        measures: &mut Measures,
+        running: &dyn Running,
+        outcome: &Outcome,
+        tally: Option<Tally>,
+    ) {
+        let Self { before, after } = self;
+        let mut clients = (after.own - before.own).cpu;
+        for (name, (processes, then)) in &before.groups {
+            let Some((_, now)) = after.groups.get(name) else { continue };
+            let used = *now - *then;
+            let scope = || Scope::Processes((*name).into());
+            let mut cpu = used.cpu;
+            if *processes == Processes::Own {
+                // The target works on the drivers' threads, and may have threads of its own.
+                let threads: Duration = outcome.drivers.iter().map(|driver| driver.cpu).sum();
+                let inside = tally.map_or(0.0, |tally| tally.inside);
+                let outside = threads.mul_f64(1.0 - inside.clamp(0.0, 1.0));
+                clients = (outside + outcome.collector_cpu).min(used.cpu);
+                cpu = used.cpu - clients;
+            }
+            measures.set(&measure::CPU, scope(), cpu.as_secs_f64());
+            let bytes = [
+                (&measure::READ_CALLS, used.read_calls),
+                (&measure::WRITE_CALLS, used.write_calls),
+                (&measure::READ, used.read),
+                (&measure::WRITTEN, used.write),
+            ];
+            bytes.into_iter().for_each(|(what, bytes)| measures.set(what, scope(), bytes as f64));
+        }
+        measures.set(&measure::CPU, Scope::Clients, clients.as_secs_f64());
+        if let (Some(then), Some(now)) = (before.device, after.device) {
+            let scope = || Scope::Device;
+            measures.set(&measure::READ, scope(), (now.0 - then.0) as f64);
+            measures.set(&measure::WRITTEN, scope(), (now.1 - then.1) as f64);
+        }
+        if let (Some((_, then)), Some((scope, now))) = (&before.syncs, &after.syncs) {
+            measures.set(&measure::SYNCS, scope.clone(), (now - then) as f64);
+        }
+        // What was not there before has begun since.
+        let earlier: BTreeMap<&str, u64> = before.counters.counters().collect();
+        let (mut written_back, mut cache_misses) = (None, None);
+        for (name, count) in after.counters.counters() {
+            let count = count.saturating_sub(earlier.get(name).copied().unwrap_or(0));
+            if running.writes_back().contains(&name) {
+                *written_back.get_or_insert(0.0) += count as f64;
+            }
+            if running.cache_misses().contains(&name) {
+                *cache_misses.get_or_insert(0.0) += count as f64;
+            }
+            measures.count(name.to_owned(), count);
+        }
+        measures.set_some(&measure::WRITTEN_BACK, Scope::Trial, written_back);
+        measures.set_some(&measure::CACHE_MISSES, Scope::Trial, cache_misses);
+    }
+
+    /// What was used since, in the drain.
+    pub fn put_drain(&self, measures: &mut Measures, end: &Account) {
+        for (name, (_, then)) in &self.after.groups {
+            let Some((_, now)) = end.groups.get(name) else { continue };
+            let used = *now - *then;
+            let scope = || Scope::Processes((*name).into());
+            measures.set(&measure::DRAIN_CPU, scope(), used.cpu.as_secs_f64());
+            measures.set(&measure::DRAIN_WRITTEN, scope(), used.write as f64);
+        }
+        if let (Some(then), Some(now)) = (self.after.device, end.device) {
+            measures.set(&measure::DRAIN_WRITTEN, Scope::Device, (now.1 - then.1) as f64);
+        }
+    }
+}

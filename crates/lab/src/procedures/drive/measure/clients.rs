@@ -1,0 +1,136 @@
+//! What the clients did in a window: on the whole, and by their operations.
+
+use std::time::Duration;
+
+use bakeoff_experiment::State;
+use bakeoff_load::{self as load, Outcome};
+use bakeoff_results::measure::{self, Measures, Scope};
+use bakeoff_results::{Debts, Measured, Operation, Slot};
+use bakeoff_workloads::Name;
+
+use super::seconds::{put_rounds, slope, warm_up};
+use crate::TrialError;
+use crate::driving::Drive;
+use crate::targets::{Running, Tally};
+
+/// What the clients did.
+///
+/// # Errors
+/// No operation that counts has ended.
+pub fn of_clients(
+    running: &dyn Running,
+    drive: &Drive,
+    outcome: &Outcome,
+    tally: Option<Tally>,
+) -> Result<Measured, TrialError> {
+    let names = running.operations();
+    let mut measures = Measures::default();
+    in_all(&mut measures, running.concurrency(drive.clients), outcome, tally);
+    put_work(&mut measures, running.concurrency(drive.clients), outcome, names);
+    let window_s = outcome.window_s;
+    if let Some(slope) = slope(outcome) {
+        measures.set(&measure::RISE, Scope::Trial, slope.rise);
+        measures.set(&measure::RISE_ERROR, Scope::Trial, slope.error);
+        measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
+    }
+    measures.set_some(&measure::WARM_UP, Scope::Trial, warm_up(outcome));
+    if drive.state == State::Steady {
+        put_rounds(&mut measures, outcome);
+    }
+    let rates = outcome.rates(running.concurrency(drive.clients));
+    let operations = operations(outcome, names, &rates)?;
+    let failed = |(name, kind): (&Name, &load::Kind)| {
+        let error = kind.first_error.as_ref()?;
+        Some(format!("{} {name} operations failed, first: {error}", kind.errors))
+    };
+    let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
+    let (ran_s, debts) = (outcome.ran.as_secs_f64(), Debts::default());
+    Ok(Measured { ran_s, window_s, operations, measures, debts, warnings })
+}
+
+/// What they did on the whole.
+fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally: Option<Tally>) {
+    let scope = || Scope::Clients;
+    let ended: u64 = outcome.kinds.iter().map(|kind| kind.count() + kind.errors).sum();
+    if let Some(tally) = tally {
+        measures.set(&measure::COMMITS, scope(), tally.commits as f64);
+        measures.set(&measure::PAYLOAD, scope(), tally.bytes as f64);
+        measures.set_some(&measure::RETURNED, scope(), tally.returned.map(|bytes| bytes as f64));
+    }
+    let counts = [
+        (&measure::OPERATIONS, ended),
+        (&measure::CONCURRENCY, concurrency as u64),
+        (&measure::DRIVERS, outcome.drivers.len() as u64),
+        (&measure::IN_FLIGHT, outcome.in_flight),
+    ];
+    for (what, count) in counts {
+        measures.set(what, scope(), count as f64);
+    }
+    let delays: Option<Vec<Duration>> = outcome.drivers.iter().map(|it| it.run_delay).collect();
+    let delay = delays.map(|delays| delays.iter().sum::<Duration>().as_secs_f64());
+    measures.set_some(&measure::RUN_DELAY, scope(), delay);
+    let Some(open) = &outcome.open else { return };
+    measures.set(&measure::OFFERED, scope(), open.per_second);
+    measures.set(&measure::DUE, scope(), open.due as f64);
+    measures.set(&measure::NOT_STARTED, scope(), open.not_started as f64);
+    measures.set(&measure::BACKLOG, scope(), open.most_waiting as f64);
+    measures.set_some(&measure::START_DELAY_P99, scope(), open.start_delay_p99_s());
+}
+
+/// What the operations did, by their kinds and on the whole. What no operation did is not counted.
+fn put_work(measures: &mut Measures, concurrency: usize, outcome: &Outcome, names: &[Name]) {
+    let totals = outcome.totals(concurrency);
+    measures.set(&measure::DONE_RATE, Scope::Clients, totals.operations);
+    let in_all: u64 = outcome.kinds.iter().map(|kind| kind.work_in_all.rows).sum();
+    let in_all = Some(in_all as f64).filter(|rows| *rows > 0.0);
+    measures.set_some(&measure::WORK_ROWS, Scope::Clients, in_all);
+    let of = |work: fn(&load::Work) -> u64| outcome.kinds.iter().map(move |kind| work(&kind.work));
+    let counted = [
+        (&measure::ROWS, of(|work| work.rows), (&measure::ROWS_RATE, totals.rows)),
+        (&measure::BYTES, of(|work| work.bytes), (&measure::BYTES_RATE, totals.bytes)),
+    ];
+    for (what, each, (total, rate)) in counted {
+        if each.clone().all(|number| number == 0) {
+            continue;
+        }
+        measures.set(total, Scope::Clients, rate);
+        for (name, number) in names.iter().zip(each) {
+            measures.set(what, Scope::Operation(name.clone()), number as f64);
+        }
+    }
+}
+
+/// The operations, with how many of each there are a second.
+fn operations(
+    outcome: &Outcome,
+    names: &[Name],
+    rates: &[f64],
+) -> Result<Vec<Operation>, TrialError> {
+    let slot = |slot: &load::Slot| Slot {
+        start_s: slot.start_s,
+        end_s: slot.end_s,
+        histogram: slot.histogram.clone(),
+    };
+    let operation = |((name, kind), rate): ((&Name, &load::Kind), &f64)| Operation {
+        name: name.clone().into(),
+        kept: kind.kept.clone(),
+        unfinished: kind.unfinished,
+        per_second: *rate,
+        service: kind.service.clone(),
+        slots: kind.slots.iter().map(slot).collect(),
+        errors: kind.errors,
+        retries: kind.retries,
+    };
+    let kinds = names.iter().zip(&outcome.kinds).zip(rates);
+    let operations: Vec<Operation> = kinds.map(operation).collect();
+    // In an open loop that is far behind, what was due in the window has not begun: that it did not
+    // keep up is its finding.
+    let waited = outcome.open.is_none();
+    if waited && operations.iter().all(|operation| operation.kept.is_empty()) {
+        let ran = outcome.ran.as_secs_f64();
+        return Err(TrialError::User(format!(
+            "no operation that counts has ended in {ran:.1} s: raise --seconds"
+        )));
+    }
+    Ok(operations)
+}

@@ -1,0 +1,110 @@
+//! How a level of the first chart stands against another, in words.
+
+use bakeoff_analysis::{Contrast, Verdict};
+use bakeoff_results::FigureOfMerit;
+
+use crate::block::Cell;
+use crate::figures::NONE;
+use crate::layout::Layout;
+use crate::leads::{
+    Group, Ratio, bare, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
+};
+use crate::words;
+
+/// How a level stands against the fastest of its condition, and against the one above it.
+pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
+    let ranked = group.ranked(layout);
+    let place = ranked.iter().position(|it| *it == level).filter(|_| !group.cases.is_empty());
+    let Some((place, first)) = place.zip(ranked.first().copied()) else { return NONE.into() };
+    if place == 0 {
+        return match group.winner() {
+            Some(winner) if winner == level => "fastest".into(),
+            _ => "best mean, not decided".into(),
+        };
+    }
+    let above = ranked[place - 1];
+    let is_slower_than = |other| is_slower(&group.contrasts(layout, other, level), group);
+    let close = (above != first && is_slower_than(first) && !is_slower_than(above))
+        .then(|| format!("too close to {above} to call"));
+    let (text, intervals) = standing(layout, group, first, level);
+    let asides: Vec<String> = intervals.into_iter().chain(close).collect();
+    let aside = (!asides.is_empty()).then(|| asides.join("; "));
+    Cell { aside, ..text.into() }
+}
+
+/// Whether the levels of a group are compared by a rate.
+fn is_by_rate<'a>(layout: &Layout<'a>, group: &Group<'a>) -> bool {
+    let merit = group.cases.first().and_then(|it| layout.merit(it.operation, &it.condition));
+    merit.is_some_and(FigureOfMerit::is_rate)
+}
+
+fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
+    contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
+}
+
+/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)", "perhaps 1.4× as long (1.1–1.7)" where it would be
+/// told by itself and is not among so many comparisons; of a few operations that don't round alike "5.6× and
+/// 3.6× as long", and apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as
+/// long", and apart from it "all 95 % intervals lie within 1.8–3.3". A rate is told of who has the more, as in
+/// the sentence: "lmdb serves 2.4× as much (2.1–2.7)".
+pub fn standing<'a>(
+    layout: &Layout<'a>,
+    group: &Group<'a>,
+    other: &str,
+    level: &str,
+) -> (String, Option<String>) {
+    let by_rate = is_by_rate(layout, group);
+    let ratios = group.ratios(layout, other, level);
+    let contrasts = &bare(&ratios)[..];
+    if let Some(reason) = wordless(contrasts) {
+        return (reason.to_owned(), None);
+    }
+    if ratios.is_empty() {
+        return ("no pair".into(), None);
+    }
+    let turned = ratios.iter().map(|(operation, it)| (*operation, it.turned()));
+    let turned: Vec<Ratio<'_>> = turned.collect();
+    let slower = || match (times(if by_rate { "much" } else { "long" }, &ratios), by_rate) {
+        ((text, intervals), true) => {
+            (format!("{} serves {text}", words::contender(layout.compare, other)), intervals)
+        }
+        (told, false) => told,
+    };
+    let of_all = contrasts.len() == group.cases.len();
+    if of_all && contrasts.iter().all(|it| it.verdict == Verdict::Faster) {
+        return times(if by_rate { "much" } else { "fast" }, &turned);
+    }
+    if is_slower(contrasts, group) {
+        return slower();
+    }
+    // Each would be told by itself, and not among so many.
+    let apart = |it: &Contrast| {
+        it.blocks > 1 && matches!(it.ends, (Some(low), Some(high)) if low > 1.0 || high < 1.0)
+    };
+    if of_all && contrasts.iter().all(apart) {
+        let has_more = by_rate && contrasts.iter().all(|it| it.ratio < 1.0);
+        let (text, intervals) = if has_more { times("much", &turned) } else { slower() };
+        return (format!("perhaps {text}"), intervals);
+    }
+    let interval = bracket(&bare(if by_rate { &turned } else { &ratios }));
+    let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
+        format!("as fast, within 5 %{interval}")
+    } else if contrasts.iter().all(|it| it.blocks < 2) {
+        "one block alone".to_owned()
+    } else {
+        format!("too close to call{interval}")
+    };
+    (text, None)
+}
+
+/// How many times as much, and the intervals where they don't stand behind one figure.
+fn times(how: &str, ratios: &[Ratio<'_>]) -> (String, Option<String>) {
+    if let Some((times, intervals)) = one_by_one_in_a_cell(ratios) {
+        return (format!("{times} as {how}"), Some(intervals));
+    }
+    let contrasts = &bare(ratios)[..];
+    match (figures(contrasts).unwrap_or_default(), intervals(contrasts)) {
+        (times, None) => (format!("{times}× as {how}{}", bracket(contrasts)), None),
+        (times, intervals) => (format!("{times}× as {how}"), intervals),
+    }
+}

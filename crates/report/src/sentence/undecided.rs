@@ -1,0 +1,86 @@
+//! That nothing is shown to be fastest, and why.
+
+use bakeoff_analysis::Verdict;
+
+use super::{all, backing, contrast, middle, rest};
+use crate::layout::Layout;
+use crate::verdict::{Case, Outcome};
+use crate::words;
+
+/// No case has a winner.
+pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
+    let slower = behind(layout, cases);
+    if cases.iter().all(|case| case.outcome == Outcome::Even) && slower.is_empty() {
+        let levels: Vec<String> = layout
+            .contenders()
+            .iter()
+            .map(|level| words::contender(layout.compare, level))
+            .collect();
+        return format!(
+            "{} are equally fast within 5 % in {}",
+            words::list(&levels),
+            all(cases.len())
+        );
+    }
+    let cause = cause(layout, cases);
+    let scope = match cases.len() {
+        1 => String::new(),
+        n => format!(" in any of {n} comparisons"),
+    };
+    format!("Nothing is shown to be fastest{scope}: {cause}{slower}")
+}
+
+fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
+    if cases.iter().all(|case| case.contrast.blocks < 2) {
+        return "each was run in one block only, and an interval needs two".into();
+    }
+    if cases.iter().all(|case| case.outcome == Outcome::Spiky) {
+        return "single blocks differ too much from the rest for an interval to be trusted".into();
+    }
+    if cases.iter().all(|case| case.outcome == Outcome::TooFew) {
+        let each = if cases.len() > 1 { "each" } else { "it" };
+        return format!(
+            "{each} rests on trials with fewer than 20 operations, too few for a verdict"
+        );
+    }
+    if cases.iter().all(|case| case.outcome == Outcome::NeverSteady) {
+        let each = if cases.len() > 1 { "each holds" } else { "it holds" };
+        return format!("{each} a trial that was to be steady and was not");
+    }
+    if cases.iter().all(|case| case.outcome == Outcome::Void) {
+        return "levels did not answer alike, or left something broken, so that what was timed is not the \
+                same work"
+            .into();
+    }
+    if cases.iter().all(|case| case.contrast.verdict == Verdict::ShortOfProcessors) {
+        return "threads waited for a processor for so long that the verdict could be another without it"
+            .into();
+    }
+    let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
+    let closest = if all.is_empty() { &cases[0] } else { middle(&all) };
+    let leader = words::contender(layout.compare, closest.leader);
+    let tally = if cases.len() > 1 {
+        format!("{}; in the middle case ", rest(cases))
+    } else {
+        String::new()
+    };
+    format!(
+        "{tally}{} ({}){}",
+        contrast(layout, closest, &format!(" as {leader}")),
+        backing(layout, closest),
+        layout.place(&closest.condition)
+    )
+}
+
+/// The levels that are shown to be slower than the leader of some case, and in how many.
+fn behind(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
+    let mut parts = Vec::new();
+    for level in layout.contenders() {
+        let number = cases.iter().filter(|case| case.behind.contains(&level)).count();
+        if number > 0 && cases.iter().any(|case| case.outcome != Outcome::Noise) {
+            let name = words::contender(layout.compare, level);
+            parts.push(format!("{name} is slower in {number}"));
+        }
+    }
+    if parts.is_empty() { String::new() } else { format!("; {}", words::list(&parts)) }
+}
