@@ -174,14 +174,12 @@ pub fn said(contrast: Contrast) -> String {
     let sure = match contrast.verdict {
         Verdict::Faster | Verdict::Slower => "",
         Verdict::Same => return format!("no difference{interval}"),
-        Verdict::Undecided | Verdict::WithinNoise | Verdict::ShortOfProcessors => {
-            match contrast.ends {
-                (Some(low), Some(high)) if low < 1.0 && high > 1.0 => {
-                    return format!("too close to call{}", bracket(&[contrast]));
-                }
-                _ => "perhaps ",
+        Verdict::Undecided | Verdict::WithinNoise => match contrast.ends {
+            (Some(low), Some(high)) if low < 1.0 && high > 1.0 => {
+                return format!("too close to call{}", bracket(&[contrast]));
             }
-        }
+            _ => "perhaps ",
+        },
         _ => return wordless(&[contrast]).unwrap_or_default().to_owned(),
     };
     let times = figures(&[shown]).unwrap_or_default();

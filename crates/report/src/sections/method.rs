@@ -184,7 +184,9 @@ fn verdicts(run: &Run) -> Words {
         .marked(
             " beside it. A level that was entered twice is held against itself (A/A check): of five \
              blocks or more, a difference of it from another level that is smaller than that is *within \
-             noise*. Where operations were still \
+             noise*. *Short of processors* means that threads waited for a processor for so long that \
+             the word could be another without it, *never steady* that a trial which was to be steady was \
+             not, *void* that the two did not do the same work or left something broken. Where operations were still \
              running when a trial was cut off, they count with the time that they had taken by then: > \
              stands before such times, ≥ or ≤ before ratios; there is no ratio where both levels were cut \
              off. The verdict goes by ",
