@@ -24,6 +24,23 @@ fn a_plan_tells_the_distribution_of_keys() {
     }
 }
 
+/// Tests and distributions are factors as any other.
+#[test]
+fn tests_of_sysbench_are_planned_with_several_distributions_of_keys() {
+    let place = Place::new();
+    let tests = ["--factor", "test=read_write,point_select"];
+    let keys = ["--factor", "keys=uniform,zipf:0.99,special"];
+    let run = ["run", "oltp", "--scale", "1M", "--repetitions", "1", "--dry-run"];
+    let plan = place.run(&[&run[..], &tests, &keys].concat()).code(0);
+    for test in ["read_write", "point_select"] {
+        for keys in ["uniform", "zipf:0.99", "special:75:1"] {
+            let is_its = |line: &&str| line.contains(test) && line.contains(keys);
+            let out = plan.out();
+            assert_eq!(out.lines().filter(is_its).count(), 1, "{test} {keys}: {out}");
+        }
+    }
+}
+
 #[test]
 fn every_report_tells_the_distribution_of_keys() {
     let place = Place::new();

@@ -19,6 +19,7 @@ mod images;
 mod interrupted;
 mod keys;
 mod layouts;
+mod lists;
 mod log;
 mod merge;
 mod on_disks;
