@@ -121,7 +121,9 @@ impl Engine for Tarantool {
     }
 
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        self.served.settings(settings(self.logged, terms), terms)
+        let mut told = self.served.settings(settings(self.logged, terms), terms);
+        told.push(settings::transactions(self.logged.storage));
+        told
     }
 
     fn cache(&self, terms: &Terms) -> Option<Cache> {

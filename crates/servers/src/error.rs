@@ -54,6 +54,20 @@ pub enum Error {
         /// Debian's package.
         package: &'static str,
     },
+    /// The system can't run the server's program at all.
+    #[error(
+        "{} is no program that this machine can run, as one for another kind of processor is none: install \
+         {kind} for this machine, on Debian by: apt-get install {package}",
+        .executable.display()
+    )]
+    Foreign {
+        /// Which server.
+        kind: &'static dyn Kind,
+        /// The program.
+        executable: PathBuf,
+        /// Debian's package.
+        package: &'static str,
+    },
     /// The path of the server's temporary files has a letter that would end it.
     #[error(
         "{kind} reads {} as several folders, since it holds '{separator}': choose a folder \

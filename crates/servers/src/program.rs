@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use rustix::io::Errno;
+
 use crate::account::Account;
 use crate::error::{Error, Result};
 use crate::kind::Kind;
@@ -56,7 +58,7 @@ impl Program {
     /// Finds the server on this machine, once.
     ///
     /// # Errors
-    /// [`Error::Missing`], [`Error::NotThere`] or [`Error::TooOld`].
+    /// [`Error::Missing`], [`Error::NotThere`], [`Error::Foreign`] or [`Error::TooOld`].
     pub fn find(&self) -> Result<&Installed> {
         if let Some(installed) = self.found.get() {
             return Ok(installed);
@@ -87,7 +89,7 @@ impl Program {
         let beside = beside.parent().into_iter().map(Path::to_path_buf);
         let nearest: Vec<_> = beside.chain(folders.iter().cloned()).collect();
         let initialiser = locate(initialiser, &nearest)?;
-        let said = said(&server, &["--version"])?;
+        let said = said(&server, &["--version"]).map_err(|error| self.not_run(&server, error))?;
         let version = version(&said).to_owned();
         let oldest = kind.oldest();
         if parts(&version) < oldest {
@@ -102,6 +104,19 @@ impl Program {
         let base =
             self.folder.as_ref().and_then(|_| Some(server.parent()?.parent()?.to_path_buf()));
         Ok(Installed { kind, version, server, initialiser, base })
+    }
+
+    /// Why a server's program could not be run.
+    fn not_run(&self, server: &Path, error: Error) -> Error {
+        let kind = self.kind;
+        match error {
+            Error::System { ref source, .. }
+                if source.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) =>
+            {
+                Error::Foreign { kind, executable: server.into(), package: kind.package() }
+            }
+            other => other,
+        }
     }
 
     fn missing(&self, executable: &'static str) -> Error {
@@ -255,6 +270,28 @@ mod tests {
             let error = program.find().expect_err("too old");
             assert!(matches!(&error, Error::TooOld { version: old, .. } if old == version));
             assert!(error.to_string().contains("1.4 or later"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_program_for_another_processor_is_told_with_what_brings_one_for_this_machine() {
+        let (program, folder) = installation("made-up 1.5");
+        let server = folder.path().join(MADE_UP.executables()[0]);
+        // The head of an ELF program of 64 bits, highest byte first, for a processor that there is not.
+        let mut head = [0; 64];
+        head[..7].copy_from_slice(b"\x7fELF\x02\x02\x01");
+        head[17..20].copy_from_slice(&[2, 0xff, 0xff]);
+        let written = folder.path().join("head");
+        fs::write(&written, head).expect("room");
+        // By another process, as scripts are: a file that is open for writing here could not be run.
+        let mut install = Command::new("install");
+        install.args(["-m", "755"]).arg(&written).arg(&server);
+        assert!(install.status().expect("it is on every system").success());
+        let error = program.find().expect_err("it is for another machine");
+        assert!(matches!(&error, Error::Foreign { executable, .. } if *executable == server));
+        let said = error.to_string();
+        for part in ["another kind of processor", "apt-get install made-up-server"] {
+            assert!(said.contains(part), "{said}");
         }
     }
 

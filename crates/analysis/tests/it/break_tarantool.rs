@@ -85,6 +85,26 @@ fn what_was_left_while_logs_turned_is_that_of_the_run() {
     assert_page(&rows("turns"));
 }
 
+/// The faults of vinyl in the log of its metadata (tarantool/tarantool#5823 is one) leave a database that does not
+/// start again: cuts that are placed in what vinyl pays find them.
+#[test]
+fn the_faults_of_vinyls_metadata_are_found_and_counted_as_the_run_has_them() {
+    let cuts = read("turns", |folder| folder.cuts().unwrap());
+    let does_not_start = |it: &&Cut| it.judged.iter().any(|it| it.verdict.corrupt.is_some());
+    let vinyl = cuts.iter().filter(|it| of(it) == ["tarantool:vinyl", "strict", "ext4"]);
+    let found: Vec<&Cut> = vinyl.filter(does_not_start).collect();
+    let placed = found.iter().filter_map(|it| it.placed.as_ref()).filter(|it| it.came);
+    let payments: Vec<&str> = placed.map(|it| &*it.payment).collect();
+    for payment in ["dump or compaction", "snapshot", "turn of the metadata's log"] {
+        assert!(payments.contains(&payment), "{payment}: {payments:?}");
+    }
+    assert_page(&format!(
+        "from {} of the 50 cuts, the server does not start. {} of these cuts are placed",
+        found.len(),
+        payments.len()
+    ));
+}
+
 /// Times with the log synced and without one, and the ratio with its interval.
 #[test]
 fn what_the_log_costs_is_what_the_run_has() {

@@ -236,6 +236,19 @@ pub fn estimated(out: &str) -> f64 {
     told.filter_map(|told| seconds(told.trim_end_matches(" with the loading"))).sum()
 }
 
+#[test]
+fn readme_is_short_and_its_picture_is_one_that_a_command_of_the_repository_makes() {
+    assert!(README.lines().count() <= 100, "{} lines", README.lines().count());
+    let (_, picture) = README.split_once("![").expect("a picture");
+    let (_, path) = picture.split_once("](").expect("its path");
+    let (path, _) = path.split_once(')').expect("the end of its path");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let bytes = std::fs::read(root.join(path)).expect("the picture");
+    assert!(bytes.starts_with(b"\x89PNG"), "{path} is no PNG");
+    let made = std::fs::read_to_string(root.join("ci/picture")).expect("the command");
+    assert!(made.contains(path), "ci/picture does not make {path}");
+}
+
 /// The examples of README that run something, with the words of each and the time that it tells.
 fn examples() -> Vec<(Vec<&'static str>, Option<f64>)> {
     let runs = README.lines().filter(|line| line.starts_with("bakeoff run ")).map(|line| {

@@ -53,6 +53,23 @@ pub(super) fn settings(logged: Logged, terms: &Terms) -> Vec<Setting> {
     settings
 }
 
+/// How transactions of several requests are had, which no setting of a server says: reports tell it beside these.
+pub(super) fn transactions(storage: Storage) -> Setting {
+    let (how, why) = match storage {
+        Storage::Memtx => (
+            "stored functions",
+            "2.6 has none over several requests, and later versions are used alike: a commit is one call, which \
+             looks for what was read among the last changes and reads nothing a second time",
+        ),
+        Storage::Vinyl => (
+            "stored functions in a fiber",
+            "2.6 has none over several requests, and later versions are used alike: a fiber of the server has \
+             vinyl's own transaction, which finds the conflicts and reads nothing a second time",
+        ),
+    };
+    Setting::new("transactions", how, why)
+}
+
 fn memtx(terms: &Terms) -> Vec<Setting> {
     let tuples = terms.memory_bytes.map_or(UNLIMITED_TUPLES, |_| TUPLES.bytes(terms));
     vec![
@@ -78,7 +95,23 @@ fn vinyl(terms: &Terms) -> Vec<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Durability;
+    use crate::{Durability, Engine};
+
+    #[test]
+    fn a_report_tells_how_transactions_are_had_and_no_server_is_told() {
+        for (engine, how) in [
+            (&crate::tarantool::MEMTX, "stored functions"),
+            (&crate::tarantool::VINYL, "stored functions in a fiber"),
+        ] {
+            let terms = Terms::new(Durability::Strict);
+            let told = engine.settings(&terms).into_iter().find(|it| it.name == "transactions");
+            let told = told.expect("it is told");
+            assert_eq!(told.value, how);
+            assert!(told.reason.is_some_and(|why| why.contains("reads nothing a second time")));
+            let given = settings(engine.logged, &terms);
+            assert!(given.iter().all(|it| it.name != "transactions"), "{given:?}");
+        }
+    }
 
     #[test]
     fn the_least_limit_has_room_for_the_rows_as_they_were_measured_and_a_lower_one_has_not() {

@@ -62,6 +62,20 @@ fn a_setting_that_it_does_not_know_is_told_before_anything_is_loaded() {
     }
 }
 
+/// It tells its makers nothing, listens nowhere else, and follows nobody, whoever writes its settings.
+#[test]
+fn a_setting_that_would_open_it_to_others_is_not_free() {
+    for engine in [&MEMTX, &VINYL] {
+        for name in ["feedback_enabled", "feedback_host", "listen", "username", "hot_standby"] {
+            assert_eq!(engine.standing(name, "1"), Standing::Reserved, "{name}");
+        }
+        for name in ["replication", "replication_connect_quorum"] {
+            assert!(matches!(engine.standing(name, "1"), Standing::Trusted(_)), "{name}");
+        }
+        assert_eq!(engine.standing("readahead", "32640"), Standing::Free);
+    }
+}
+
 #[test]
 fn a_read_by_an_index_takes_two_calls_and_one_by_the_key_none() {
     for engine in installed() {

@@ -39,6 +39,7 @@ const SLOW: &[&str] = &[
     "tarantool_with_a_log_of_its_own_keeps_strict",
     "memtx_keeps_strict_where_its_log_turns",
     "memtx_keeps_strict_when_the_power_goes_twice",
+    "vinyl_is_cut_while_it_pays",
     "vinyl_recovers_twice",
     "innodb_keeps_strict_while_it_pays",
     "embedded_engines_keep_relaxed",

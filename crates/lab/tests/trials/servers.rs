@@ -22,6 +22,7 @@ pub const TESTS: &[Test] = &[
     ("tarantool_with_a_log_of_its_own_keeps_strict", tarantool_keeps_strict),
     ("memtx_keeps_strict_where_its_log_turns", memtx_keeps_strict_where_its_log_turns),
     ("memtx_keeps_strict_when_the_power_goes_twice", memtx_keeps_strict_twice),
+    ("vinyl_is_cut_while_it_pays", vinyl_is_cut_while_it_pays),
     ("vinyl_recovers_twice", vinyl_recovers_twice),
     ("memtx_as_it_comes_is_caught", || caught_as_it_comes("tarantool:memtx")),
     ("vinyl_as_it_comes_is_caught", || caught_as_it_comes("tarantool:vinyl")),
@@ -103,6 +104,27 @@ fn memtx_keeps_strict_twice() {
     all_kept(&cuts);
     let mut judged = cuts.iter().flat_map(|cut| &cut.judged);
     assert!(judged.all(|judged| judged.again.is_some()), "{cuts:#?}");
+}
+
+/// A memory of 4 MB is full after a few seconds, and a snapshot comes every third: a cut that is placed in a dump,
+/// a compaction, a snapshot or the turn of a log comes there. It may meet the faults that are told below, so that
+/// its images are judged, and not asked to be whole.
+fn vinyl_is_cut_while_it_pays() {
+    let level = "tarantool:vinyl/snapshot_at_start=yes/vinyl_memory=4194304/checkpoint_interval=3";
+    let Some(stage) = set(find(level).expect("an engine")) else { return };
+    let cuts = stage.steady().placed(2 * CUTS);
+    for cut in &cuts {
+        assert_eq!(cut.failed, None, "{cut:#?}");
+        assert_eq!(cut.judged.len(), Keep::ALL.len(), "{cut:#?}");
+        let conditioned = cut.conditioned.as_ref().expect("work before the cut");
+        let dumps = conditioned.turns.iter().find(|turn| turn.name == "dumps").expect("its turn");
+        assert!(dumps.done >= dumps.whole, "{conditioned:?}");
+    }
+    let came = cuts.iter().filter_map(|cut| cut.placed.as_ref()).filter(|placed| placed.came);
+    let known = ["dump or compaction", "snapshot", "turn of the metadata's log", "turn of the log"];
+    for placed in came {
+        assert!(known.contains(&&*placed.payment), "{placed:?}");
+    }
 }
 
 /// 2.6 has faults in the log of vinyl's metadata (tarantool/tarantool#5823, and docs/findings/break-tarantool.md),

@@ -82,6 +82,29 @@ fn a_thousand_cells() {
     assert!(verdict(&document).starts_with("lmdb is fastest in all 500 comparisons"));
 }
 
+/// As many engines and operations as anybody compares, by two factors, one of which is a number.
+#[test]
+fn seven_engines_and_ten_operations() {
+    let sample = Sample {
+        engines: vec!["sqlite", "lmdb", "fjall", "postgres", "innodb", "myrocks", "memtx"],
+        factors: vec![("durability", vec!["strict", "relaxed"]), ("clients", vec!["1", "4", "16"])],
+        operations: vec![
+            "op_one", "op_two", "op_three", "op_four", "op_five", "op_six", "op_seven", "op_eight",
+            "op_nine", "op_ten",
+        ],
+        mean: |_, levels| if levels["engine"] == "lmdb" { 0.005 } else { 0.010 },
+        ..Sample::default()
+    };
+    let document = sample.document();
+    for format in ["html", "md"] {
+        let text = words(&document, format);
+        for name in sample.engines.iter().chain(&sample.operations) {
+            assert!(text.contains(*name), "{name} is not in {format}: {text}");
+        }
+    }
+    is_whole(&document, "memtx");
+}
+
 #[test]
 fn latencies_of_hours_and_of_nothing() {
     let far = Sample {
