@@ -1,7 +1,9 @@
 //! The workload `fileio`: a folder in the place of an engine.
 
 use bakeoff_results::Scope;
-use bakeoff_results::measure::{COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RETURNED, SYNCS};
+use bakeoff_results::measure::{
+    COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RATE, RETURNED, SYNCS,
+};
 use bakeoff_testkit::{NOBODY, PATIENCE, Tmpfs, ended_within, needs_root, wait_until};
 
 use super::on_disks::can_mount;
@@ -128,6 +130,47 @@ fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
         }
     }
     assert!(!warnings(&document).contains(&"check-failed"), "{document}");
+}
+
+/// A log whose every commit is synced, beside pages that others read and write; and a compaction's large blocks.
+#[test]
+fn the_shapes_of_databases_ask_for_what_they_say() {
+    const PAGE: f64 = 4096.0;
+    const BLOCK: f64 = 1_048_576.0;
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let short = ["--seconds", "0.5", "--repetitions", "1", "--factor", "size=8M"];
+    let log = ["run", "fileio-database", "--disk", "ssd-sata", "--neighbours", "0,x1"];
+    place.run(&[&log[..], &short, &["--out", "log"]].concat()).code(0);
+    let document = place.json("log");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2);
+    for trial in trials {
+        let measures = measured(trial);
+        let of = |measure| measures.get(measure, &Scope::Clients).unwrap();
+        assert_eq!(
+            (&trial["valid"], &trial["operations"][0]["name"]),
+            (&true.into(), &"write".into())
+        );
+        assert!(of(&COMMITS) > 0.0, "{trial}");
+        assert_eq!(of(&COMMITS) * PAGE, of(&PAYLOAD), "each commit waits for its sync: {trial}");
+        let pages = measures.get(&RATE, &Scope::Neighbours).unwrap_or(0.0);
+        assert_eq!(pages > 0.0, trial["levels"]["neighbours"] == "x1", "{trial}");
+    }
+
+    let compaction = ["run", "fileio-compaction", "--disk", "null", "--clients", "2"];
+    place.run(&[&compaction[..], &short, &["--out", "compaction"]].concat()).code(0);
+    let trial = &place.json("compaction")["trials"][0];
+    let measures = measured(trial);
+    let of = |measure| measures.get(measure, &Scope::Clients).unwrap();
+    assert!(of(&PAYLOAD) > 0.0 && of(&PAYLOAD) % BLOCK == 0.0, "{trial}");
+    assert!(of(&RETURNED) > 0.0 && of(&RETURNED) % BLOCK == 0.0, "{trial}");
+    assert!(
+        of(&COMMITS) * 64.0 * BLOCK <= of(&PAYLOAD),
+        "a sync after 64 blocks of a client: {trial}"
+    );
 }
 
 /// What a sync covered is there after a power cut, by whatever call it was made durable.
