@@ -1,6 +1,7 @@
 //! Lines over a numeric factor: how the compared levels stand at each of its levels, and who is fastest
 //! where.
 
+mod cached;
 mod limits;
 mod panels;
 mod shapes;
@@ -31,6 +32,7 @@ impl Section for Lines {
         if layout.contenders().len() > 1 {
             blocks.extend(over::told(layout, sweep).into_iter().map(Block::Note));
         }
+        blocks.extend(cached::note(layout, sweep).map(|note| Block::Note(note.into())));
         let standing = standing::table(layout, sweep);
         let sweeps = Sweeps::of(explained(layout, sweep), panels, standing);
         blocks.push(Block::Sweeps(sweeps));
