@@ -298,6 +298,29 @@ fn a_range_of_clients_doubles_on_the_command_line_and_in_a_file() {
     place.run(&[&["run", "mine.toml"][..], &once].concat()).code(0).says(&["4 trials in 1 block"]);
 }
 
+/// One volume and arrays of it, by threads and patterns; and an array as it is, with a disk lost, and while it is
+/// filled again.
+#[test]
+fn layouts_are_compared_by_threads_patterns_and_health() {
+    let place = Place::new();
+    let plan = |disks: &str, more: &[&str], texts: &[&str]| {
+        let run = ["run", "fileio", "--dry-run", "--disk", disks];
+        place.run(&[&run[..], more].concat()).code(0).says(texts);
+    };
+    let patterns = ["--clients", "1,2,4,8,16", "--factor", "pattern=randread,randwrite,randrw:70"];
+    plan(
+        "ebs-magnetic,raid10:4×ebs-magnetic,raid10:8×ebs-magnetic",
+        &[&patterns[..], &["--factor", "depth=1", "--compare", "disk"]].concat(),
+        &["225 trials in 75 blocks", "raid10:8×ebs-magnetic"],
+    );
+    let health = ["--factor", "array=healthy,degraded,rebuilding", "--compare", "array"];
+    plan(
+        "raid10:4×hdd-7200,raid10:4×hdd-7200/layout=far",
+        &[&health[..], &["--factor", "depth=1"]].concat(),
+        &["30 trials in 10 blocks", "rebuilding", "layout=far"],
+    );
+}
+
 #[test]
 fn a_job_file_of_fio_is_run_as_far_as_its_keys_are_known() {
     let place = Place::new();
@@ -347,6 +370,9 @@ fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
     let failed = trials.iter().find(|trial| errors(trial) == 1).unwrap();
     let told = failed["warnings"][0].as_str().unwrap();
     assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+    assert!(trials.len() >= 2, "the run went on: {document}");
+    let count = |trial: &serde_json::Value| trial["operations"][0]["count"].as_u64();
+    assert!(trials.iter().all(|trial| count(trial) > Some(0)), "nothing else is lost: {document}");
 }
 
 /// `--path` has the data on another disk than the results, and takes them away again.

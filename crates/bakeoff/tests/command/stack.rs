@@ -293,6 +293,21 @@ fn a_quota_holds_nginx_php_and_the_database_together_and_no_visitor() {
     }
 }
 
+/// Steps over connections, databases at both ends of durability, and the highest rate: nothing is started for a plan.
+#[test]
+fn every_question_about_a_vote_is_planned_whole() {
+    let place = Place::new();
+    let plan = |more: &[&str], texts: &[&str]| {
+        place.run(&[&["run", "vote", "--dry-run"][..], more].concat()).code(0).says(texts);
+    };
+    let steps = ["--factor", "step=stub,connect,read,read+write", "--clients", "1,10,50,150,500"];
+    plan(&steps, &["240 trials in 60 blocks"]);
+    let five = "tarantool:memtx,tarantool:vinyl,sqlite,mariadb:innodb,postgres";
+    let databases = ["--engine", five, "--durability", "none,strict"];
+    plan(&databases, &["160 trials in 40 blocks"]);
+    plan(&["--find-limit", "p99=50ms"], &["these are what 12 searches begin with"]);
+}
+
 #[test]
 fn what_can_not_be_served_is_refused_before_anything_begins() {
     let place = Place::new();
