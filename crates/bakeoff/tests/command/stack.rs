@@ -151,7 +151,7 @@ fn php_workers(place: &Place) -> Vec<u32> {
 }
 
 /// Whether PHP can serve pages over an engine here.
-fn with_php(engine: &str) -> bool {
+pub fn with_php(engine: &str) -> bool {
     let found = bakeoff_engines::find(engine).unwrap();
     installed(&[engine]) && needs(bakeoff_lab::targets::tables::serves_with_php(found)).is_some()
 }
