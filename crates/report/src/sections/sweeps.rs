@@ -6,6 +6,7 @@ mod limits;
 mod panels;
 mod shapes;
 mod standing;
+mod times;
 
 use bakeoff_analysis::{PointState, RatioIs, Sweep, SweepPoint, Told};
 
@@ -13,6 +14,8 @@ use crate::block::{Block, Sweeps, Words};
 use crate::layout::Layout;
 use crate::section::Section;
 use crate::sentence::over;
+
+pub use times::Times;
 
 /// The lines over the run's numeric factor.
 pub struct Lines;

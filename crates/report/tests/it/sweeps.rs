@@ -159,6 +159,28 @@ fn a_rate_has_one_panel_and_higher_is_faster() {
     assert!(!page.contains("as long") && !page.contains("slanted"), "{page}");
 }
 
+/// Who is fastest is told by the rate alone; how long each operation takes stands beside it.
+#[test]
+fn beside_the_lines_of_a_rate_are_those_of_the_mean_times() {
+    const TITLE: &str = "Mean times over clients";
+    let mut document = rate::rate(sweep::crossing(), FigureOfMerit::Rows);
+    document.sweep = bakeoff_analysis::sweep(&document);
+    let page = text(&document, "html");
+    let start = page.find(&format!("<h2>{TITLE}")).expect("the section");
+    let times = &page[start..start + page[start..].find("</section>").expect("its end")];
+    assert_eq!(times.matches("<figure>").count(), 2, "one an operation: {times}");
+    assert!(times.contains("mean time, down is faster"), "{times}");
+    assert!(times.contains("Along a faint slanted line more clients add nothing."), "{times}");
+    assert!(!times.contains("rows a second") && !times.contains("fastest"), "{times}");
+    let ids = page.matches("<title id=\"times0-t\">").count();
+    assert_eq!(ids, 1, "a panel has a name of its own");
+    for format in ["md", "term"] {
+        assert!(text(&document, format).contains(TITLE), "{format}");
+    }
+    // Where the levels are compared by times, the lines are these.
+    assert!(!text(&sweep::crossing(), "html").contains("Mean times over"));
+}
+
 #[test]
 fn two_levels_or_a_word_among_them_are_no_lines() {
     for levels in [vec!["1", "4"], vec!["1", "2", "many"]] {
