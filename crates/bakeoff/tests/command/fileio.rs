@@ -2,7 +2,7 @@
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{
-    COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RATE, RETURNED, SYNCS,
+    COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RATE, READ, RETURNED, SYNCS,
 };
 use bakeoff_testkit::{NOBODY, PATIENCE, Tmpfs, ended_within, needs_root, wait_until};
 
@@ -264,6 +264,29 @@ fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
         place.run(&[&all[..], &["--out", &access]].concat()).code(0);
         let document = place.json(&access);
         assert_eq!(warnings(&document).contains(&"from-cache"), told, "{}", document["warnings"]);
+    }
+}
+
+/// Through the page cache: an empty one sends the first reads of each block to the disk, a full one none.
+#[test]
+fn a_cold_cache_has_nothing_of_the_files_and_a_warm_one_all() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "hdd-7200", "--compare", "state", "--state", "cold,warm"];
+    let files = ["--factor", "size=16M", "--factor", "access=buffered", "--factor", "depth=1"];
+    let short = ["--seconds", "1", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &files, &short].concat()).code(0);
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2);
+    for trial in trials {
+        let measures = measured(trial);
+        let returned = measures.get(&RETURNED, &Scope::Clients).unwrap();
+        let read = measures.get(&READ, &Scope::Disk).unwrap();
+        let is_cold = trial["levels"]["state"] == "cold";
+        assert_eq!(read >= 0.5 * returned, is_cold, "{read} of {returned} bytes: {trial}");
     }
 }
 
