@@ -62,7 +62,7 @@ pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeView, Said};
 pub use littles_law::{concurrency, littles_law};
 pub use machines::{Agreement, MachineView, MachinesView, OnMachine, RatioOverMachines};
 pub use open_loop::OpenLoop;
-pub use over::sweep;
+pub use over::{sweep, times};
 pub use over_time::{OverTime, OwedOverTime, Piece};
 pub use priced::{PriceRatio, PricedView};
 pub use promises::{Found, PromiseView, RuleView};

@@ -2,6 +2,7 @@
 
 mod knee;
 mod level;
+mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,8 @@ use crate::sweep::{
 use crate::total::Total;
 use level::numbers;
 
+pub use times::times;
+
 /// The factors of which more makes work easier.
 const MORE_IS_EASIER: [&str; 2] = ["memory", "cpus"];
 
@@ -29,6 +32,11 @@ const BEHIND: &str = "not kept up with the offered rate";
 
 /// The lines of a run; `None` where no factor but the compared one is numeric.
 pub fn sweep(document: &Document) -> Option<Sweep> {
+    lines(document, document.run.run.figure_of_merit)
+}
+
+/// The lines of such a figure.
+fn lines(document: &Document, merit: FigureOfMerit) -> Option<Sweep> {
     let run = &document.run.run;
     let mut numeric: Vec<(&str, Vec<SweepLevel>)> = run
         .factors
@@ -42,7 +50,7 @@ pub fn sweep(document: &Document) -> Option<Sweep> {
     let (factor, levels) = numeric.next()?;
     let second = numeric.next();
     let second = second.map(|(factor, levels)| SecondFactor { factor: factor.to_owned(), levels });
-    let cells = Cells::of(document);
+    let cells = Cells::of(document, merit);
     let panels = cells.panels(factor, &levels);
     let knees = cells.knees(factor, &levels);
     (!panels.is_empty()).then(|| Sweep { factor: factor.to_owned(), levels, second, panels, knees })
@@ -96,6 +104,8 @@ impl Subject<'_> {
 /// The trials and comparisons of a document by their places.
 struct Cells<'a> {
     run: &'a Run,
+    /// What lines are of, where no rate was given.
+    merit: FigureOfMerit,
     /// The compared levels that contend: none is an alias, and none measures the harness alone.
     contenders: Vec<&'a str>,
     all: BTreeMap<&'a Levels, Vec<&'a TrialSummary>>,
@@ -104,7 +114,7 @@ struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    fn of(document: &'a Document) -> Self {
+    fn of(document: &'a Document, merit: FigureOfMerit) -> Self {
         let run = &document.run.run;
         let by_levels = |trials: Vec<&'a TrialSummary>| {
             let mut placed: BTreeMap<&Levels, Vec<&TrialSummary>> = BTreeMap::new();
@@ -122,6 +132,7 @@ impl<'a> Cells<'a> {
             |level: &&str| run.alias(&run.compare, level).is_none() && !is_harness(level);
         Self {
             run,
+            merit,
             contenders: levels.filter(contends).collect(),
             all: by_levels(document.trials.iter().collect()),
             counted: by_levels(counted(&document.trials)),
@@ -158,7 +169,7 @@ impl<'a> Cells<'a> {
             |cell: &Levels| rest.iter().all(|(factor, level)| cell.get(factor) == Some(level));
         let mut trials = self.all.iter().filter(|(cell, _)| here(cell)).flat_map(|(_, all)| all);
         let is_open = trials.any(|trial| is_open(trial));
-        let merit = if is_open { FigureOfMerit::Time } else { self.run.figure_of_merit };
+        let merit = if is_open { FigureOfMerit::Time } else { self.merit };
         let of = |operation: &str| {
             self.panel(Subject { operation, merit }, rest.clone(), factor, levels)
         };

@@ -95,6 +95,14 @@ pub fn presets() -> &'static [Preset] {
             name: "fileio-sysbench",
             toml: include_str!("../../../experiments/fileio-sysbench.toml"),
         },
+        Preset {
+            name: "fileio-database",
+            toml: include_str!("../../../experiments/fileio-database.toml"),
+        },
+        Preset {
+            name: "fileio-compaction",
+            toml: include_str!("../../../experiments/fileio-compaction.toml"),
+        },
         Preset { name: "page", toml: include_str!("../../../experiments/page.toml") },
     ]
 }

@@ -41,6 +41,7 @@ pub fn all() -> Vec<Box<dyn Section>> {
         Box::new(Published),
         Box::new(limits::Limits),
         Box::new(sweeps::Lines),
+        Box::new(sweeps::Times),
         Box::new(applications::Applications),
         Box::new(buys::Buys),
         Box::new(matrix::Matrix),

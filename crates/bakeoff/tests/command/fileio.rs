@@ -1,7 +1,9 @@
 //! The workload `fileio`: a folder in the place of an engine.
 
 use bakeoff_results::Scope;
-use bakeoff_results::measure::{COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RETURNED, SYNCS};
+use bakeoff_results::measure::{
+    COMMITS, CONCURRENCY, DEVICE_LIMIT, PAYLOAD, RATE, READ, RETURNED, SYNCS,
+};
 use bakeoff_testkit::{NOBODY, PATIENCE, Tmpfs, ended_within, needs_root, wait_until};
 
 use super::on_disks::can_mount;
@@ -130,6 +132,47 @@ fn reads_and_writes_are_told_apart_and_what_is_synced_is_durable() {
     assert!(!warnings(&document).contains(&"check-failed"), "{document}");
 }
 
+/// A log whose every commit is synced, beside pages that others read and write; and a compaction's large blocks.
+#[test]
+fn the_shapes_of_databases_ask_for_what_they_say() {
+    const PAGE: f64 = 4096.0;
+    const BLOCK: f64 = 1_048_576.0;
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let short = ["--seconds", "0.5", "--repetitions", "1", "--factor", "size=8M"];
+    let log = ["run", "fileio-database", "--disk", "ssd-sata", "--neighbours", "0,x1"];
+    place.run(&[&log[..], &short, &["--out", "log"]].concat()).code(0);
+    let document = place.json("log");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2);
+    for trial in trials {
+        let measures = measured(trial);
+        let of = |measure| measures.get(measure, &Scope::Clients).unwrap();
+        assert_eq!(
+            (&trial["valid"], &trial["operations"][0]["name"]),
+            (&true.into(), &"write".into())
+        );
+        assert!(of(&COMMITS) > 0.0, "{trial}");
+        assert_eq!(of(&COMMITS) * PAGE, of(&PAYLOAD), "each commit waits for its sync: {trial}");
+        let pages = measures.get(&RATE, &Scope::Neighbours).unwrap_or(0.0);
+        assert_eq!(pages > 0.0, trial["levels"]["neighbours"] == "x1", "{trial}");
+    }
+
+    let compaction = ["run", "fileio-compaction", "--disk", "null", "--clients", "2"];
+    place.run(&[&compaction[..], &short, &["--out", "compaction"]].concat()).code(0);
+    let trial = &place.json("compaction")["trials"][0];
+    let measures = measured(trial);
+    let of = |measure| measures.get(measure, &Scope::Clients).unwrap();
+    assert!(of(&PAYLOAD) > 0.0 && of(&PAYLOAD) % BLOCK == 0.0, "{trial}");
+    assert!(of(&RETURNED) > 0.0 && of(&RETURNED) % BLOCK == 0.0, "{trial}");
+    assert!(
+        of(&COMMITS) * 64.0 * BLOCK <= of(&PAYLOAD),
+        "a sync after 64 blocks of a client: {trial}"
+    );
+}
+
 /// What a sync covered is there after a power cut, by whatever call it was made durable.
 #[test]
 fn power_cuts_hold_disks_to_what_was_synced() {
@@ -224,6 +267,29 @@ fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
     }
 }
 
+/// Through the page cache: an empty one sends the first reads of each block to the disk, a full one none.
+#[test]
+fn a_cold_cache_has_nothing_of_the_files_and_a_warm_one_all() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "hdd-7200", "--compare", "state", "--state", "cold,warm"];
+    let files = ["--factor", "size=16M", "--factor", "access=buffered", "--factor", "depth=1"];
+    let short = ["--seconds", "1", "--repetitions", "1", "--out", "r"];
+    place.run(&[&run[..], &files, &short].concat()).code(0);
+    let document = place.json("r");
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 2);
+    for trial in trials {
+        let measures = measured(trial);
+        let returned = measures.get(&RETURNED, &Scope::Clients).unwrap();
+        let read = measures.get(&READ, &Scope::Disk).unwrap();
+        let is_cold = trial["levels"]["state"] == "cold";
+        assert_eq!(read >= 0.5 * returned, is_cold, "{read} of {returned} bytes: {trial}");
+    }
+}
+
 /// By the model alone, in its own time, so that no busy machine changes it.
 #[test]
 fn a_modelled_disk_has_its_limit_beside_what_was_measured() {
@@ -253,6 +319,29 @@ fn a_range_of_clients_doubles_on_the_command_line_and_in_a_file() {
     place.run(&[&flag[..], &once].concat()).code(0).says(&["4 trials in 4 blocks", "clients 8"]);
     place.write("mine.toml", "workload = \"fileio\"\ncompare = \"clients\"\nclients = \"1..6\"\n");
     place.run(&[&["run", "mine.toml"][..], &once].concat()).code(0).says(&["4 trials in 1 block"]);
+}
+
+/// One volume and arrays of it, by threads and patterns; and an array as it is, with a disk lost, and while it is
+/// filled again.
+#[test]
+fn layouts_are_compared_by_threads_patterns_and_health() {
+    let place = Place::new();
+    let plan = |disks: &str, more: &[&str], texts: &[&str]| {
+        let run = ["run", "fileio", "--dry-run", "--disk", disks];
+        place.run(&[&run[..], more].concat()).code(0).says(texts);
+    };
+    let patterns = ["--clients", "1,2,4,8,16", "--factor", "pattern=randread,randwrite,randrw:70"];
+    plan(
+        "ebs-magnetic,raid10:4×ebs-magnetic,raid10:8×ebs-magnetic",
+        &[&patterns[..], &["--factor", "depth=1", "--compare", "disk"]].concat(),
+        &["225 trials in 75 blocks", "raid10:8×ebs-magnetic"],
+    );
+    let health = ["--factor", "array=healthy,degraded,rebuilding", "--compare", "array"];
+    plan(
+        "raid10:4×hdd-7200,raid10:4×hdd-7200/layout=far",
+        &[&health[..], &["--factor", "depth=1"]].concat(),
+        &["30 trials in 10 blocks", "rebuilding", "layout=far"],
+    );
 }
 
 #[test]
@@ -304,6 +393,9 @@ fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
     let failed = trials.iter().find(|trial| errors(trial) == 1).unwrap();
     let told = failed["warnings"][0].as_str().unwrap();
     assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+    assert!(trials.len() >= 2, "the run went on: {document}");
+    let count = |trial: &serde_json::Value| trial["operations"][0]["count"].as_u64();
+    assert!(trials.iter().all(|trial| count(trial) > Some(0)), "nothing else is lost: {document}");
 }
 
 /// `--path` has the data on another disk than the results, and takes them away again.

@@ -5,6 +5,7 @@ use bakeoff_results::measure::*;
 
 use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, skip};
 
+use super::stack::with_php;
 use super::{Place, measured};
 
 /// Trials of an engine, one after the other, and their clients. Of a server whose processes come and
@@ -108,6 +109,28 @@ fn memory_that_can_not_be_limited_is_told_with_what_brings_it() {
         done.code(0);
     } else {
         done.code(1).says(&["memory can't be limited", word]);
+    }
+}
+
+/// nginx and PHP run as the user who runs bakeoff, whoever that is.
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_vote_is_served_by_nginx_and_php_without_root() {
+    if !with_php("sqlite") {
+        return;
+    }
+    let (place, user) = place();
+    let run = ["run", "vote", "--engine", "sqlite", "--factor", "server=php", "--out", "r"];
+    let terms = ["--factor", "step=read+write", "--compare", "server", "--durability", "none"];
+    let short = ["--repetitions", "1", "--seconds", "1", "--clients", "20", "--quiet"];
+    place.run_as(user, &[&run[..], &terms, &short].concat()).code(0);
+    place.assert_clean("r");
+    let document = place.json("r");
+    let trial = &document["trials"][0];
+    assert_eq!(trial["valid"], true, "{trial}");
+    for operation in trial["operations"].as_array().unwrap() {
+        assert_eq!(operation["errors"], 0, "{trial}");
+        assert!(operation["count"].as_u64() > Some(0), "{trial}");
     }
 }
 

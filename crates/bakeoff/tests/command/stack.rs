@@ -151,7 +151,7 @@ fn php_workers(place: &Place) -> Vec<u32> {
 }
 
 /// Whether PHP can serve pages over an engine here.
-fn with_php(engine: &str) -> bool {
+pub fn with_php(engine: &str) -> bool {
     let found = bakeoff_engines::find(engine).unwrap();
     installed(&[engine]) && needs(bakeoff_lab::targets::tables::serves_with_php(found)).is_some()
 }
@@ -291,6 +291,21 @@ fn a_quota_holds_nginx_php_and_the_database_together_and_no_visitor() {
         assert_eq!(group["cpu_limit"], 1.0, "{group}");
         assert!(group["memory_limit_bytes"].is_null(), "{group}");
     }
+}
+
+/// Steps over connections, databases at both ends of durability, and the highest rate: nothing is started for a plan.
+#[test]
+fn every_question_about_a_vote_is_planned_whole() {
+    let place = Place::new();
+    let plan = |more: &[&str], texts: &[&str]| {
+        place.run(&[&["run", "vote", "--dry-run"][..], more].concat()).code(0).says(texts);
+    };
+    let steps = ["--factor", "step=stub,connect,read,read+write", "--clients", "1,10,50,150,500"];
+    plan(&steps, &["240 trials in 60 blocks"]);
+    let five = "tarantool:memtx,tarantool:vinyl,sqlite,mariadb:innodb,postgres";
+    let databases = ["--engine", five, "--durability", "none,strict"];
+    plan(&databases, &["160 trials in 40 blocks"]);
+    plan(&["--find-limit", "p99=50ms"], &["these are what 12 searches begin with"]);
 }
 
 #[test]

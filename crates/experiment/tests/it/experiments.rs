@@ -139,7 +139,7 @@ fn presets_are_right_and_as_long_as_they_say() {
     let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres", "tarantool:memtx"];
     let mut vocabulary = vocabulary_with(&[&["sqlite", "lmdb", "fjall"], &servers[..]].concat());
     let files = vocabulary.workload("files").expect("a workload").clone();
-    let own = [Factor::MEMORY, Factor::DISK, Factor::CLIENTS, DEPTH];
+    let own = [Factor::MEMORY, Factor::DISK, Factor::NEIGHBOURS, Factor::CLIENTS, DEPTH];
     vocabulary.workloads.push(WorkloadNames {
         name: "fileio".to_owned(),
         scales: Vec::new(),

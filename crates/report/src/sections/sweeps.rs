@@ -1,10 +1,12 @@
 //! Lines over a numeric factor: how the compared levels stand at each of its levels, and who is fastest
 //! where.
 
+mod cached;
 mod limits;
 mod panels;
 mod shapes;
 mod standing;
+mod times;
 
 use bakeoff_analysis::{PointState, RatioIs, Sweep, SweepPoint, Told};
 
@@ -12,6 +14,8 @@ use crate::block::{Block, Sweeps, Words};
 use crate::layout::Layout;
 use crate::section::Section;
 use crate::sentence::over;
+
+pub use times::Times;
 
 /// The lines over the run's numeric factor.
 pub struct Lines;
@@ -31,6 +35,7 @@ impl Section for Lines {
         if layout.contenders().len() > 1 {
             blocks.extend(over::told(layout, sweep).into_iter().map(Block::Note));
         }
+        blocks.extend(cached::note(layout, sweep).map(|note| Block::Note(note.into())));
         let standing = standing::table(layout, sweep);
         let sweeps = Sweeps::of(explained(layout, sweep), panels, standing);
         blocks.push(Block::Sweeps(sweeps));

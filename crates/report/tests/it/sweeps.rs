@@ -77,6 +77,31 @@ fn gaps_bounds_and_what_was_set_aside_are_shown_and_explained() {
     }
 }
 
+/// A figure of memory stands on a line like any other: so it is named beside it, and in each table of cells.
+#[test]
+fn points_that_the_page_cache_gave_are_named_by_their_lines_and_marked_in_tables() {
+    let mut document = sweep::crossing();
+    let is_cached = |levels: &Levels| levels["engine"] == "lmdb" && levels["clients"] != "4";
+    for cell in &mut document.cells {
+        cell.from_disk = Some(if is_cached(&cell.levels) { 0.49 } else { 0.5 });
+    }
+    let words = |format: &str, document: &Document| {
+        let text = text(document, format).replace('\\', "");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = "Points of the page cache and not of a disk, over clients: lmdb at 1, 2 and 8.";
+    for format in ["html", "md", "term"] {
+        let said = words(format, &document);
+        assert!(said.contains(told), "{format}: {said}");
+        let none = words(format, &sweep::crossing());
+        assert!(!none.contains("Points of the page cache"), "{format}: {none}");
+    }
+    let markdown = words("md", &document);
+    assert!(markdown.contains("lmdb (cache)") && !markdown.contains("fjall (cache)"), "{markdown}");
+    let page = text(&document, "html");
+    assert!(page.contains("<a class=\"broken\" href=\"#mislead\">✗ cache</a>"));
+}
+
 #[test]
 fn a_second_numeric_factor_is_lines_of_one_hue() {
     let factors =
@@ -132,6 +157,28 @@ fn a_rate_has_one_panel_and_higher_is_faster() {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("as long") && !page.contains("slanted"), "{page}");
+}
+
+/// Who is fastest is told by the rate alone; how long each operation takes stands beside it.
+#[test]
+fn beside_the_lines_of_a_rate_are_those_of_the_mean_times() {
+    const TITLE: &str = "Mean times over clients";
+    let mut document = rate::rate(sweep::crossing(), FigureOfMerit::Rows);
+    document.sweep = bakeoff_analysis::sweep(&document);
+    let page = text(&document, "html");
+    let start = page.find(&format!("<h2>{TITLE}")).expect("the section");
+    let times = &page[start..start + page[start..].find("</section>").expect("its end")];
+    assert_eq!(times.matches("<figure>").count(), 2, "one an operation: {times}");
+    assert!(times.contains("mean time, down is faster"), "{times}");
+    assert!(times.contains("Along a faint slanted line more clients add nothing."), "{times}");
+    assert!(!times.contains("rows a second") && !times.contains("fastest"), "{times}");
+    let ids = page.matches("<title id=\"times0-t\">").count();
+    assert_eq!(ids, 1, "a panel has a name of its own");
+    for format in ["md", "term"] {
+        assert!(text(&document, format).contains(TITLE), "{format}");
+    }
+    // Where the levels are compared by times, the lines are these.
+    assert!(!text(&sweep::crossing(), "html").contains("Mean times over"));
 }
 
 #[test]

@@ -124,6 +124,30 @@ impl Faults {
 mod tests {
     use super::*;
 
+    /// What the system says is of one kind whether it says so of a connection that is made or of one that is used.
+    #[test]
+    fn what_the_system_says_is_of_the_kind_that_a_reader_knows() {
+        for (errno, kind) in [
+            (Errno::CONNREFUSED, "page.refused"),
+            (Errno::NOENT, "page.refused"),
+            (Errno::ADDRNOTAVAIL, "page.no_address"),
+            (Errno::ADDRINUSE, "page.no_address"),
+            (Errno::CONNRESET, "page.closed"),
+            (Errno::TIMEDOUT, "page.timed_out"),
+            (Errno::MFILE, "page.system"),
+        ] {
+            assert_eq!(KINDS[Fault::connecting(errno).kind()], kind, "{errno}");
+        }
+        for (errno, kind) in [
+            (Errno::CONNRESET, "page.closed"),
+            (Errno::PIPE, "page.closed"),
+            (Errno::TIMEDOUT, "page.timed_out"),
+            (Errno::NOMEM, "page.system"),
+        ] {
+            assert_eq!(KINDS[Fault::talking(errno).kind()], kind, "{errno}");
+        }
+    }
+
     #[test]
     fn each_kind_is_counted_by_itself() {
         let all = [

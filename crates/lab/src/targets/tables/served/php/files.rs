@@ -66,20 +66,35 @@ pub fn nginx(at: &str, is_root: bool, gzip: bool) -> String {
     )
 }
 
-/// php-fpm: a fixed number of workers, which end when they are told to.
+/// php-fpm: a fixed number of workers, which end when they are told to, and settings that the system's own, which
+/// load the extensions and are read last, can't change.
 pub fn php_fpm(at: &str, is_root: bool) -> String {
     let user = if is_root { "user = root\ngroup = root\n" } else { "" };
+    let settings: String = SETTINGS
+        .iter()
+        .map(|(name, value)| format!("php_admin_value[{name}] = {value}\n"))
+        .collect();
     format!(
         "[global]\nerror_log = {at}/php.log\nlog_level = notice\ndaemonize = no\n\n[page]\n{user}\
          listen = {at}/php.sock\nlisten.backlog = 4096\nlisten.mode = 0600\npm = static\npm.max_children = {WORKERS}\n\
-         pm.max_requests = 0\ncatch_workers_output = yes\n"
+         pm.max_requests = 0\ncatch_workers_output = yes\n{settings}"
     )
 }
 
-/// PHP's settings beside those of the extensions that are installed.
+/// PHP's settings while it starts, before those of the extensions that are installed.
 pub const PHP_INI: &str = "expose_php = Off\ndisplay_errors = Off\nlog_errors = On\nerror_reporting = E_ALL\n\
      variables_order = \"GPCS\"\noutput_buffering = 65536\ndefault_charset = \"UTF-8\"\n\
      session.auto_start = 0\n";
+
+/// Settings that make the page what it is, whatever somebody has configured PHP to: `none` and 0 turn a thing off.
+const SETTINGS: [(&str, &str); 6] = [
+    ("auto_prepend_file", "none"),
+    ("auto_append_file", "none"),
+    ("display_errors", "0"),
+    ("output_buffering", "65536"),
+    ("zlib.output_compression", "0"),
+    ("default_charset", "UTF-8"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -120,6 +135,10 @@ mod tests {
         assert!(php.contains("\nlisten = /proc/7/fd/8/php.sock\n"), "{php}");
         assert!(php.contains("\npm = static\n"), "{php}");
         assert!(php.contains("\nlisten.mode = 0600\n"), "{php}");
+        // What the system's settings could put around a page, or make of it.
+        for off in ["auto_prepend_file] = none\n", "zlib.output_compression] = 0\n"] {
+            assert!(php.contains(&format!("\nphp_admin_value[{off}")), "{php}");
+        }
         assert!(
             !nginx.contains("user ") && !php.contains("user ="),
             "nobody becomes somebody else"
