@@ -56,6 +56,9 @@ pub struct Ring<'a> {
     /// The files that the request in each slot has still to sync.
     due: Vec<Vec<usize>>,
     in_flight: usize,
+    /// How many of the requests that had ended at the last look at the clock are still to be taken, and when
+    /// that was.
+    seen: (usize, Nanos),
 }
 
 /// What is in flight in a slot.
@@ -89,7 +92,7 @@ impl<'a> Ring<'a> {
         };
         let registered = registered.inspect_err(told).is_ok();
         let (slots, due) = (vec![Slot::default(); depth], vec![Vec::new(); depth]);
-        Ok(Self { ring, requests, buffers, registered, slots, due, in_flight: 0 })
+        Ok(Self { ring, requests, buffers, registered, slots, due, in_flight: 0, seen: (0, 0) })
     }
 
     /// Queues the next request in a slot.
@@ -154,10 +157,13 @@ impl<'a> Ring<'a> {
 
     /// Tells of a few of the requests that have ended, and frees their slots.
     fn reap(&mut self, starts: &mut Starts, record: &mut dyn Record, clock: Clock) {
-        // One look at the clock serves all that had ended by then.
-        let there = self.ring.completion().len().min(TURN);
-        let ended = clock.now();
-        for _ in 0..there {
+        // One look at the clock serves all that had ended by then, in however many turns they are taken.
+        if self.seen.0 == 0 {
+            self.seen = (self.ring.completion().len(), clock.now());
+        }
+        let (there, ended) = self.seen;
+        for _ in 0..there.min(TURN) {
+            self.seen.0 -= 1;
             // Each is taken by itself: what waits for a sync goes on in the same ring.
             let Some(entry) = self.ring.completion().next() else { return };
             let lane = entry.user_data() as usize;
