@@ -1,7 +1,7 @@
 //! What the first screen says: a sentence for each promise, how sure it is, the chart, and the questions
 //! that come next.
 
-use bakeoff_analysis::{Document, Warning, WarningKind};
+use bakeoff_analysis::{Document, Verdict, Warning, WarningKind};
 use bakeoff_report::{Options, verdict};
 use bakeoff_results::measure::{COMMITS, PAYLOAD, RETURNED};
 use bakeoff_results::{Levels, Scope};
@@ -74,6 +74,22 @@ fn a_promise_that_does_not_vary_is_told() {
     let factors = vec![("durability", vec!["strict"])];
     let document = Sample { factors, ..promises() }.document();
     assert_eq!(verdict(&document), SENTENCES[0]);
+}
+
+#[test]
+fn a_lead_in_one_operation_of_two_is_told_by_its_name() {
+    let mean = |operation: &str, levels: &Levels| {
+        let more = if operation == "create_issue" { 1.5 } else { 1.0 };
+        if levels["engine"] == "lmdb" { 0.005 } else { 0.010 * more }
+    };
+    let operations = vec!["create_issue", "process_issues"];
+    let mut document = Sample { operations, mean, ..promises() }.document();
+    let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
+    open.for_each(|it| it.verdict = Verdict::ShortOfProcessors);
+    let told = "With every commit kept, lmdb was fastest in process_issues: sqlite took 2.0 times as long \
+                (1.8–2.2); in create_issue that was not decided (2.7–3.3).";
+    let said = verdict(&document);
+    assert!(said.starts_with(told), "{said}");
 }
 
 #[test]
