@@ -1,4 +1,4 @@
-//! The run folders that are kept beside the findings, with their databases packed.
+//! The run folders that are kept beside the findings, with their databases packed, and how pages write figures.
 
 use std::fs::File;
 use std::io;
@@ -22,4 +22,14 @@ pub fn read<T>(name: &str, take: impl FnOnce(&RunFolder) -> T) -> T {
     io::copy(&mut GzDecoder::new(packed), &mut database).unwrap();
     drop(database);
     take(&RunFolder::open(place.path()).unwrap())
+}
+
+/// Three significant digits.
+pub fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let whole = value.abs().log10().floor().max(-4.0) as i32;
+    let step = 10_f64.powi(whole - 2);
+    format!("{:.*}", (2 - whole).max(0) as usize, (value / step).round() * step)
 }

@@ -29,5 +29,6 @@ mod series;
 mod sweep;
 mod two_runs;
 mod verdicts;
+mod vote;
 mod warnings;
 mod work;

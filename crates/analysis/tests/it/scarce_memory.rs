@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use bakeoff_analysis::{CellView, Comparison, Document};
 use bakeoff_results::FigureOfMerit;
 
-use super::kept;
+use super::kept::{self, digits};
 
 const PAGE: &str = include_str!("../../../../docs/findings/text-oltp.md");
 /// What was published: memory, test, TerarkDB's and InnoDB's rows a second.
@@ -95,16 +95,6 @@ static RUNS: LazyLock<[Run; 2]> = LazyLock::new(|| {
         Run::read("second", ["33%", "8%"], [("postgres", "PostgreSQL"), ("sqlite", "SQLite")]),
     ]
 });
-
-/// Three significant digits.
-fn digits(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let whole = value.abs().log10().floor().max(-4.0) as i32;
-    let step = 10_f64.powi(whole - 2);
-    format!("{:.*}", (2 - whole).max(0) as usize, (value / step).round() * step)
-}
 
 fn or_dash(value: Option<f64>) -> String {
     value.map_or("–".into(), digits)
