@@ -54,7 +54,7 @@ impl Confidence {
         let wide = cases.iter().any(|case| is_wide(case.contrast.ends));
         let own = [
             (blocks < FEW).then(|| (Level::Low, format!("only {trials}"))),
-            (open == Level::Low).then(|| (Level::Low, "the lead is open".to_owned())),
+            (open == Level::Low).then(|| (Level::Low, "a lead is open".to_owned())),
             (open == Level::Fair).then(|| (Level::Fair, "not every lead is decided".to_owned())),
             (FEW..ENOUGH).contains(&blocks).then(|| (Level::Fair, trials.clone())),
             wide.then(|| (Level::Fair, "wide intervals".to_owned())),

@@ -255,7 +255,7 @@ pub fn legend(has_trials: bool, has_origin: bool) -> Vec<(String, &'static str)>
         let way = line("price", 6.0, 38.0) + &mark(6.0, "hollow") + &mark(38.0, "mark");
         legend.push((
             svg(&way),
-            "the same where less is promised, and how many times as long it takes here",
+            "hollow: the same engine with less promised; the figure: how many times as long keeping the promise takes",
         ));
     }
     legend

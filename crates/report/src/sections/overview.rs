@@ -162,7 +162,7 @@ fn machine(machine: &Machine) -> String {
 /// conditions.
 fn noise(document: &Document) -> String {
     let Some(first) = document.noise.first() else {
-        return "not measured: no level was entered twice".into();
+        return "not measured".into();
     };
     let level = words::contender(&first.factor, &first.baseline);
     match verdict::furthest_from_itself(document) {

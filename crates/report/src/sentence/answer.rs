@@ -96,7 +96,7 @@ fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Word
     Some(told.plain(open.iter().map(rest).collect::<String>() + "."))
 }
 
-/// "lmdb and sqlite are too close to call (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6)":
+/// "lmdb and sqlite are too close to call (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6) as lmdb":
 /// where the intervals leave it open who is fastest, and nothing else is amiss.
 fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     group.condition()?;
@@ -146,6 +146,7 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
         let takes = if past { " took " } else { " takes " };
         told = told.plain("; ").then(named(layout, next)).plain(takes);
         told = told.then(as_long(&group.ratios(layout, first, next))?);
+        told = told.plain(" as ").then(named(layout, first));
     }
     Some(told.plain("."))
 }

@@ -140,13 +140,13 @@ pub fn held_back(layout: &Layout<'_>) -> Option<String> {
 const NAMED: usize = 2;
 
 /// The conditions that ended without a decision, in a run that goes on until there is one: "some
-/// comparisons are still undecided: with strict durability because the time was over".
+/// comparisons are still undecided: with strict durability because the run’s time was over".
 pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
     let conditions = &layout.document.conditions;
     let reasons = [
         (ConditionState::OutOfReach, "no further verdict was likely"),
         (ConditionState::MaxRepetitions, "the most repetitions were reached"),
-        (ConditionState::MaxTime, "the time was over"),
+        (ConditionState::MaxTime, "the run’s time was over"),
     ];
     let told = reasons.into_iter().filter_map(|(state, why)| {
         let open: Vec<&ConditionView> = conditions.iter().filter(|it| it.state == state).collect();

@@ -69,7 +69,7 @@ fn the_sentence_says_what_was_not_decided() {
     let told = verdict(&document);
     assert!(
         told.contains(
-            "ome comparisons are still undecided: with strict durability because the time was over"
+            "ome comparisons are still undecided: with strict durability because the run’s time was over"
         ),
         "{told}"
     );
