@@ -2,7 +2,9 @@
 //! is shared out, and what settings of the user's own may replace. Each engine's settings, with their
 //! reasons, are in its own file or folder.
 
-use crate::Terms;
+use bakeoff_servers::Review;
+
+use crate::{Durability, Terms};
 
 /// Bytes of cache that every engine gets where memory is not limited.
 pub const UNLIMITED_CACHE: u64 = 256 << 20;
@@ -94,14 +96,43 @@ impl Least {
 /// Why a setting is there that gives the level of durability.
 const DURABILITY: &str = "the durability";
 
+/// Settings of the user's own, found by the names that the server takes for them.
+pub struct Own<'a> {
+    settings: &'a [(String, String)],
+    review: &'a Review,
+}
+
+impl<'a> Own<'a> {
+    /// These, for a server whose settings were reviewed so.
+    pub fn new(settings: &'a [(String, String)], review: &'a Review) -> Self {
+        Self { settings, review }
+    }
+
+    /// Those that the server takes for this setting, as they are written.
+    pub fn of(&self, setting: &str) -> impl Iterator<Item = &'a (String, String)> {
+        let named = move |(name, _): &&(String, String)| self.review.names(name, setting);
+        self.settings.iter().filter(named)
+    }
+}
+
+/// What is said of a setting that undoes a level of durability: its value, what the level needs of it, and
+/// what to do.
+pub fn undone(durability: Durability, name: &str, value: &str, needed: &str) -> String {
+    format!(
+        "with your settings the server has {name}={value}, and durability {} needs {name}={needed}: change \
+         the setting, or choose another level by `durability`",
+        durability.name()
+    )
+}
+
 /// Makes sure that none of the user's own settings takes the place of one that gives the level of
 /// durability.
 ///
 /// # Errors
 /// Which one does, and what to do.
-pub fn keep_level(fair: &[Setting], own: &[(String, String)]) -> Result<(), String> {
-    let level = |own: &str| fair.iter().any(|it| it.reason == Some(DURABILITY) && it.name == own);
-    match own.iter().find(|(name, _)| level(name)) {
+pub fn keep_level(fair: &[Setting], own: &Own<'_>) -> Result<(), String> {
+    let levels = fair.iter().filter(|setting| setting.reason == Some(DURABILITY));
+    match levels.flat_map(|level| own.of(&level.name)).next() {
         None => Ok(()),
         Some((name, value)) => Err(format!(
             "your settings have {name}={value}, which the level of durability sets; leave it out, \

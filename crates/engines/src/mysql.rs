@@ -15,6 +15,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::external::password::Secret;
+use crate::fair::Own;
 use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
@@ -143,7 +144,18 @@ impl Engine for MariaDb {
     }
 
     fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
-        self.served.gives(&settings::settings(self.storage, self.blocks, &Terms::new(durability)))
+        self.keeps(durability, &[])
+    }
+
+    fn keeps(
+        &self,
+        durability: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<(), String> {
+        let terms = Terms { settings: settings.to_vec(), ..Terms::new(durability) };
+        let fair = settings::settings(self.storage, self.blocks, &terms);
+        let kept = |level, own: &Own<'_>| settings::kept(self.storage, level, own);
+        self.served.keeps(&terms, &fair, kept)
     }
 
     fn standing(&self, name: &str, value: &str) -> Standing {
@@ -177,6 +189,7 @@ impl Engine for MariaDb {
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         self.available().map_err(Error::engine)?;
+        self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
         let (root, private) = self.start(directory, terms)?;
         let mut open = MariaDbDatabase::new(root, self.storage, Some(private), schema, statements)?;
         open.prepare(terms.durability, Leftovers::Keep)?;

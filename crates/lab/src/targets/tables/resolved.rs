@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{Durability, Engine, Home, Terms};
-use bakeoff_experiment::{Cell, Declared, Factor, engine as engine_name};
+use bakeoff_experiment::{Cell, Declared, Factor};
 use bakeoff_factor::Levels;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{Parameters, RowsFile, Text, Workload};
@@ -76,8 +76,8 @@ impl Resolved {
             let of: Vec<Factor> = [Factor::ENGINE].into_iter().chain(varied).collect();
             return Err(Refusal::of(cell, &of, why));
         }
-        // What is set for an engine holds for each of its levels.
-        let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
+        let settings = experiment.settings_of(name);
+        refusal::keeps(engine, cell, durability, &settings)?;
         let rows = rows::at_scale(experiment, workload, scale)
             .map_err(|error| Refusal::of(cell, &[Factor::SCALE], error.to_string()))?;
         Ok(Self {
@@ -89,7 +89,7 @@ impl Resolved {
             text: experiment.text.clone(),
             rows,
             durability,
-            settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            settings,
             levels,
             server,
             gzip: server != Server::None && compresses(cell),
