@@ -40,19 +40,30 @@ pub struct Share {
     /// Bytes of the limit that it leaves to what else the engine holds, as long as an eighth of the limit
     /// is left for the cache.
     pub leaves: u64,
-    /// Why so much.
+    /// Whether the engine reads past the system's page cache, so that this cache is all that it has.
+    pub direct: bool,
+    /// Why so much of a limit.
     pub reason: &'static str,
 }
 
+/// Why a cache is as large as it is where memory is not limited.
+const UNLIMITED: &str = "256 MiB, as each engine's own cache has where memory is not limited";
+
 impl Share {
-    /// A share of that percentage, whatever the limit.
+    /// A share of that percentage, whatever the limit, of an engine that reads through the page cache.
     pub const fn percent(percent: u64, reason: &'static str) -> Self {
-        Self { percent, leaves: 0, reason }
+        Self { percent, leaves: 0, direct: false, reason }
+    }
+
+    /// Why the cache has its bytes under these terms.
+    pub fn why(self, terms: &Terms) -> &'static str {
+        terms.memory_bytes.map_or(UNLIMITED, |_| self.reason)
     }
 
     /// The cache that a setting of that name gives under these terms.
     pub fn cache(self, setting: &'static str, terms: &Terms) -> Cache {
-        Cache { setting, bytes: self.bytes(terms), reason: self.reason }
+        let Self { direct, .. } = self;
+        Cache { setting, bytes: self.bytes(terms), direct, reason: self.why(terms) }
     }
 
     /// Bytes of cache under these terms.
@@ -71,6 +82,8 @@ pub struct Cache {
     pub setting: &'static str,
     /// Its bytes by bakeoff's rule: a setting of the user's own takes its place.
     pub bytes: u64,
+    /// Whether the engine reads past the system's page cache, so that this is all that it has.
+    pub direct: bool,
     /// Why so much.
     pub reason: &'static str,
 }

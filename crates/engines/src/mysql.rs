@@ -167,7 +167,14 @@ impl Engine for MariaDb {
     }
 
     fn cache(&self, terms: &Terms) -> Option<Cache> {
-        Some(settings::cache(self.storage, terms))
+        let cache = settings::cache(self.storage, terms);
+        // By any other method InnoDB reads through the page cache; O_DIRECT is how it comes.
+        let is_buffered = |it: &Setting| {
+            it.name == "innodb_flush_method"
+                && !it.value.to_ascii_uppercase().starts_with("O_DIRECT")
+        };
+        let direct = cache.direct && !self.settings(terms).iter().any(is_buffered);
+        Some(Cache { direct, ..cache })
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {

@@ -195,6 +195,21 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         assert_eq!(number.parse::<u64>().map(|number| number * unit), Ok(cache), "{level}");
         assert_eq!(set.reason, Some(told.reason), "{level}");
     }
+    // Without a limit none is a share of it; and by `nosync`, InnoDB reads through the page cache, too.
+    for level in
+        ["mariadb:innodb", "mariadb:rocksdb", "mariadb:aria", "postgres", "sqlite", "fjall"]
+    {
+        let engine = find(level).expect("it is registered");
+        let terms = Terms::new(Durability::Strict);
+        let told = engine.cache(&terms).expect("it keeps one");
+        let settings = engine.settings(&terms);
+        let set = settings.iter().find(|it| it.name == told.setting).expect("it is set");
+        assert_eq!(set.reason, Some(told.reason), "{level}");
+        assert!(told.reason.starts_with("256 MiB, "), "{level}: {}", told.reason);
+        assert_eq!((told.bytes, told.direct), (256 * MIB, level == "mariadb:innodb"), "{level}");
+    }
+    let innodb = find("mariadb:innodb").expect("it is registered");
+    assert!(!innodb.cache(&Terms::new(Durability::None)).expect("it keeps one").direct);
     // What memtx takes is for the data themselves.
     for level in ["lmdb", "tarantool:memtx"] {
         let engine = find(level).expect("it is registered");

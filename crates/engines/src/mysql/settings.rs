@@ -32,6 +32,7 @@ pub(super) fn cache(storage: Storage, terms: &Terms) -> Cache {
 const INNODB: Share = Share {
     percent: 70,
     leaves: 96 << 20,
+    direct: true,
     reason: "70 % of a memory limit, as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads \
              past the system's page cache; below 320 MiB, what 96 MiB for the rest of the server leave",
 };
@@ -123,7 +124,7 @@ const LOG_BUFFER_LEAST: u64 = 2 << 20;
 fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
-    set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.reason);
+    set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.why(terms));
     if let Some(limit) = terms.memory_bytes.filter(|limit| *limit < LOG_BUFFER * 32) {
         let bytes = (limit / 32).max(LOG_BUFFER_LEAST);
         let why = "a thirty-second of the limit: below 512 MiB, 16 MiB are missed elsewhere";
@@ -160,7 +161,7 @@ fn aria(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     settings.extend(little_innodb());
     let cache = ARIA.bytes(terms);
-    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.reason));
+    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.why(terms)));
     if let Some(limit) = terms.memory_bytes {
         let (sorting, why) = ((limit / 16).min(256 << 20), "a sort must fit beside the cache");
         settings.push(Setting::new("aria_sort_buffer_size", sorting, why));
@@ -196,7 +197,7 @@ fn myrocks(blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
         Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
-        Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
+        Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.why(terms)),
         Setting::new(
             "rocksdb_default_cf_options",
             rocksdb_tables(blocks, terms),

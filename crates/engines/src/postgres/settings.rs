@@ -88,7 +88,7 @@ pub(super) fn of_server(terms: &Terms) -> Vec<Setting> {
     let fsync = if terms.durability == Durability::None { "off" } else { "on" };
     settings.push(Setting::durable("fsync", fsync));
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
-    set("shared_buffers", &kib(BUFFERS.bytes(terms)), BUFFERS.reason);
+    set("shared_buffers", &kib(BUFFERS.bytes(terms)), BUFFERS.why(terms));
     set("wal_level", "minimal", "nobody replicates it; a load need not be logged");
     set("max_wal_senders", "0", "wal_level=minimal needs it");
     set("max_connections", "1040", "1,024 clients, and bakeoff itself");

@@ -118,6 +118,28 @@ impl Resolved {
         }
     }
 
+    /// That so many bytes of rows don't fit the engine's own cache where memory is not limited, and that it reads
+    /// past the page cache, which others have beside theirs.
+    pub fn outgrows(&self, engine: &dyn Engine, rows: u64) -> Option<String> {
+        let terms = Terms { settings: self.settings.clone(), ..Terms::new(self.durability) };
+        let cache = engine.cache(&terms).filter(|cache| cache.direct && cache.bytes < rows)?;
+        let settings = engine.settings(&terms);
+        // How much a value of the user's own is, its engine alone knows.
+        let is_own = settings.iter().any(|it| it.name == cache.setting && it.reason.is_none());
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
+        (!is_own).then(|| {
+            format!(
+                "{}: {:.0} MB of rows don't fit its own cache of {:.0} MB, and it reads past the system's page \
+                 cache. Where memory is unlimited, an engine that reads through the page cache has the rest of \
+                 this machine's memory, too: give all the same limit by `--memory`, or set {}",
+                self.engine,
+                megabytes(rows),
+                megabytes(cache.bytes),
+                cache.setting
+            )
+        })
+    }
+
     /// What its rows are shaped by beside the scale: levels, and the file that they come from.
     fn shaped(&self, workload: &dyn Workload) -> String {
         let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
