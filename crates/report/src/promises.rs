@@ -155,13 +155,8 @@ pub fn tried_alone(document: &Document, who: &str, tried: &[&str]) -> Option<Str
 }
 
 /// A clause that names whose promises these are, where the run has others that were not tried.
-fn of_some<'a>(
-    document: &Document,
-    who: &str,
-    promises: impl Iterator<Item = &'a &'a PromiseView>,
-) -> String {
-    let tried: Vec<&str> = promises.map(|promise| promise.engine.as_str()).collect();
-    let alone = tried_alone(document, who, &tried);
+fn of_some(document: &Document, who: &str, tried: &[&str]) -> String {
+    let alone = tried_alone(document, who, tried);
     alone.map_or_else(String::new, |names| format!(" of {names} (the others were not tried)"))
 }
 
@@ -187,6 +182,7 @@ pub fn kept(document: &Document) -> Option<String> {
         0 => String::new(),
         number => format!(", and {} could not be tried", words::many(number, "level")),
     };
+    let names: Vec<&str> = told(true).map(|promise| promise.engine.as_str()).collect();
     let said = match (kept, told(false).count()) {
         (0, 0) => "no promise was put to the test".into(),
         (0, _) => return None,
@@ -194,10 +190,10 @@ pub fn kept(document: &Document) -> Option<String> {
             let of = one.map(|it| format!(" of {} at {}", it.promise.engine, it.level()));
             format!("the promise{} withstood {cuts}", of.unwrap_or_default())
         }
-        (2, 0) => format!("both promises{} withstood {cuts}", of_some(document, &who, told(true))),
+        (2, 0) => format!("both promises{} withstood {cuts}", of_some(document, &who, &names)),
         (kept, 0) => {
             let promises = words::many(kept, "promise");
-            format!("all {promises}{} withstood {cuts}", of_some(document, &who, told(true)))
+            format!("all {promises}{} withstood {cuts}", of_some(document, &who, &names))
         }
         (kept, _) => format!("{} withstood {cuts}", words::many(kept, "other promise")),
     };
