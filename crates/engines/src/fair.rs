@@ -2,7 +2,9 @@
 //! is shared out, and what settings of the user's own may replace. Each engine's settings, with their
 //! reasons, are in its own file or folder.
 
-use crate::Terms;
+use bakeoff_servers::Review;
+
+use crate::{Durability, Terms};
 
 /// Bytes of cache that every engine gets where memory is not limited.
 pub const UNLIMITED_CACHE: u64 = 256 << 20;
@@ -38,19 +40,30 @@ pub struct Share {
     /// Bytes of the limit that it leaves to what else the engine holds, as long as an eighth of the limit
     /// is left for the cache.
     pub leaves: u64,
-    /// Why so much.
+    /// Whether the engine reads past the system's page cache, so that this cache is all that it has.
+    pub direct: bool,
+    /// Why so much of a limit.
     pub reason: &'static str,
 }
 
+/// Why a cache is as large as it is where memory is not limited.
+const UNLIMITED: &str = "256 MiB, as each engine's own cache has where memory is not limited";
+
 impl Share {
-    /// A share of that percentage, whatever the limit.
+    /// A share of that percentage, whatever the limit, of an engine that reads through the page cache.
     pub const fn percent(percent: u64, reason: &'static str) -> Self {
-        Self { percent, leaves: 0, reason }
+        Self { percent, leaves: 0, direct: false, reason }
+    }
+
+    /// Why the cache has its bytes under these terms.
+    pub fn why(self, terms: &Terms) -> &'static str {
+        terms.memory_bytes.map_or(UNLIMITED, |_| self.reason)
     }
 
     /// The cache that a setting of that name gives under these terms.
     pub fn cache(self, setting: &'static str, terms: &Terms) -> Cache {
-        Cache { setting, bytes: self.bytes(terms), reason: self.reason }
+        let Self { direct, .. } = self;
+        Cache { setting, bytes: self.bytes(terms), direct, reason: self.why(terms) }
     }
 
     /// Bytes of cache under these terms.
@@ -69,6 +82,8 @@ pub struct Cache {
     pub setting: &'static str,
     /// Its bytes by bakeoff's rule: a setting of the user's own takes its place.
     pub bytes: u64,
+    /// Whether the engine reads past the system's page cache, so that this is all that it has.
+    pub direct: bool,
     /// Why so much.
     pub reason: &'static str,
 }
@@ -94,14 +109,43 @@ impl Least {
 /// Why a setting is there that gives the level of durability.
 const DURABILITY: &str = "the durability";
 
+/// Settings of the user's own, found by the names that the server takes for them.
+pub struct Own<'a> {
+    settings: &'a [(String, String)],
+    review: &'a Review,
+}
+
+impl<'a> Own<'a> {
+    /// These, for a server whose settings were reviewed so.
+    pub fn new(settings: &'a [(String, String)], review: &'a Review) -> Self {
+        Self { settings, review }
+    }
+
+    /// Those that the server takes for this setting, as they are written.
+    pub fn of(&self, setting: &str) -> impl Iterator<Item = &'a (String, String)> {
+        let named = move |(name, _): &&(String, String)| self.review.names(name, setting);
+        self.settings.iter().filter(named)
+    }
+}
+
+/// What is said of a setting that undoes a level of durability: its value, what the level needs of it, and
+/// what to do.
+pub fn undone(durability: Durability, name: &str, value: &str, needed: &str) -> String {
+    format!(
+        "with your settings the server has {name}={value}, and durability {} needs {name}={needed}: change \
+         the setting, or choose another level by `durability`",
+        durability.name()
+    )
+}
+
 /// Makes sure that none of the user's own settings takes the place of one that gives the level of
 /// durability.
 ///
 /// # Errors
 /// Which one does, and what to do.
-pub fn keep_level(fair: &[Setting], own: &[(String, String)]) -> Result<(), String> {
-    let level = |own: &str| fair.iter().any(|it| it.reason == Some(DURABILITY) && it.name == own);
-    match own.iter().find(|(name, _)| level(name)) {
+pub fn keep_level(fair: &[Setting], own: &Own<'_>) -> Result<(), String> {
+    let levels = fair.iter().filter(|setting| setting.reason == Some(DURABILITY));
+    match levels.flat_map(|level| own.of(&level.name)).next() {
         None => Ok(()),
         Some((name, value)) => Err(format!(
             "your settings have {name}={value}, which the level of durability sets; leave it out, \

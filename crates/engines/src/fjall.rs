@@ -206,7 +206,7 @@ const CACHE: Share = Share::percent(
 
 /// What its database gets, each with its reason.
 fn settings(terms: &Terms) -> Vec<Setting> {
-    let mut settings = vec![Setting::new("cache_size", CACHE.bytes(terms), CACHE.reason)];
+    let mut settings = vec![Setting::new("cache_size", CACHE.bytes(terms), CACHE.why(terms))];
     let mut durable = |name, value| settings.push(Setting::durable(name, value));
     match terms.durability {
         Durability::None => {}

@@ -184,6 +184,20 @@ pub trait Engine: Send + Sync {
         }
     }
 
+    /// Whether a level of durability that it gives is still that level with these settings of the user's own,
+    /// name and value, beside those of its own level. No program is started to find out.
+    ///
+    /// # Errors
+    /// Which setting undoes the level, and what to do.
+    fn keeps(
+        &self,
+        durability: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<(), String> {
+        let _ = (durability, settings);
+        Ok(())
+    }
+
     /// What tells the statements that it can run from those that it can't; `None` for an engine that runs
     /// all. A test with a statement that it can't run is left out of the plan.
     fn runs(&self) -> Option<Runs> {

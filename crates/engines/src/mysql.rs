@@ -15,6 +15,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::external::password::Secret;
+use crate::fair::Own;
 use crate::options::{EngineOption, Options};
 use crate::served::{ENDING, PATH, Served};
 use crate::sql::Dialect;
@@ -143,7 +144,18 @@ impl Engine for MariaDb {
     }
 
     fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
-        self.served.gives(&settings::settings(self.storage, self.blocks, &Terms::new(durability)))
+        self.keeps(durability, &[])
+    }
+
+    fn keeps(
+        &self,
+        durability: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<(), String> {
+        let terms = Terms { settings: settings.to_vec(), ..Terms::new(durability) };
+        let fair = settings::settings(self.storage, self.blocks, &terms);
+        let kept = |level, own: &Own<'_>| settings::kept(self.storage, level, own);
+        self.served.keeps(&terms, &fair, kept)
     }
 
     fn standing(&self, name: &str, value: &str) -> Standing {
@@ -155,7 +167,14 @@ impl Engine for MariaDb {
     }
 
     fn cache(&self, terms: &Terms) -> Option<Cache> {
-        Some(settings::cache(self.storage, terms))
+        let cache = settings::cache(self.storage, terms);
+        // By any other method InnoDB reads through the page cache; O_DIRECT is how it comes.
+        let is_buffered = |it: &Setting| {
+            it.name == "innodb_flush_method"
+                && !it.value.to_ascii_uppercase().starts_with("O_DIRECT")
+        };
+        let direct = cache.direct && !self.settings(terms).iter().any(is_buffered);
+        Some(Cache { direct, ..cache })
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
@@ -177,6 +196,7 @@ impl Engine for MariaDb {
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         self.available().map_err(Error::engine)?;
+        self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
         let (root, private) = self.start(directory, terms)?;
         let mut open = MariaDbDatabase::new(root, self.storage, Some(private), schema, statements)?;
         open.prepare(terms.durability, Leftovers::Keep)?;

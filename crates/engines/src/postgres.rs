@@ -137,7 +137,16 @@ impl Engine for Postgres {
     }
 
     fn gives(&self, durability: Durability) -> std::result::Result<(), String> {
-        self.0.gives(&settings::of_server(&Terms::new(durability)))
+        self.keeps(durability, &[])
+    }
+
+    fn keeps(
+        &self,
+        durability: Durability,
+        settings: &[(String, String)],
+    ) -> std::result::Result<(), String> {
+        let terms = Terms { settings: settings.to_vec(), ..Terms::new(durability) };
+        self.0.keeps(&terms, &settings::of_server(&terms), settings::kept)
     }
 
     fn standing(&self, name: &str, value: &str) -> Standing {
@@ -168,6 +177,7 @@ impl Engine for Postgres {
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
+        self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
         let (config, private) = self.start(directory, terms)?;
         let mut open =
             PostgresDatabase::new((config, Tls::none()), Some(private), terms, schema, statements)?;

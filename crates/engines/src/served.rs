@@ -7,6 +7,7 @@ use std::time::Duration;
 use bakeoff_factor::{DEFAULT, Declared};
 use bakeoff_servers::{Launch, Program, Server, Standing};
 
+use crate::fair::Own;
 use crate::options::{EngineOption, Options};
 use crate::{Durability, Error, Result, Setting, Terms, fair};
 
@@ -162,12 +163,21 @@ impl Served {
         self.program.kind().review().standing(name, value)
     }
 
-    /// Whether its own settings leave a level of durability as these fair ones of that level have it.
+    /// Whether the user's settings, by the level or by the terms, leave the terms' level of durability as
+    /// these fair ones have it. `kept` looks for what else undoes that level.
     ///
     /// # Errors
-    /// Which one does not.
-    pub fn gives(&self, fair: &[Setting]) -> std::result::Result<(), String> {
-        fair::keep_level(fair, &self.own)
+    /// Which setting does not.
+    pub fn keeps(
+        &self,
+        terms: &Terms,
+        fair: &[Setting],
+        kept: impl FnOnce(Durability, &Own<'_>) -> std::result::Result<(), String>,
+    ) -> std::result::Result<(), String> {
+        let merged = self.merged(terms);
+        let own = Own::new(&merged, self.program.kind().review());
+        fair::keep_level(fair, &own)?;
+        kept(terms.durability, &own)
     }
 
     /// These fair settings, but where the user has set one: by the terms, or by the level, which comes
@@ -188,7 +198,7 @@ impl Served {
     /// # Errors
     /// [`Error::Usage`] for a setting that would undo the level of durability; the server's.
     pub fn start(&self, directory: &Path, terms: &Terms, fair: Vec<Setting>) -> Result<Server> {
-        fair::keep_level(&fair, &self.merged(terms)).map_err(Error::Usage)?;
+        self.keeps(terms, &fair, |_, _| Ok(())).map_err(Error::Usage)?;
         let settings = self.settings(fair, terms).into_iter();
         let launch = Launch {
             directory: directory.into(),

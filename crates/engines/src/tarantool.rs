@@ -104,8 +104,18 @@ impl Engine for Tarantool {
             Some(Promise { settings: None, source, .. }) => {
                 Err(format!("it has no such level: {source}"))
             }
-            _ => self.served.gives(&settings(self.logged, &Terms::new(durability))),
+            _ => self.keeps(durability, &[]),
         }
+    }
+
+    fn keeps(
+        &self,
+        durability: Durability,
+        own: &[(String, String)],
+    ) -> std::result::Result<(), String> {
+        let terms = Terms { settings: own.to_vec(), ..Terms::new(durability) };
+        let fair = settings(self.logged, &terms);
+        self.served.keeps(&terms, &fair, |_, _| Ok(()))
     }
 
     fn loads_at(&self) -> Option<Durability> {
@@ -149,6 +159,7 @@ impl Engine for Tarantool {
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         self.gives(terms.durability).map_err(Error::Usage)?;
+        self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
         let names = kv::spaces(schema);
         let server = self.served.start(directory, terms, settings(self.logged, terms))?;
         let store = Store::new(self.logged, server, directory, terms.durability, &names)?;

@@ -195,6 +195,21 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         assert_eq!(number.parse::<u64>().map(|number| number * unit), Ok(cache), "{level}");
         assert_eq!(set.reason, Some(told.reason), "{level}");
     }
+    // Without a limit none is a share of it; and by `nosync`, InnoDB reads through the page cache, too.
+    for level in
+        ["mariadb:innodb", "mariadb:rocksdb", "mariadb:aria", "postgres", "sqlite", "fjall"]
+    {
+        let engine = find(level).expect("it is registered");
+        let terms = Terms::new(Durability::Strict);
+        let told = engine.cache(&terms).expect("it keeps one");
+        let settings = engine.settings(&terms);
+        let set = settings.iter().find(|it| it.name == told.setting).expect("it is set");
+        assert_eq!(set.reason, Some(told.reason), "{level}");
+        assert!(told.reason.starts_with("256 MiB, "), "{level}: {}", told.reason);
+        assert_eq!((told.bytes, told.direct), (256 * MIB, level == "mariadb:innodb"), "{level}");
+    }
+    let innodb = find("mariadb:innodb").expect("it is registered");
+    assert!(!innodb.cache(&Terms::new(Durability::None)).expect("it keeps one").direct);
     // What memtx takes is for the data themselves.
     for level in ["lmdb", "tarantool:memtx"] {
         let engine = find(level).expect("it is registered");
@@ -211,6 +226,60 @@ fn a_level_that_undoes_its_durability_gives_it_not() {
     let never = find("postgres/fsync=off").expect("it is right");
     for durability in Durability::ALL {
         never.gives(durability).expect_err("the level sets it");
+    }
+}
+
+#[test]
+fn a_setting_of_a_table_that_undoes_a_level_is_refused_as_an_option_is() {
+    const LEVELS: [Durability; 3] = Durability::ALL;
+    const STRICT: &[Durability] = &[Durability::Strict];
+    for (engine, settings, refused) in [
+        ("postgres", &[("synchronous_commit", "off")][..], &LEVELS[..]),
+        ("postgres", &[("Synchronous_Commit", "off")], &LEVELS),
+        ("postgres", &[("fsync", "OFF")], &LEVELS),
+        ("postgres", &[("full_page_writes", "OFF")], &LEVELS),
+        ("postgres", &[("full_page_writes", "ON")], &[]),
+        ("postgres", &[("full_page_writes", "tru")], &[]),
+        ("postgres", &[("work_mem", "1MB"), ("jit", "off")], &[]),
+        ("mariadb:innodb", &[("innodb_flush_log_at_trx_commit", "0")], &LEVELS),
+        ("mariadb:innodb", &[("loose-innodb-flush-log-at-trx-commit", "0")], &LEVELS),
+        ("mariadb:innodb", &[("innodb_flush_method", "nosync")], &LEVELS),
+        ("mariadb:innodb", &[("innodb_flush_method", "3")], &LEVELS),
+        ("mariadb:innodb", &[("innodb_flush_method", "LittleSync")], &LEVELS),
+        ("mariadb:innodb", &[("innodb_flush_method", "O_DSYNC")], &[Durability::None]),
+        ("mariadb:innodb", &[("innodb_doublewrite", "OFF")], &[]),
+        ("mariadb:innodb", &[("log_bin", "ON")], STRICT),
+        ("mariadb:innodb", &[("log_bin", "ON"), ("sync_binlog", "0")], STRICT),
+        ("mariadb:innodb", &[("log_bin", "ON"), ("sync_binlog", "100")], STRICT),
+        ("mariadb:innodb", &[("log_bin", "ON"), ("sync-binlog", "1")], &[]),
+        ("mariadb:innodb", &[("skip_log_bin", "ON")], &[]),
+        ("mariadb:innodb", &[("sync_binlog", "0")], &[]),
+        ("mariadb:rocksdb", &[("rocksdb_flush_log_at_trx_commit", "0")], &LEVELS),
+        ("mariadb:rocksdb", &[("rocksdb_write_disable_wal", "ON")], &LEVELS),
+        ("mariadb:rocksdb", &[("rocksdb_write_disable_wal", "OFF")], &[]),
+        ("mariadb:rocksdb", &[("log_bin", "ON")], STRICT),
+        ("mariadb:aria", &[("aria_group_commit", "hard")], &LEVELS),
+        ("mariadb:aria", &[("aria_group_commit_interval", "9")], &LEVELS[..2]),
+        ("mariadb:aria", &[("log_bin", "ON")], STRICT),
+        ("tarantool:memtx", &[("wal_mode", "none")], &[Durability::None, Durability::Strict]),
+        ("tarantool:vinyl", &[("wal_mode", "write")], &[Durability::None, Durability::Strict]),
+        ("tarantool:vinyl", &[("vinyl_cache", "1000000")], &[]),
+        ("sqlite", &[], &[]),
+    ] {
+        let own = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let own: Vec<_> = own.collect();
+        let about = find(engine).expect("it is registered");
+        let given = LEVELS.into_iter().filter(|level| about.gives(*level).is_ok());
+        let found: Vec<_> = given.filter(|level| about.keeps(*level, &own).is_err()).collect();
+        assert_eq!(found, refused, "{engine} with {settings:?}");
+        // An option has its name in small letters; one of Tarantool's is an engine's own.
+        let [(name, value)] = settings else { continue };
+        let is_option = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        if is_option && !engine.starts_with("tarantool") {
+            let level = find(&format!("{engine}/{name}={value}")).expect("it is right");
+            let lost: Vec<_> = LEVELS.into_iter().filter(|it| level.gives(*it).is_err()).collect();
+            assert_eq!(lost, refused, "{engine}/{name}={value}");
+        }
     }
 }
 

@@ -73,6 +73,13 @@ impl Experiment {
         levels
     }
 
+    /// The settings of the file's own for an engine, by any level of it: name and value. What is set for an
+    /// engine holds for each of its levels.
+    pub fn settings_of(&self, engine: &str) -> Vec<(String, String)> {
+        let own = self.settings.get(level::engine(engine)).into_iter().flatten();
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// How many trials the plan has; saturates.
     pub(crate) fn trials(&self) -> u64 {
         let levels = self.factors.keys().map(|factor| self.levels(*factor).len() as u64);

@@ -30,7 +30,10 @@ impl CommonLevels {
             }
             asked.push(how);
             let Ok(engine) = spec::engine(registry, cell) else { continue };
-            let gives = |durability: &Durability| engine.gives(*durability).is_ok();
+            let settings = experiment.settings_of(level);
+            let gives = |durability: &Durability| {
+                engine.gives(*durability).is_ok() && engine.keeps(*durability, &settings).is_ok()
+            };
             match engines.iter_mut().find(|(name, _)| name == level) {
                 Some((_, given)) => given.retain(gives),
                 None => {

@@ -49,3 +49,14 @@ pub(crate) fn gives(
     let given = engine.gives(durability);
     given.map_err(|why| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
 }
+
+/// Whether settings of the user's own leave a level of durability as the engine gives it.
+pub(crate) fn keeps(
+    engine: &dyn Engine,
+    cell: &Cell,
+    durability: Durability,
+    settings: &[(String, String)],
+) -> Result<(), Refusal> {
+    let kept = engine.keeps(durability, settings);
+    kept.map_err(|why| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
+}

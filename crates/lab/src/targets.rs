@@ -70,9 +70,9 @@ pub trait Target: Send + Sync {
         None
     }
 
-    /// The cache that it keeps for itself where its memory is limited to so many bytes, as the setting that
-    /// gives it; `None` where it keeps none, or nobody knows.
-    fn cache(&self, subject: &Value, memory_bytes: u64) -> Option<AppliedSetting> {
+    /// The cache that it keeps for itself where its memory is limited to so many bytes, or not at all, as the
+    /// setting that gives it; `None` where it keeps none, or nobody knows.
+    fn cache(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<AppliedSetting> {
         let _ = (subject, memory_bytes);
         None
     }

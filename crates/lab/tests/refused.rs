@@ -81,6 +81,27 @@ fn a_page_on_another_machine_is_left_out_unless_its_server_is_ours() {
     assert_eq!(planned(&allowed, text), (2, vec![]));
 }
 
+/// At the levels that it undoes alone; its engine with options is refused with it.
+#[test]
+fn a_table_of_settings_that_undoes_a_level_of_durability_is_left_out() {
+    let registry = Registry::standard();
+    let text = |settings: &str| {
+        let engines = "['postgres', 'postgres/jit=off', 'sqlite', 'mariadb:innodb']";
+        let levels = "durability = ['relaxed', 'strict']";
+        format!("workload = 'point'\nengine = {engines}\n{levels}\n{settings}\n")
+    };
+    let (trials, left_out) =
+        planned(&registry, &text("[settings.postgres]\nsynchronous_commit = 'off'"));
+    assert_eq!((trials, left_out.len()), (4, 4), "{left_out:?}");
+    let said = "your settings have synchronous_commit=off, which the level of durability sets";
+    assert!(left_out.iter().all(|line| line.contains(said)), "{left_out:?}");
+    let flush = "[settings.'mariadb:innodb']\ninnodb_flush_method = 'nosync'";
+    let (trials, left_out) = planned(&registry, &text(flush));
+    assert_eq!((trials, left_out.len()), (6, 2), "{left_out:?}");
+    assert!(left_out[0].contains("innodb_flush_method=nosync"), "{left_out:?}");
+    assert_eq!(planned(&registry, &text("[settings.postgres]\njit = 'off'")), (8, vec![]));
+}
+
 /// An engine without several ranges.
 struct Simple;
 

@@ -139,14 +139,35 @@ pub fn broken(document: &Document) -> Vec<String> {
     all(document).filter(|told| told.promise.kept == Some(false)).map(clause).collect()
 }
 
+/// Those whose promises were tried, each once, where the run has others that were not: by the levels of the
+/// factor that says whose the promises are.
+pub fn tried_alone(document: &Document, who: &str, tried: &[&str]) -> Option<String> {
+    let run = &document.run.run;
+    let (_, levels) = run.factors.iter().find(|(name, _)| name == who)?;
+    let is_tried = |level: &str| tried.contains(&level);
+    let promises = |level: &&String| run.alias(who, level).is_none() && run.stores(level);
+    let others = levels.iter().filter(promises).any(|level| !is_tried(level));
+    let all_known = tried.iter().all(|tried| levels.iter().any(|level| level == tried));
+    let mut names: Vec<&str> = tried.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    (others && all_known && !names.is_empty()).then(|| words::list(&names))
+}
+
+/// A clause that names whose promises these are, where the run has others that were not tried.
+fn of_some(document: &Document, who: &str, tried: &[&str]) -> String {
+    let alone = tried_alone(document, who, tried);
+    alone.map_or_else(String::new, |names| format!(" of {names} (the others were not tried)"))
+}
+
 /// That all promises were kept, or what else there is to say when none was broken.
 pub fn kept(document: &Document) -> Option<String> {
     let images = all(document).filter(|it| it.promise.kept == Some(true)).map(|it| it.images());
     let images = images.collect::<Option<Vec<_>>>();
-    let all: Vec<&PromiseView> = all(document).map(|told| told.promise).collect();
-    if all.is_empty() {
-        return None;
-    }
+    let every: Vec<Told<'_>> = all(document).collect();
+    let one = every.iter().find(|told| told.promise.kept == Some(true));
+    let who = every.first()?.factors().who;
+    let all: Vec<&PromiseView> = every.iter().map(|told| told.promise).collect();
     let told = |state| all.iter().filter(move |promise| promise.kept == Some(state));
     let (kept, cuts) = told(true).fold((0, 0), |(n, cuts), p| (n + 1, cuts + p.cuts));
     let cuts = match images.filter(|it| !it.is_empty()) {
@@ -161,12 +182,19 @@ pub fn kept(document: &Document) -> Option<String> {
         0 => String::new(),
         number => format!(", and {} could not be tried", words::many(number, "level")),
     };
+    let names: Vec<&str> = told(true).map(|promise| promise.engine.as_str()).collect();
     let said = match (kept, told(false).count()) {
         (0, 0) => "no promise was put to the test".into(),
         (0, _) => return None,
-        (1, 0) => format!("the only promise withstood {cuts}"),
-        (2, 0) => format!("both promises withstood {cuts}"),
-        (kept, 0) => format!("all {} withstood {cuts}", words::many(kept, "promise")),
+        (1, 0) => {
+            let of = one.map(|it| format!(" of {} at {}", it.promise.engine, it.level()));
+            format!("the promise{} withstood {cuts}", of.unwrap_or_default())
+        }
+        (2, 0) => format!("both promises{} withstood {cuts}", of_some(document, &who, &names)),
+        (kept, 0) => {
+            let promises = words::many(kept, "promise");
+            format!("all {promises}{} withstood {cuts}", of_some(document, &who, &names))
+        }
         (kept, _) => format!("{} withstood {cuts}", words::many(kept, "other promise")),
     };
     let may_lose = told(true).any(|it| matches!(it.promised, Promised::Whole { .. }));

@@ -121,6 +121,17 @@ impl Review {
         }
     }
 
+    /// Whether the server takes a name as the name of this setting, in whichever way it is written.
+    pub fn names(&self, name: &str, setting: &str) -> bool {
+        let names = self.without_prefixes(&spelling(name));
+        let bare = names.last().expect("the name itself");
+        let settings = self.without_prefixes(setting);
+        let setting = settings.last().expect("the name itself");
+        // A beginning without `_` is the name of something larger: a storage engine.
+        bare == setting
+            || self.abbreviates && bare.contains('_') && setting.starts_with(bare.as_str())
+    }
+
     /// A name, and what is left of it as its prefixes are dropped.
     fn without_prefixes(&self, name: &str) -> Vec<String> {
         let mut names = vec![name.to_owned()];
@@ -186,6 +197,29 @@ fn is_suspicious(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_is_known_by_every_name_that_the_server_takes_for_it() {
+        let review = |prefixes, abbreviates| Review {
+            reserved: "",
+            trusted: &[],
+            harmless: "",
+            prefixes,
+            abbreviates,
+        };
+        let loose = review(&["loose_", "skip_"], true);
+        for name in ["sync_log", "Sync-Log", "loose_sync_log", "loose-skip-sync_log", "sync_l"] {
+            assert!(loose.names(name, "sync_log"), "{name}");
+        }
+        for name in ["sync", "sync_logs", "my_sync_log"] {
+            assert!(!loose.names(name, "sync_log"), "{name}");
+        }
+        let strict = review(&[], false);
+        assert!(strict.names("SYNC_LOG", "sync_log"));
+        for name in ["sync_l", "loose_sync_log"] {
+            assert!(!strict.names(name, "sync_log"), "{name}");
+        }
+    }
 
     #[test]
     fn a_number_or_a_choice_is_plain_and_a_word_is_not() {

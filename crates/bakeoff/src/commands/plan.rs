@@ -117,17 +117,14 @@ fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> 
     for block in &possible.plan.blocks {
         for PlannedTrial { cell, .. } in &block.trials {
             let memory = cell.memory();
-            if memory == Memory::Unlimited {
-                continue;
-            }
             let resolved = bakeoff_lab::resolve(registry, experiment, cell, block.number);
             let Ok((trial, _)) = resolved else { continue };
             let subject = &trial.setup.subject;
             let rows = target.size(subject).map(|size| size.rows);
             let limit = GroupLimit { memory, cpus: Cpus::Unlimited }.of(rows.unwrap_or(0));
-            let Some(limit) = limit.memory_bytes else { continue };
+            let limit = limit.memory_bytes;
             if let Memory::Share(_) = memory {
-                let Some(rows) = rows else { continue };
+                let (Some(limit), Some(rows)) = (limit, rows) else { continue };
                 shares.insert(share(memory, limit, rows));
             }
             if let Some(cache) = target.cache(subject, limit) {

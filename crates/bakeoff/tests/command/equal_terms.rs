@@ -51,3 +51,28 @@ fn a_level_that_somebody_chose_is_refused_with_what_works() {
         .code(2)
         .says(&["nothing is left to compare", "every engine here gives none: --durability none"]);
 }
+
+#[test]
+fn a_plan_without_a_limit_of_memory_tells_each_cache_and_which_engine_has_nothing_beside_it() {
+    let place = Place::new();
+    let plan = |scale: &str, durability: &str| {
+        let engines = "engine = ['mariadb:innodb', 'sqlite']\ndurability = ";
+        place.write(
+            "mine.toml",
+            &format!("workload = 'oltp'\n{engines}'{durability}'\nscale = '{scale}'\n"),
+        );
+        place.run(&["run", "mine.toml", "--dry-run"]).code(0)
+    };
+    let outgrown = "don't fit its own cache of 268 MB, and it reads past the system's page cache";
+    let large = plan("10M", "strict").says(&[
+        "cache at memory unlimited: mariadb:innodb has innodb_buffer_pool_size = 268435456 bytes: 256 MiB",
+        "cache at memory unlimited: sqlite has cache_size = 268435456 bytes: 256 MiB",
+        outgrown,
+    ]);
+    assert_eq!(large.out().matches(outgrown).count(), 1, "{}", large.out());
+    assert!(!large.out().contains("of a memory limit"), "{}", large.out());
+    // Neither where all fits, nor where the level has it read through the page cache.
+    for small in [plan("10k", "strict"), plan("10M", "none")] {
+        assert!(!small.out().contains(outgrown), "{}", small.out());
+    }
+}

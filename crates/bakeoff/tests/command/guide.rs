@@ -314,9 +314,12 @@ fn the_example_with_a_url_runs_as_it_is_written() {
         .expect("the example");
     let host = format!("localhost/db?socket={}", theirs.socket().display());
     let words: Vec<String> = words.iter().map(|word| word.replace("host/db", &host)).collect();
+    let password = README.lines().find_map(|line| line.strip_prefix("export MYSQL_PWD="));
+    let password = password.expect("it is not in the URL");
     let run = |more: &[&str]| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        place.run(&[&words[..], more].concat()).code(0)
+        let mut command = place.command(&[&words[..], more].concat());
+        super::Done(command.env("MYSQL_PWD", password).output().unwrap()).code(0)
     };
     let planned = run(&["--dry-run"]);
     let (told, planned_s) = (told.expect("it says a time"), estimated(&planned.out()));

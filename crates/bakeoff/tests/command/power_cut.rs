@@ -23,7 +23,10 @@ fn an_engine_that_keeps_its_promise_ends_well_and_one_cut_can_be_repeated() {
     let flags = flags.into_iter().chain(["--cut-recovery"]);
     let arguments: Vec<&str> = CUTS.into_iter().chain(flags).collect();
     let done = place.run(&arguments).code(0);
-    done.says(&["The only promise withstood 2 power cuts", "the power went again in 8"]);
+    done.says(&[
+        "The promise of sqlite at strict withstood 2 power cuts",
+        "the power went again in 8",
+    ]);
     place.assert_clean("r");
     let document = place.json("r");
     let cuts = document["cuts"].as_array().unwrap();
@@ -209,7 +212,10 @@ fn the_power_of_a_private_server_is_cut() {
     let place = Place::new();
     let flags = ["--engine", "postgres", "--durability", "strict", "--keep", "torn"];
     let arguments = [&CUTS[..2], &flags, &CUTS[4..6], &["--cuts", "1", "--out", "r"]].concat();
-    place.run(&arguments).code(0).says(&["The only promise withstood 1 power cut"]);
+    place
+        .run(&arguments)
+        .code(0)
+        .says(&["The promise of postgres at strict withstood 1 power cut"]);
     place.assert_clean("r");
     let document = place.json("r");
     let [cut] = of(&document, "cuts") else { panic!("one cut") };
@@ -372,8 +378,11 @@ fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
     let steady = place.run(&[&arguments[..], &["--dry-run", "--state", "steady"]].concat());
     steady.says(&["owes nothing yet", "--state warm"]);
     let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
-    done.says(&["The only promise withstood 40 crash images", "budget of 40 has it"])
-        .says(&["sqlite, strict: ", " images drawn, "]);
+    done.says(&[
+        "The promise of sqlite at strict withstood 40 crash images",
+        "budget of 40 has it",
+    ])
+    .says(&["sqlite, strict: ", " images drawn, "]);
     place.assert_clean("r");
     let document = place.json("r");
     let [cut] = of(&document, "cuts") else { panic!("one cut") };

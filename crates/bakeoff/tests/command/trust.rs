@@ -23,7 +23,7 @@ fn a_setting_that_is_a_program_is_refused_before_any_server_starts() {
         ("postgres", "of_tomorrow = \"/etc/passwd\"", "has a value that bakeoff can't judge"),
         ("mariadb:innodb", "plugin-load-add = \"handlersocket\"", "has the server load code"),
         ("mariadb:innodb", "loose_init_fil = \"/tmp/x.sql\"", "run statements of its own"),
-        ("mariadb:aria", "log_bin = true", "read or write files elsewhere"),
+        ("mariadb:aria", "log_bin = true\nsync_binlog = 1", "read or write files elsewhere"),
         ("mariadb:rocksdb", "skip-grant-tables = true", "who may come in"),
     ];
     for (engine, settings, why) in cases {

@@ -1,9 +1,11 @@
 //! The settings of a private MariaDB server, each with its reason.
 
+use bakeoff_servers::spelling;
+
 use super::Storage;
 use super::storage::Blocks;
-use crate::fair::{Cache, Setting, Share};
-use crate::{Durability, Terms};
+use crate::fair::{Cache, Own, Setting, Share};
+use crate::{Durability, Terms, fair};
 
 /// What a private server gets with all tables in that storage engine; `blocks` are of MyRocks alone.
 pub(super) fn settings(storage: Storage, blocks: Blocks, terms: &Terms) -> Vec<Setting> {
@@ -30,6 +32,7 @@ pub(super) fn cache(storage: Storage, terms: &Terms) -> Cache {
 const INNODB: Share = Share {
     percent: 70,
     leaves: 96 << 20,
+    direct: true,
     reason: "70 % of a memory limit, as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads \
              past the system's page cache; below 320 MiB, what 96 MiB for the rest of the server leave",
 };
@@ -49,6 +52,52 @@ const ARIA: Share = Share::percent(
 const ROCKSDB_TABLES: &str = "compaction_pri=kMinOverlappingRatio;\
     level_compaction_dynamic_level_bytes=true;\
     block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
+
+/// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
+/// how InnoDB syncs its files, MyRocks' log, and the binary log, which recovery goes by.
+pub(super) fn kept(storage: Storage, durability: Durability, own: &Own<'_>) -> Result<(), String> {
+    let promises = durability != Durability::None;
+    let method = "innodb_flush_method";
+    if storage == Storage::InnoDb
+        && promises
+        && let Some((_, value)) = own.of(method).find(|(_, value)| never_syncs(value))
+    {
+        return Err(fair::undone(durability, method, value, "fsync or O_DIRECT"));
+    }
+    let disabled = "rocksdb_write_disable_wal";
+    if storage == Storage::RocksDb
+        && let Some((_, value)) = own.of(disabled).find(|(name, value)| is_on(name, value))
+    {
+        return Err(fair::undone(durability, disabled, value, "OFF"));
+    }
+    let logs = own.of("log_bin").any(|(name, _)| !is_negated(name));
+    // The server takes the last of a name; MariaDB's own default is 0.
+    let synced = own.of("sync_binlog").last().map_or("0", |(_, value)| value.trim());
+    if logs && durability == Durability::Strict && synced != "1" {
+        return Err(fair::undone(durability, "sync_binlog", synced, "1"));
+    }
+    Ok(())
+}
+
+/// Whether InnoDB syncs nothing, or not its log, by that method: a word's beginning stands for the word, and
+/// a number for its place (mariadb.com/kb/en/innodb-system-variables/#innodb_flush_method).
+fn never_syncs(method: &str) -> bool {
+    let method = method.trim().to_ascii_lowercase();
+    let begins = |word: &str| !method.is_empty() && word.starts_with(&method);
+    begins("nosync") || begins("littlesync") || method == "2" || method == "3"
+}
+
+/// Whether a setting that is true or false is true.
+fn is_on(name: &str, value: &str) -> bool {
+    let words = ["on", "true", "1"];
+    !is_negated(name) && words.iter().any(|word| value.trim().eq_ignore_ascii_case(word))
+}
+
+/// Whether a name switches its setting off, whatever the value.
+fn is_negated(name: &str) -> bool {
+    let name = spelling(name);
+    ["skip_", "disable_"].iter().any(|prefix| name.trim_start_matches("loose_").starts_with(prefix))
+}
 
 /// The size of a memory table, as it is by default.
 const MEMORY_TABLE: u64 = 64 << 20;
@@ -75,7 +124,7 @@ const LOG_BUFFER_LEAST: u64 = 2 << 20;
 fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
-    set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.reason);
+    set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.why(terms));
     if let Some(limit) = terms.memory_bytes.filter(|limit| *limit < LOG_BUFFER * 32) {
         let bytes = (limit / 32).max(LOG_BUFFER_LEAST);
         let why = "a thirty-second of the limit: below 512 MiB, 16 MiB are missed elsewhere";
@@ -112,7 +161,7 @@ fn aria(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     settings.extend(little_innodb());
     let cache = ARIA.bytes(terms);
-    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.reason));
+    settings.push(Setting::new("aria_pagecache_buffer_size", cache, ARIA.why(terms)));
     if let Some(limit) = terms.memory_bytes {
         let (sorting, why) = ((limit / 16).min(256 << 20), "a sort must fit beside the cache");
         settings.push(Setting::new("aria_sort_buffer_size", sorting, why));
@@ -148,7 +197,7 @@ fn myrocks(blocks: Blocks, terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
         Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
-        Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.reason),
+        Setting::new("rocksdb_block_cache_size", ROCKSDB.bytes(terms), ROCKSDB.why(terms)),
         Setting::new(
             "rocksdb_default_cf_options",
             rocksdb_tables(blocks, terms),
@@ -190,14 +239,15 @@ fn myrocks(blocks: Blocks, terms: &Terms) -> Vec<Setting> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::review::REVIEW;
     use super::*;
-    use crate::fair;
 
     #[test]
     fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
         let mut own = vec![("innodb_doublewrite".into(), "OFF".into())];
         let kept = |own: &[_], level| {
-            fair::keep_level(&settings(Storage::InnoDb, Blocks::default(), &Terms::new(level)), own)
+            let fair = settings(Storage::InnoDb, Blocks::default(), &Terms::new(level));
+            fair::keep_level(&fair, &Own::new(own, &REVIEW))
         };
         assert!(kept(&own, Durability::Strict).is_ok());
         own.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));

@@ -2,9 +2,9 @@
 
 use bakeoff_factor::{DEFAULT, Declared};
 
-use crate::fair::{Cache, Least, Setting, Share};
+use crate::fair::{Cache, Least, Own, Setting, Share};
 use crate::options::EngineOption;
-use crate::{Durability, Terms};
+use crate::{Durability, Terms, fair};
 
 /// Its shared buffers.
 const BUFFERS: Share = Share::percent(
@@ -63,6 +63,23 @@ pub(super) fn of_session(terms: &Terms) -> Vec<Setting> {
     ]
 }
 
+/// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
+/// a page that is half written when the power goes is mended by the image of it in the log alone.
+pub(super) fn kept(durability: Durability, own: &Own<'_>) -> Result<(), String> {
+    match own.of("full_page_writes").find(|(_, value)| !is_on(value)) {
+        None => Ok(()),
+        Some((_, value)) => Err(fair::undone(durability, "full_page_writes", value, "on")),
+    }
+}
+
+/// Whether PostgreSQL reads a value as true: it takes the beginning of a word for the word
+/// (postgresql.org/docs/current/config-setting.html).
+fn is_on(value: &str) -> bool {
+    let value = value.trim().to_ascii_lowercase();
+    let begins = |word: &str| !value.is_empty() && word.starts_with(&value);
+    value == "on" || value == "1" || begins("true") || begins("yes")
+}
+
 /// What a private PostgreSQL server gets. Autovacuum, checkpoints and `full_page_writes` are as
 /// they come; so is the log's size, at most 1 GB between two checkpoints.
 pub(super) fn of_server(terms: &Terms) -> Vec<Setting> {
@@ -71,7 +88,7 @@ pub(super) fn of_server(terms: &Terms) -> Vec<Setting> {
     let fsync = if terms.durability == Durability::None { "off" } else { "on" };
     settings.push(Setting::durable("fsync", fsync));
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
-    set("shared_buffers", &kib(BUFFERS.bytes(terms)), BUFFERS.reason);
+    set("shared_buffers", &kib(BUFFERS.bytes(terms)), BUFFERS.why(terms));
     set("wal_level", "minimal", "nobody replicates it; a load need not be logged");
     set("max_wal_senders", "0", "wal_level=minimal needs it");
     set("max_connections", "1040", "1,024 clients, and bakeoff itself");

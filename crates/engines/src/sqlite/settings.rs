@@ -18,7 +18,7 @@ pub(super) fn settings(terms: &Terms) -> Vec<Setting> {
     let shared = format!("{} KiB in all", CACHE.bytes(terms) / 1024);
     let mut settings = vec![
         Setting::new("journal_mode", "WAL", "readers and the writer do not wait for each other"),
-        Setting::new("cache_size", shared, CACHE.reason),
+        Setting::new("cache_size", shared, CACHE.why(terms)),
         Setting::new("SQLITE_DBCONFIG_ENABLE_QPSG", "on", "a statement is planned once"),
     ];
     let mut durable = |name, value| settings.push(Setting::durable(name, value));

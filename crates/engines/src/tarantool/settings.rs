@@ -71,16 +71,19 @@ pub(super) fn transactions(storage: Storage) -> Setting {
 }
 
 fn memtx(terms: &Terms) -> Vec<Setting> {
-    let tuples = terms.memory_bytes.map_or(UNLIMITED_TUPLES, |_| TUPLES.bytes(terms));
+    let (tuples, why) = match terms.memory_bytes {
+        Some(_) => (TUPLES.bytes(terms), TUPLES.reason),
+        None => (UNLIMITED_TUPLES, "4 GiB where memory is not limited, taken as they are used"),
+    };
     vec![
-        Setting::new("memtx_memory", tuples, TUPLES.reason),
+        Setting::new("memtx_memory", tuples, why),
         Setting::new("memtx_max_tuple_size", LONGEST, "a text of 16 MiB is in one tuple"),
     ]
 }
 
 fn vinyl(terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
-        Setting::new("vinyl_cache", CACHE.bytes(terms), CACHE.reason),
+        Setting::new("vinyl_cache", CACHE.bytes(terms), CACHE.why(terms)),
         Setting::new("vinyl_max_tuple_size", LONGEST, "a text of 16 MiB is in one tuple"),
         Setting::new("memtx_memory", 64 << 20, "no table of the experiment is in memtx"),
     ];

@@ -214,13 +214,10 @@ impl Target for Tables {
         Some(least.bytes(resolved.server.sessions(clients)))
     }
 
-    fn cache(&self, subject: &Value, memory_bytes: u64) -> Option<AppliedSetting> {
+    fn cache(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<AppliedSetting> {
         let (resolved, engine) = self.parts(subject).ok()?;
-        let terms = Terms {
-            memory_bytes: Some(memory_bytes),
-            settings: resolved.settings,
-            ..Terms::new(resolved.durability)
-        };
+        let terms =
+            Terms { memory_bytes, settings: resolved.settings, ..Terms::new(resolved.durability) };
         let cache = engine.cache(&terms)?;
         let settings = engine.settings(&terms);
         let own = settings.into_iter().find(|it| it.name == cache.setting && it.reason.is_none());
@@ -234,9 +231,18 @@ impl Target for Tables {
         })
     }
 
-    /// What serves the pages and is not there; a run would not begin.
-    fn remark(&self, subject: &Value, _: Option<u64>) -> Option<String> {
-        served::lacks(self.parts(subject).ok()?.0.server)
+    /// What serves the pages and is not there: a run would not begin. And rows that an engine alone can't keep in
+    /// memory though there is no limit.
+    fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
+        let (resolved, engine) = self.parts(subject).ok()?;
+        let rows = self.size(subject).map_or(0, |size| size.rows);
+        let outgrown = match memory_bytes {
+            None => resolved.outgrows(engine, rows),
+            Some(_) => None,
+        };
+        let remarks: Vec<String> =
+            served::lacks(resolved.server).into_iter().chain(outgrown).collect();
+        (!remarks.is_empty()).then(|| remarks.join("\n"))
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {

@@ -184,13 +184,28 @@ fn a_kept_promise_is_told_and_nothing_is_marked() {
     promise.kept = Some(true);
     promise.rules.truncate(1);
     assert!(
-        verdict(&document).contains("The only promise withstood 1 power cut"),
+        verdict(&document).contains("The promise of sqlite at strict withstood 1 power cut"),
         "{}",
         verdict(&document)
     );
     for format in ["html", "md", "term"] {
         assert!(!text(&document, format).contains("promise broken"), "{format:?}");
     }
+}
+
+/// The run compares two engines, and the power of one was cut.
+#[test]
+fn promises_that_withstood_are_those_of_the_engines_that_were_tried() {
+    let mut document = broken("torn", "x");
+    document.promises[0].kept = Some(true);
+    let mut weaker = document.promises[0].clone();
+    weaker.durability = "relaxed".into();
+    document.promises.push(weaker);
+    let some = "Both promises of sqlite (the others were not tried) withstood 2 power cuts";
+    assert!(verdict(&document).contains(some), "{}", verdict(&document));
+    document.promises[1].engine = "lmdb".into();
+    let all = "Both promises withstood 2 power cuts";
+    assert!(verdict(&document).contains(all), "{}", verdict(&document));
 }
 
 #[test]

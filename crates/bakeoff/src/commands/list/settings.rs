@@ -96,6 +96,7 @@ fn row(
     let name = &setting.name;
     let of_levels: Vec<(&str, &str)> =
         levels.iter().map(|(level, settings)| (level.name(), value(settings, name))).collect();
+    let of_limit = limited.iter().find(|it| it.name == *name).and_then(|it| it.reason);
     let (free, limited) = (value(free, name), value(limited, name));
     let by_level = of_levels.iter().any(|(_, other)| *other != free);
     let by_memory = free != limited;
@@ -112,7 +113,8 @@ fn row(
         (false, true) => "memory",
         (false, false) => NOTHING,
     };
-    let why = setting.reason.unwrap_or_default();
+    // What a limit decides is explained by what it is of a limit.
+    let why = of_limit.filter(|_| by_memory).or(setting.reason).unwrap_or_default();
     Row { name: name.clone(), values: values.join("\n"), depends_on, why }
 }
 
@@ -148,6 +150,8 @@ mod tests {
             let row = &found.unwrap_or_else(|| panic!("{engine} has no {setting}")).1;
             assert_eq!(row.depends_on, depends_on, "{engine} {setting}: {}", row.values);
         }
+        let pool = all.iter().find(|(_, row)| row.name == "innodb_buffer_pool_size");
+        assert!(pool.expect("it is there").1.why.starts_with("70 % of a memory limit"));
         let synced = all.iter().find(|(of, row)| *of == "postgres" && row.name == "fsync");
         assert_eq!(synced.expect("it is there").1.values, "none: off\nrelaxed: on\nstrict: on");
     }

@@ -28,10 +28,13 @@ impl Ready {
     /// The weakest level that it can be opened at, but where the level is the owner's choice, or the user's
     /// settings leave no other.
     pub fn loosest(&self) -> Durability {
+        let none = Durability::None;
+        let gives_none = || {
+            let kept = self.engine.keeps(none, &self.resolved.settings);
+            self.engine.gives(none).and(kept).is_ok()
+        };
         match self.engine.home() {
-            Home::Process | Home::Server if self.engine.gives(Durability::None).is_ok() => {
-                Durability::None
-            }
+            Home::Process | Home::Server if gives_none() => none,
             Home::Process | Home::Server | Home::External => self.resolved.durability,
         }
     }

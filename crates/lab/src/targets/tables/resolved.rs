@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bakeoff_engines::urls::{self, Secret};
 use bakeoff_engines::{Durability, Engine, Home, Terms};
-use bakeoff_experiment::{Cell, Declared, Factor, engine as engine_name};
+use bakeoff_experiment::{Cell, Declared, Factor};
 use bakeoff_factor::Levels;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{Parameters, RowsFile, Text, Workload};
@@ -76,8 +76,8 @@ impl Resolved {
             let of: Vec<Factor> = [Factor::ENGINE].into_iter().chain(varied).collect();
             return Err(Refusal::of(cell, &of, why));
         }
-        // What is set for an engine holds for each of its levels.
-        let own = experiment.settings.get(engine_name(name)).into_iter().flatten();
+        let settings = experiment.settings_of(name);
+        refusal::keeps(engine, cell, durability, &settings)?;
         let rows = rows::at_scale(experiment, workload, scale)
             .map_err(|error| Refusal::of(cell, &[Factor::SCALE], error.to_string()))?;
         Ok(Self {
@@ -89,7 +89,7 @@ impl Resolved {
             text: experiment.text.clone(),
             rows,
             durability,
-            settings: own.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            settings,
             levels,
             server,
             gzip: server != Server::None && compresses(cell),
@@ -116,6 +116,28 @@ impl Resolved {
             shared,
             home: engine.home().into(),
         }
+    }
+
+    /// That so many bytes of rows don't fit the engine's own cache where memory is not limited, and that it reads
+    /// past the page cache, which others have beside theirs.
+    pub fn outgrows(&self, engine: &dyn Engine, rows: u64) -> Option<String> {
+        let terms = Terms { settings: self.settings.clone(), ..Terms::new(self.durability) };
+        let cache = engine.cache(&terms).filter(|cache| cache.direct && cache.bytes < rows)?;
+        let settings = engine.settings(&terms);
+        // How much a value of the user's own is, its engine alone knows.
+        let is_own = settings.iter().any(|it| it.name == cache.setting && it.reason.is_none());
+        let megabytes = |bytes: u64| bytes as f64 / 1e6;
+        (!is_own).then(|| {
+            format!(
+                "{}: {:.0} MB of rows don't fit its own cache of {:.0} MB, and it reads past the system's page \
+                 cache. Where memory is unlimited, an engine that reads through the page cache has the rest of \
+                 this machine's memory, too: give all the same limit by `--memory`, or set {}",
+                self.engine,
+                megabytes(rows),
+                megabytes(cache.bytes),
+                cache.setting
+            )
+        })
     }
 
     /// What its rows are shaped by beside the scale: levels, and the file that they come from.

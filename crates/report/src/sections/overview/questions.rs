@@ -94,7 +94,9 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         .into_iter()
         .map(|level| {
             let found: Vec<(&str, &Loss)> = losses.of_level(level).collect();
-            let left = left(&found, level, unit);
+            let tried: Vec<&str> = found.iter().map(|(engine, _)| *engine).collect();
+            let alone = promises::tried_alone(document, &factors.who, &tried);
+            let left = left(&found, level, unit, alone.as_deref());
             Words::default().stressed(title(level)).plain(format!(": {left}."))
         })
         .collect();
@@ -130,8 +132,9 @@ const LOAD: &str = "While the power is cut, clients commit small transactions as
 const LOAD_OF_FILES: &str = "While the power is cut, clients write and sync blocks as fast as they can: the faster a \
      disk, the more it has to lose in a second.";
 
-/// "up to 81 commits were lost (sqlite), none older than 0.97 s"; "nothing was lost in 45 power cuts at strict".
-fn left(found: &[(&str, &Loss)], level: &str, unit: &str) -> String {
+/// "up to 81 commits were lost (sqlite), none older than 0.97 s"; "nothing was lost in 45 power cuts at strict, of
+/// sqlite alone" where others were not tried.
+fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -> String {
     let sum = |of: fn(&Loss) -> u64| found.iter().map(|(_, loss)| of(loss)).sum::<u64>();
     let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
         Worst::Damaged(number, of) => Some((*engine, "was damaged", number, of)),
@@ -162,7 +165,8 @@ fn left(found: &[(&str, &Loss)], level: &str, unit: &str) -> String {
         None if some => parts.push(format!("some {unit}s were lost")),
         None if damaged.is_empty() => {
             let (cuts, images) = (sum(|it| it.cuts), sum(|it| it.images));
-            return format!("nothing was lost in {}", words::cuts(cuts, level, images));
+            let alone = alone.map_or_else(String::new, |names| format!(", of {names} alone"));
+            return format!("nothing was lost in {}{alone}", words::cuts(cuts, level, images));
         }
         None => {}
     }
