@@ -76,7 +76,7 @@ fn the_sentence_says_what_was_not_decided() {
     document.conditions[0].state = ConditionState::OutOfReach;
     let told = verdict(&document);
     let both = "with relaxed durability because no further verdict was likely and with strict durability because \
-                the time was over";
+                the run’s time was over";
     assert!(told.contains(both), "{told}");
     document.conditions.iter_mut().for_each(|it| it.state = ConditionState::Decided);
     assert!(!verdict(&document).contains("still undecided"));
