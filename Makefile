@@ -66,7 +66,7 @@ bench-io:
 picture: build
 	ci/picture
 
-# The guide as a site in target/site; needs mdbook and python3.
+# The guide as a site in target/site; needs mkdocs and python3.
 .PHONY: site
 site:
 	ci/site

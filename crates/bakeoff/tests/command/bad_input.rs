@@ -214,20 +214,19 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let place = Place::new();
     place.write("small.toml", SMALL);
     let small = place.path("small-disk");
-    let Some(_disk) = Tmpfs::mount(&small, "120m") else { return };
-    let stuffing = small.join("stuffing");
+    let Some(disk) = Tmpfs::mount(&small, "120m") else { return };
     // So many trials that the disk is full before the last.
     let run = ["run", "small.toml", "--repetitions", "6", "--out", "small-disk/r"];
     let run = place.start(&run);
     wait_until("the first trial", || super::trials(&small.join("r")) >= 1);
-    // Somebody else fills the disk: as far as it goes.
-    let _ = std::fs::write(&stuffing, vec![1; 120 << 20]);
+    // Somebody else fills the disk, and takes what a trial frees.
+    let full = disk.fill();
     super::Done(run.wait_with_output().unwrap()).code(4);
     place.assert_clean("small-disk/r");
     let kept = super::trials(&small.join("r"));
     assert!((1..12).contains(&kept), "{kept}");
 
-    std::fs::remove_file(&stuffing).unwrap();
+    drop(full);
     place.run(&["run", "--resume", "small-disk/r"]).code(0);
     let document = place.json("small-disk/r");
     let trials = document["trials"].as_array().unwrap();
@@ -283,14 +282,14 @@ fn keys_that_no_distribution_has_are_refused_in_the_plan() {
 fn a_disk_too_small_for_the_debt_stops_the_run_and_says_what_to_do() {
     let place = Place::new();
     let small = place.path("small-disk");
-    let Some(_disk) = Tmpfs::mount(&small, "120m") else { return };
+    let Some(disk) = Tmpfs::mount(&small, "120m") else { return };
     // The journal has no more room than it takes itself: it is written on until it is large enough.
     let owes = "workload = \"ledger\"\nengine = \"fjall\"\nstate = \"steady\"\nclients = 1\n\
                 durability = \"relaxed\"\nneighbours = \"0\"\n";
     place.write("owes.toml", owes);
     let run = place.start(&["run", "owes.toml", "--out", "small-disk/r"]);
     wait_until("the calibration", || small.join("r/work/trial").exists());
-    let _ = std::fs::write(small.join("stuffing"), vec![1; 100 << 20]);
+    let _full = disk.fill();
     let done = super::Done(run.wait_with_output().unwrap()).code(4);
     done.says(&["small-disk", "is too full", "--out on another disk"]);
     assert!(!small.join("r").exists(), "the mended command finds its place free");

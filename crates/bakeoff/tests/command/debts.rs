@@ -132,7 +132,7 @@ fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     let place = Place::new();
     place.write("slow.toml", SLOW);
     let small = place.path("small-disk");
-    let Some(_disk) = Tmpfs::mount(&small, "140m") else { return };
+    let Some(disk) = Tmpfs::mount(&small, "140m") else { return };
     if !can_mount() {
         return;
     }
@@ -143,13 +143,13 @@ fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     let mut run = place.start(&[&arguments[..], &more].concat());
     let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(said.any(|line| line.contains("the clients have stopped")), "it does not drain");
-    let _ = std::fs::write(small.join("stuffing"), vec![1; 140 << 20]);
+    let full = disk.fill();
     let said: Vec<String> = said.collect();
     assert_eq!(run.wait().unwrap().code(), Some(4), "{said:#?}");
     assert!(said.iter().any(|line| line.contains("full")), "{said:#?}");
     place.assert_clean("small-disk/r");
     assert!(!super::on_disks::mounts_below(&small.join("r")));
-    std::fs::remove_file(small.join("stuffing")).unwrap();
+    drop(full);
     // A run in which nothing was measured leaves nothing to go on with.
     match small.join("r").exists() {
         true => place.run(&["run", "--resume", "small-disk/r"]).code(0),

@@ -332,9 +332,8 @@ fn a_full_disk_leaves_nothing_of_a_merge() {
     half(&place, 1, "one");
     let before = bytes(&place, "one");
     let small = place.path("small");
-    let Some(_disk) = Tmpfs::mount(&small, "256k") else { return };
-    // As far as it goes.
-    let _ = std::fs::write(small.join("stuffing"), vec![1; 1 << 20]);
+    let Some(disk) = Tmpfs::mount(&small, "256k") else { return };
+    let _full = disk.fill();
     // The system's words begin with a capital.
     refused(&place, &["small/all", "one"], &["o space left", "the shards are as they were"]);
     assert!(!small.join("all").exists());
@@ -347,17 +346,16 @@ fn a_full_disk_leaves_a_merged_run_as_it_was() {
     shard(&place, "1/2", "one", &[]);
     shard(&place, "2/2", "two", &[]);
     let small = place.path("small");
-    let Some(_disk) = Tmpfs::mount(&small, "16m") else { return };
+    let Some(disk) = Tmpfs::mount(&small, "16m") else { return };
     place.run(&["merge", "small/all", "one"]).code(0);
     let before = ["one", "two", "small/all"].map(|folder| bytes(&place, folder));
-    // As far as it goes.
-    let _ = std::fs::write(small.join("stuffing"), vec![1; 32 << 20]);
+    let full = disk.fill();
     let said = ["o space left", "the shards are as they were"];
     refused(&place, &["small/all", "two"], &said);
     assert_eq!(["one", "two", "small/all"].map(|folder| bytes(&place, folder)), before);
     assert!(!small.join("all/run.sqlite.new").exists());
 
-    std::fs::remove_file(small.join("stuffing")).unwrap();
+    drop(full);
     assert_eq!(began(&place.json("small/all")), began(&place.json("one")));
     place.run(&["merge", "small/all", "two"]).code(0);
     assert_eq!(began(&place.json("small/all")).len(), 4);

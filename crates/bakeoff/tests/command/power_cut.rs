@@ -282,20 +282,19 @@ fn a_full_work_folder_stops_the_cuts_and_loses_none() {
     }
     let place = Place::new();
     let small = place.path("small-disk");
-    let Some(_disk) = Tmpfs::mount(&small, "120m") else { return };
+    let Some(disk) = Tmpfs::mount(&small, "120m") else { return };
     let run =
         ["run", "power-cut", "--engine", "sqlite", "--durability", "strict", "--keep", "torn"];
     let run = [&run[..], &["--repetitions", "0", "--cuts", "10", "--out", "small-disk/r"]].concat();
     let run = place.start(&run);
     wait_until("the first cut", || cuts_in(&small.join("r")) >= 1);
-    // Somebody else fills the disk: as far as it goes.
-    let stuffing = small.join("stuffing");
-    let _ = std::fs::write(&stuffing, vec![1; 120 << 20]);
+    // Somebody else fills the disk, and takes what a cut frees.
+    let full = disk.fill();
     let done = Done(run.wait_with_output().unwrap()).code(4);
     done.says(&["full", "bakeoff run --resume small-disk/r"]);
     place.assert_clean("small-disk/r");
 
-    std::fs::remove_file(&stuffing).unwrap();
+    drop(full);
     place.run(&["run", "--resume", "small-disk/r"]).code(0);
     let document = place.json("small-disk/r");
     assert_eq!(of(&document, "cuts").len(), 10);

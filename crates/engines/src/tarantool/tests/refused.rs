@@ -87,7 +87,7 @@ fn a_snapshot_without_room_is_an_error_and_what_was_committed_stays() {
     for engine in installed() {
         let folder = folder_for_all();
         let small = folder.path().join("small");
-        let Some(_disk) = Tmpfs::mount(&small, "96m") else { return };
+        let Some(disk) = Tmpfs::mount(&small, "96m") else { return };
         let database = open(engine, &small.join("database"), &Terms::new(Durability::Strict));
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
         // Bytes that no compression makes fewer.
@@ -102,13 +102,12 @@ fn a_snapshot_without_room_is_an_error_and_what_was_committed_stays() {
         for id in 0..ROWS {
             session.run(PUT, &note(id, &text(id)), &mut rows).expect("it fits");
         }
-        // Somebody else fills the file system: as far as it goes.
-        let stuffing = small.join("stuffing");
-        let _ = std::fs::write(&stuffing, vec![1; 96 << 20]);
+        // Somebody else fills the file system.
+        let full = disk.fill();
         let error = database.drain().expect_err("there is no room");
         assert!(matches!(&error, Error::Engine(_)), "{error:?}");
         assert_eq!(count(&mut *session), ROWS as u64);
-        std::fs::remove_file(&stuffing).expect("it is there");
+        drop(full);
         // vinyl tries again after a while.
         wait_until("a snapshot with room", || database.drain().is_ok());
         drop(session);
