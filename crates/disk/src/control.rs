@@ -202,8 +202,9 @@ impl Control {
             let mut line = serde_json::to_string(ask)?;
             line.push('\n');
             stream.write_all(line.as_bytes())?;
+            let mut lines = wire::Lines::of(&stream);
             loop {
-                let line = wire::line(&stream, wire::LONGEST_ANSWER, self.patience)?;
+                let line = lines.line(wire::LONGEST_ANSWER, self.patience)?;
                 if !line.is_empty() {
                     return Ok(serde_json::from_slice(&line)?);
                 }

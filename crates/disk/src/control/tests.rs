@@ -6,13 +6,17 @@ use std::os::unix::net::UnixListener;
 use std::sync::mpsc;
 use std::thread;
 
-/// What a daemon is told that does with each connection what `serve` says.
-fn told(serve: impl Fn(UnixStream) + Send + 'static) -> String {
+/// A folder with a `socket`, on which a daemon does with each connection what `serve` says.
+fn daemon(serve: impl Fn(UnixStream) + Send + 'static) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
-    let socket = place.path().join("socket");
-    let listener = UnixListener::bind(&socket).unwrap();
+    let listener = UnixListener::bind(place.path().join("socket")).unwrap();
     thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(serve));
-    stat(&socket)
+    place
+}
+
+/// What is told of a daemon that does so.
+fn told(serve: impl Fn(UnixStream) + Send + 'static) -> String {
+    stat(&daemon(serve).path().join("socket"))
 }
 
 /// Asks whoever listens, and sees that it ends; how.
@@ -40,6 +44,20 @@ fn a_daemon_that_says_nothing_or_no_end_is_given_up() {
         }
     });
     assert!(said.contains("kill -CONT"), "{said}");
+}
+
+#[test]
+fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
+    for said in ["\"done\"\n", "\n\"done\"\n", "\n\n\n\"done\"\n"] {
+        let place = daemon(move |mut stream| {
+            wire::Lines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+            // Whoever is kept from its processor for a while finds all of it at once.
+            stream.write_all(said.as_bytes()).unwrap();
+        });
+        let socket = place.path().join("socket");
+        let control = Control { mountpoint: "/m".into(), socket, patience: PATIENCE };
+        control.power_off().unwrap_or_else(|error| panic!("{said:?}: {error}"));
+    }
 }
 
 #[test]
