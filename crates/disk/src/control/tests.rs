@@ -1,8 +1,10 @@
 //! What a client makes of daemons that are none.
 
 use super::*;
-use bakeoff_testkit::{NOBODY, PATIENCE, needs_root};
+use crate::last_words::Said;
+use bakeoff_testkit::{NOBODY, PATIENCE, needs_root, wait_until};
 use std::os::unix::net::UnixListener;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
@@ -19,10 +21,14 @@ fn told(serve: impl Fn(UnixStream) + Send + 'static) -> String {
     stat(&daemon(serve).path().join("socket"))
 }
 
+fn control(socket: &Path, patience: Duration) -> Control {
+    Control { mountpoint: "/m".into(), socket: socket.into(), patience, last_words: None }
+}
+
 /// Asks whoever listens, and sees that it ends; how.
 fn stat(socket: &Path) -> String {
     let patience = Duration::from_millis(300);
-    let control = Control { mountpoint: "/m".into(), socket: socket.into(), patience };
+    let control = control(socket, patience);
     let (told, heard) = mpsc::channel();
     thread::spawn(move || told.send(control.stat().unwrap_err().to_string()));
     heard.recv_timeout(PATIENCE).expect("it is given up")
@@ -54,10 +60,31 @@ fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
             // Whoever is kept from its processor for a while finds all of it at once.
             stream.write_all(said.as_bytes()).unwrap();
         });
-        let socket = place.path().join("socket");
-        let control = Control { mountpoint: "/m".into(), socket, patience: PATIENCE };
+        let control = control(&place.path().join("socket"), PATIENCE);
         control.power_off().unwrap_or_else(|error| panic!("{said:?}: {error}"));
     }
+}
+
+#[test]
+fn the_last_words_of_a_daemon_and_its_end_are_told() {
+    // It takes the request, and goes.
+    let place = daemon(|stream| {
+        wire::Lines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+    });
+    let said = Said::nothing().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "echo there is no more memory >&2; kill -KILL $$"]);
+    let mut child = command.stderr(said.stderr().unwrap()).spawn().unwrap();
+    let last_words = LastWords::of(&child, said).unwrap();
+    let control = control(&place.path().join("socket"), PATIENCE).of_started(last_words);
+    let told = || control.power_off().unwrap_err().to_string();
+    wait_until("its end", || told().contains("has ended"));
+    let told = told();
+    child.wait().unwrap();
+    let expected = "the daemon of /m does not answer: unexpected end of file; it has ended \
+                    (signal: 9 (SIGKILL)); the last lines of its standard error:\n\
+                    there is no more memory";
+    assert_eq!(told, expected);
 }
 
 #[test]
