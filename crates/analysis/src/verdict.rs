@@ -207,8 +207,15 @@ impl Case {
             Verdict::Same => Decision::Same,
             _ => return false,
         };
+        let it = &self.comparison;
+        let keeps = |shift: f64| {
+            let low = it.low.unwrap_or(0.0) * shift;
+            let high = it.high.unwrap_or(f64::INFINITY) * shift;
+            let is_noise = decision != Decision::Same && is_within_noise(it, shift);
+            Decision::of(low, high, MARGIN) == decision && !is_noise
+        };
         let [baseline, level] = self.sample.each(|figure| figure.waited);
-        could_turn(decision, (self.comparison.low, self.comparison.high), [&baseline, &level])
+        could_turn(keeps, [&baseline, &level])
     }
 }
 
@@ -224,15 +231,17 @@ fn verdict_of(it: &Comparison, interval: Decision) -> Verdict {
         Some(RatioIs::AtMost) => matches!(verdict, Verdict::Faster | Verdict::Spiky),
         Some(RatioIs::Exact) | None => true,
     };
-    let noise = || {
-        let (ratio, floor) = it.ratio.zip(it.noise_floor)?;
-        Some(ratio.ln().abs() < floor.ln_1p())
-    };
     match verdict {
         _ if !safe => Verdict::Undecided,
-        Verdict::Faster | Verdict::Slower if noise() == Some(true) => Verdict::WithinNoise,
+        Verdict::Faster | Verdict::Slower if is_within_noise(it, 1.0) => Verdict::WithinNoise,
         verdict => verdict,
     }
+}
+
+/// Whether the ratio, multiplied by `shift`, is smaller than what one level shows against itself.
+fn is_within_noise(it: &Comparison, shift: f64) -> bool {
+    let within = |(ratio, floor): (f64, f64)| (ratio * shift).ln().abs() < floor.ln_1p();
+    it.ratio.zip(it.noise_floor).is_some_and(within)
 }
 
 /// Fills in ratio and interval, and returns what the family needs of them; `None` where nothing can

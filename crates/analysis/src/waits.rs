@@ -9,11 +9,11 @@
 //! level, since engines differ in their threads. So x = c + k s, and without waiting the ratio r of a level
 //! to its baseline would be r (1 - x_level) / (1 - x_baseline), which lies between
 //! r (1 - c_level - s_level) / (1 - c_baseline) and r (1 - c_level) / (1 - c_baseline - s_baseline). A
-//! verdict that holds at both ends holds whatever the two parts are; one that does not is withheld.
+//! verdict that holds at both ends, by the interval and beyond the noise floor, holds whatever the two parts
+//! are; one that does not is withheld.
 
 use bakeoff_results::measure::{CPU_THROTTLED, DRIVERS, RUN_DELAY};
 use bakeoff_results::{Measure, Measures, Scope, TrialSummary};
-use bakeoff_stats::{Decision, MARGIN};
 
 use crate::littles_law::concurrency;
 use crate::open_loop::is_open;
@@ -61,21 +61,12 @@ impl Waited {
 }
 
 /// Whether a verdict could be another without what was waited in the trials of the baseline and of the
-/// level. `ends` are those of the ratio's interval.
-pub(crate) fn could_turn(
-    verdict: Decision,
-    ends: (Option<f64>, Option<f64>),
-    [baseline, level]: [&[Waited]; 2],
-) -> bool {
+/// level. `keeps` says whether the ratio has that verdict when it and its interval are multiplied by a number.
+pub(crate) fn could_turn(keeps: impl Fn(f64) -> bool, [baseline, level]: [&[Waited]; 2]) -> bool {
     let all = || baseline.iter().chain(level);
     if !all().any(Waited::is_told) {
         return false;
     }
-    let keeps = |shift: f64| {
-        let low = ends.0.unwrap_or(0.0) * shift;
-        let high = ends.1.unwrap_or(f64::INFINITY) * shift;
-        Decision::of(low, high, MARGIN) == verdict
-    };
     let closed = !all().any(|waited| waited.open);
     let shifts = shifts(baseline, level).filter(|_| closed);
     !shifts.is_some_and(|ends| ends.into_iter().all(keeps))
@@ -126,6 +117,8 @@ pub(crate) fn of_servers(trial: &TrialSummary) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_stats::{Decision, MARGIN};
+
     use super::*;
 
     fn waited(clients: f64, servers: f64) -> Waited {
@@ -187,22 +180,26 @@ mod tests {
     /// 1.2 to 1.4 times as long, on machines where the level's servers waited.
     #[test]
     fn a_verdict_turns_where_the_interval_without_the_waiting_says_something_else() {
-        let turns = |ends: (Option<f64>, Option<f64>), baseline: Waited, level: Waited| {
-            could_turn(Decision::Slower, ends, [&[baseline; 4], &[level; 4]])
+        type Ends = (f64, f64);
+        let turns_from = |verdict: Decision, ends: Ends, baseline: Waited, level: Waited| {
+            let of = |shift: f64| Decision::of(ends.0 * shift, ends.1 * shift, MARGIN);
+            let keeps = |shift: f64| of(shift) == verdict;
+            could_turn(keeps, [&[baseline; 4], &[level; 4]])
         };
-        let (none, ends) = (waited(0.0, 0.0), (Some(1.2), Some(1.4)));
+        let turns =
+            |ends: Ends, baseline, level| turns_from(Decision::Slower, ends, baseline, level);
+        let (none, ends) = (waited(0.0, 0.0), (1.2, 1.4));
         // 1.2 (1 - 0.12) is above 1.05, and 1.2 (1 - 0.13) is not.
         assert!(!turns(ends, none, waited(0.0, 0.12)) && turns(ends, none, waited(0.0, 0.13)));
         assert!(!turns(ends, waited(0.0, 0.9), none), "the baseline would be faster still");
-        assert!(!turns((Some(1.2), None), none, waited(0.0, 0.12)), "a lower bound");
+        assert!(!turns((1.2, f64::INFINITY), none, waited(0.0, 0.12)), "a lower bound");
         // Below the shares that are told, nothing is withheld.
-        let near = (Some(1.06), Some(1.4));
+        let near = (1.06, 1.4);
         assert!(!turns(near, none, waited(0.0, 0.09)) && !turns(near, none, waited(0.04, 0.0)));
         assert!(turns(near, none, waited(0.06, 0.0)));
         let open = Waited { open: true, ..waited(0.0, 0.12) };
         assert!(turns(ends, none, open), "nothing tells what came of it");
-        let same =
-            could_turn(Decision::Same, (Some(0.99), Some(1.01)), [&[none], &[waited(0.06, 0.0)]]);
+        let same = turns_from(Decision::Same, (0.99, 1.01), none, waited(0.06, 0.0));
         assert!(same, "1.01 (1 - 0.06) is no longer within the margin");
     }
 }

@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_devices::ext4;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::executor::Accuracy;
 use crate::fault::{self, FaultRule};
+use crate::last_words::LastWords;
 use crate::{own, table};
 
 mod listening;
@@ -149,6 +151,8 @@ pub struct Control {
     socket: PathBuf,
     /// How long the daemon may say nothing.
     patience: Duration,
+    /// Where this process has started the daemon: how it ended, and what it said last.
+    last_words: Option<Arc<LastWords>>,
 }
 
 impl Control {
@@ -176,7 +180,7 @@ impl Control {
         if let Some(user) = user.filter(|user| !own::is_trusted(*user)) {
             return Err(others(shown, user));
         }
-        let control = Self { mountpoint: resolved, socket, patience: PATIENCE };
+        let control = Self { mountpoint: resolved, socket, patience: PATIENCE, last_words: None };
         let tried = wire::connect(&control.socket, PATIENCE);
         tried.map(|_| control).map_err(|error| match (error.kind(), user) {
             (ErrorKind::PermissionDenied, Some(user)) => others(shown, user),
@@ -187,6 +191,12 @@ impl Control {
         })
     }
 
+    /// The same of a daemon that this process has started: what is told of it when it does not answer
+    /// ends with its last words.
+    pub(crate) fn of_started(self, last_words: LastWords) -> Self {
+        Self { last_words: Some(Arc::new(last_words)), ..self }
+    }
+
     /// The absolute path of the mountpoint.
     pub fn mountpoint(&self) -> &Path {
         &self.mountpoint
@@ -194,16 +204,19 @@ impl Control {
 
     fn ask(&self, ask: &Ask) -> Result<(Answer, UnixStream), Error> {
         let at = self.mountpoint.display();
+        let last_words = self.last_words.as_deref();
         let silent = |error: io::Error| {
-            Error::Failed(format!("the daemon of {at} does not answer: {error}"))
+            let told = last_words.map(LastWords::told).unwrap_or_default();
+            Error::Failed(format!("the daemon of {at} does not answer: {error}{told}"))
         };
         let (mut stream, pid) = wire::connect(&self.socket, self.patience).map_err(silent)?;
         let mut talk = || -> io::Result<_> {
             let mut line = serde_json::to_string(ask)?;
             line.push('\n');
             stream.write_all(line.as_bytes())?;
+            let mut lines = wire::Lines::of(&stream);
             loop {
-                let line = wire::line(&stream, wire::LONGEST_ANSWER, self.patience)?;
+                let line = lines.line(wire::LONGEST_ANSWER, self.patience)?;
                 if !line.is_empty() {
                     return Ok(serde_json::from_slice(&line)?);
                 }
@@ -213,10 +226,11 @@ impl Control {
             Ok(Answer::Refused(error)) => Err(error),
             Ok(answer) => Ok((answer, stream)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                let said = last_words.map(LastWords::said).unwrap_or_default();
                 Err(Error::Failed(format!(
                     "the daemon of {at} (process {pid}) does not answer; if it was stopped, kill \
                      -CONT {pid} lets it go on; kill -KILL {pid} ends it, and the next bakeoff \
-                     disk command takes the disk away"
+                     disk command takes the disk away{said}"
                 )))
             }
             Err(error) => Err(silent(error)),

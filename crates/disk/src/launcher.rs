@@ -5,14 +5,15 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::last_words::{LastWords, Said};
 use crate::options::MountOptions;
 use crate::registry;
 use crate::stopped::{Guard, STOPPED, is_stopped};
@@ -51,12 +52,16 @@ impl Launcher {
     }
 }
 
-/// Starts a daemon and waits until it is ready, or has said why not. It is ended when it is stopped
-/// as long as the guard is there.
-pub(crate) fn launch(
-    mut command: Command,
-    options: &MountOptions,
-) -> Result<(Child, Guard), Error> {
+/// A daemon that is ready.
+pub(crate) struct Launched {
+    pub daemon: Child,
+    /// Ends it when it is stopped as long as this is there.
+    pub guard: Guard,
+    pub last_words: LastWords,
+}
+
+/// Starts a daemon and waits until it is ready, or has said why not.
+pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Launched, Error> {
     // JSON has no such number: it would arrive as one that was not given.
     if let Some(fraction) = options.used_fraction.filter(|fraction| !fraction.is_finite()) {
         let why = format!("used is {fraction}, and must be above 0 and at most 1");
@@ -66,11 +71,14 @@ pub(crate) fn launch(
         let (backing, mountpoint) = (options.backing.display(), options.mountpoint.display());
         Error::Folder(format!("{backing} or {mountpoint}: {error}; take another folder"))
     })?;
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = PathBuf::from(command.get_program());
     let failed = |error| Error::Failed(format!("{} can't be started: {error}", program.display()));
+    let said = Said::nothing().map_err(failed)?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.stderr().map_err(failed)?);
     let mut daemon = command.spawn().map_err(failed)?;
-    let guard = Guard::new(&daemon).map_err(|error| {
+    let watched = Guard::new(&daemon)
+        .and_then(|guard| LastWords::of(&daemon, said).map(|last_words| (guard, last_words)));
+    let (guard, last_words) = watched.map_err(|error| {
         let _ = daemon.kill().and_then(|()| daemon.wait());
         failed(error)
     })?;
@@ -81,30 +89,35 @@ pub(crate) fn launch(
         let _ = daemon.kill().and_then(|()| daemon.wait());
         // What it has mounted has nobody any more who serves it.
         let _ = registry::sweep();
-        let (program, seconds) = (program.display(), PATIENCE.as_secs());
+        let (program, seconds, said) = (program.display(), PATIENCE.as_secs(), last_words.said());
         return Err(Error::Failed(format!(
             "{program} did not report within {seconds} s that the disk is mounted; see whether \
-             the machine is busy, and try again"
+             the machine is busy, and try again{said}"
         )));
     }
     let mut lines = BufReader::new(output).lines().map_while(Result::ok);
     match lines.find_map(|line| serde_json::from_str(&line).ok()) {
-        Some(Reply::Mounted) => return Ok((daemon, guard)),
+        Some(Reply::Mounted) => Ok(Launched { daemon, guard, last_words }),
         Some(Reply::Refused(error)) => {
             daemon.wait().map_err(failed)?;
-            return Err(error);
+            Err(error)
         }
-        None => {}
+        None => {
+            let status = daemon.wait().map_err(failed)?;
+            // One that was killed may have mounted it before.
+            let _ = registry::sweep();
+            Err(ended(&program, status, &last_words))
+        }
     }
-    let mut said = String::new();
-    let _ = daemon.stderr.take().expect("piped").read_to_string(&mut said);
-    let status = daemon.wait().map_err(failed)?;
-    // One that was killed may have mounted it before.
-    let _ = registry::sweep();
-    Err(Error::Failed(match said.trim().trim_start_matches("error: ") {
-        "" => format!("{} ended without an answer ({status})", program.display()),
-        said => said.to_owned(),
-    }))
+}
+
+/// Why a daemon has not answered that has ended: what it says of that itself, or else how it ended.
+fn ended(program: &Path, status: ExitStatus, last_words: &LastWords) -> Error {
+    let (program, lines) = (program.display(), last_words.last_lines());
+    Error::Failed(match lines.strip_prefix("error: ") {
+        Some(why) => why.to_owned(),
+        None => format!("{program} ended without an answer ({status}){}", last_words.said()),
+    })
 }
 
 /// Waits until something is said, or nothing will be. A daemon that is stopped meanwhile is ended: one

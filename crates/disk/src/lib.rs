@@ -12,6 +12,7 @@ pub mod executor;
 pub mod fault;
 pub mod fuse;
 pub mod history;
+mod last_words;
 mod launcher;
 pub mod materialise;
 pub mod mount;

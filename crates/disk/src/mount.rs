@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 
 use crate::control::Control;
+use crate::launcher::Launched;
 use crate::stopped::Guard;
 use crate::{launcher, registry, table};
 
@@ -47,9 +48,10 @@ impl Mounted {
         // Ctrl-C is for the one who started it.
         command.process_group(0);
         end_with_this_process(&mut command);
-        let (mut daemon, guard) = launcher::launch(command, options)?;
+        let Launched { mut daemon, guard, last_words } = launcher::launch(command, options)?;
         match Control::connect(&options.mountpoint) {
             Ok(control) => {
+                let control = control.of_started(last_words);
                 let mountpoint = control.mountpoint().into();
                 Ok(Self { daemon, _guard: guard, mountpoint, control })
             }
@@ -135,7 +137,7 @@ pub fn detach(launcher: &Launcher, options: &MountOptions) -> Result<u32, Error>
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
     }
-    launcher::launch(command, options).map(|(daemon, _)| daemon.id())
+    launcher::launch(command, options).map(|launched| launched.daemon.id())
 }
 
 /// Lets a child be told to end when the thread that starts it ends.

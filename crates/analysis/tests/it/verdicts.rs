@@ -2,7 +2,9 @@
 
 use crate::data::{Trials, run};
 use bakeoff_analysis::{Comparison, Document, RatioIs, Verdict, WarningKind};
-use bakeoff_results::measure::{FAULTS, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, TRIALS_SINCE};
+use bakeoff_results::measure::{
+    CONCURRENCY, FAULTS, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, RUN_DELAY, TRIALS_SINCE,
+};
 use bakeoff_results::{Answers, Difference, RunFolder, Scope, Trial};
 
 /// Four blocks of one client, the levels as [`LEVELS`].
@@ -412,5 +414,40 @@ fn a_difference_below_the_noise_floor_has_a_word_of_its_own() {
         // Of fewer than five blocks it is a check, and takes no verdict away.
         let few = self::document(&eight[..eight.len() / 2]);
         assert_eq!(compared(&few, "alpha", "beta").noise_floor, None);
+    }
+}
+
+/// Alpha seems to be 1.3 times as slow as alpha, and beta's server waited for 2.4 of 20 s: without that beta
+/// may have taken 0.88 times as long.
+#[test]
+fn a_verdict_that_waiting_may_have_lifted_above_the_noise_floor_is_withheld() {
+    let eight = |slow: f64, waited_s: f64| {
+        let take = move |block: u32, level: &str| match level {
+            "alpha@again" => 13.0 * ripple(block, "alpha"),
+            "beta" => slow * ripple(block, level),
+            _ => plain(block, level),
+        };
+        let mut trials = [blocks("1", 0, take), blocks("1", BLOCKS, take)].concat();
+        for trial in &mut trials {
+            let is_beta = trial.levels["engine"] == "beta";
+            let measures = &mut trial.measured.as_mut().expect("measured").measures;
+            measures.set(&CONCURRENCY, Scope::Clients, 1.0);
+            measures.set(&RUN_DELAY, Scope::DATABASE, if is_beta { waited_s } else { 0.0 });
+        }
+        trials
+    };
+    let verdict = |trials: &[Trial]| compared(&document(trials), "alpha", "beta").verdict;
+    for (slow, waited_s, expected) in [
+        (14.0, 0.0, Verdict::Slower),
+        // 1.4 times 0.88 is still slower by the interval, and no longer beyond 1.3.
+        (14.0, 2.4, Verdict::ShortOfProcessors),
+        (16.0, 2.4, Verdict::Slower),
+        // Whatever beta has waited, it is no further from alpha than alpha itself.
+        (12.5, 2.4, Verdict::WithinNoise),
+    ] {
+        let trials = eight(slow, waited_s);
+        assert_eq!(verdict(&trials[..]), expected, "{slow} ms, {waited_s} s");
+        let without_floor = verdict(&trials[..trials.len() / 2]);
+        assert_eq!(without_floor, Verdict::Slower, "{slow} ms, {waited_s} s");
     }
 }

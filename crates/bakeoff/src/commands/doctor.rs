@@ -55,11 +55,20 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     found.say(Needed::Yes, "machine", machine(folder.path()))?;
     found.say(Needed::Yes, "room", room(folder.path()))?;
     found.ask("Which engines can be compared?")?;
+    let mut timed = false;
     for engine in lab.registry.engines() {
         let about = engine.about();
         let needed = if about.home == Home::Server { Needed::No } else { Needed::Yes };
         let place = folder.path().join(about.name.replace(':', "-"));
-        found.say(needed, &format!("engine {}", about.name), try_engine(engine, &place))?;
+        let tried = try_engine(engine, &place);
+        timed |= tried.is_ok();
+        found.say(needed, &format!("engine {}", about.name), tried)?;
+    }
+    if timed {
+        print(&by_own_name(
+            "         These times say how long a single commit of one row waits for this disk. They don't say \
+             which engine is faster: bakeoff run compares engines at work\n",
+        ))?;
     }
     for collection in &COLLECTIONS {
         found.say(Needed::No, &format!("text {}", collection.name), text(collection))?;

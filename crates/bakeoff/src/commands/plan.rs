@@ -237,24 +237,21 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
     let mut total = String::new();
     let trials = possible.plan.trials();
     if trials > 0 {
-        let (each, about) = match experiment.operations {
-            None => (format!("{} s each", experiment.seconds), "about"),
-            Some(operations) => {
-                let sooner = format!("sooner after {operations} operations of each kind");
-                (format!("{} s each, {sooner}", experiment.seconds), "at most about")
-            }
-        };
+        let sooner = experiment.operations.map_or_else(String::new, |operations| {
+            format!(", sooner after {operations} operations of each kind")
+        });
         total += &format!(
-            "{} in {}, {each}, {about} {} with the loading\n",
+            "{} in {}, {} s each{sooner}, about {} with the loading\n",
             count(trials, "trial"),
             count(possible.plan.blocks.len(), "block"),
+            experiment.seconds,
             span(rounded(estimate.loads_s + estimate.trials_s)),
         );
         total += &conditioned(possible, estimate);
         if estimate.most_s > MUCH_LONGER * estimate.trials_s {
             total += &format!(
-                "a trial goes on until {ENOUGH_OPERATIONS} operations of each kind have ended: if they are slow, \
-                 the trials take longer, {} at most\n",
+                "slow operations make the trials longer, {} at most: each goes on until {ENOUGH_OPERATIONS} \
+                 operations of each kind have ended\n",
                 span(rounded(estimate.most_s))
             );
         }

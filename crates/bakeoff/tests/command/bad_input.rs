@@ -317,6 +317,7 @@ fn doctor_asks_for_no_more_than_the_quick_run_needs_and_says_what_blocks_it() {
         "missing  neighbours: ",
         "redmine --quick` can run here without what is missing",
         "Which engines can be compared?\nok       engine sqlite: ",
+        "They don't say which engine is faster",
         "What to run first: bakeoff run demo",
     ]);
     let done = place.run(&["doctor", "small"]).code(1);

@@ -1,6 +1,9 @@
 //! What a release consists of: the recipe, the Debian package and the files that name a version agree.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bakeoff_testkit::needs;
 
 /// The folder of the crate, whose manifest has what the Debian package takes.
 fn own() -> &'static Path {
@@ -25,6 +28,26 @@ fn the_recipe_makes_what_the_debian_package_takes() {
             None => source == "target/release/bakeoff" || own().join(source).is_file(),
         };
         assert!(is_made, "ci/release does not make {source}");
+    }
+}
+
+/// LMDB is bundled by its binding, whose manifest names another licence.
+#[test]
+fn a_release_brings_the_licences_of_what_it_is_linked_with() {
+    let python = Command::new("python3").arg("--version").output();
+    if needs(python.map_err(|error| format!("python3: {error}"))).is_none() {
+        return;
+    }
+    let mut licences = Command::new(own().join("../../ci/licences"));
+    licences.current_dir(own().join("../..")).env("CARGO", env!("CARGO"));
+    let said = licences.env("CARGO_NET_OFFLINE", "true").output().expect("it runs");
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let text = String::from_utf8_lossy(&said.stdout);
+    for part in ["\nlmdb-master-sys ", "The OpenLDAP Public License", "\nserde "] {
+        assert!(text.contains(part), "{part:?} is missing");
+    }
+    for other in ["\nproptest ", "\nbakeoff-"] {
+        assert!(!text.contains(other), "{other:?} is of tests, or our own");
     }
 }
 

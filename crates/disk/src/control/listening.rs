@@ -79,7 +79,7 @@ fn converse(
 ) -> io::Result<()> {
     wire::trusted_peer(stream)?;
     stream.set_write_timeout(Some(HEARING))?;
-    let line = wire::line(stream, LONGEST_REQUEST, HEARING)?;
+    let line = wire::Lines::of(stream).line(LONGEST_REQUEST, HEARING)?;
     seat.has_asked();
     let asked = serde_json::from_slice::<Ask>(&line);
     let leaves = matches!(asked, Ok(Ask::Unmount));

@@ -1,24 +1,34 @@
 //! What a client makes of daemons that are none.
 
 use super::*;
-use bakeoff_testkit::{NOBODY, PATIENCE, needs_root};
+use crate::last_words::Said;
+use bakeoff_testkit::{NOBODY, PATIENCE, needs_root, wait_until};
 use std::os::unix::net::UnixListener;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
-/// What a daemon is told that does with each connection what `serve` says.
-fn told(serve: impl Fn(UnixStream) + Send + 'static) -> String {
+/// A folder with a `socket`, on which a daemon does with each connection what `serve` says.
+fn daemon(serve: impl Fn(UnixStream) + Send + 'static) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
-    let socket = place.path().join("socket");
-    let listener = UnixListener::bind(&socket).unwrap();
+    let listener = UnixListener::bind(place.path().join("socket")).unwrap();
     thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(serve));
-    stat(&socket)
+    place
+}
+
+/// What is told of a daemon that does so.
+fn told(serve: impl Fn(UnixStream) + Send + 'static) -> String {
+    stat(&daemon(serve).path().join("socket"))
+}
+
+fn control(socket: &Path, patience: Duration) -> Control {
+    Control { mountpoint: "/m".into(), socket: socket.into(), patience, last_words: None }
 }
 
 /// Asks whoever listens, and sees that it ends; how.
 fn stat(socket: &Path) -> String {
     let patience = Duration::from_millis(300);
-    let control = Control { mountpoint: "/m".into(), socket: socket.into(), patience };
+    let control = control(socket, patience);
     let (told, heard) = mpsc::channel();
     thread::spawn(move || told.send(control.stat().unwrap_err().to_string()));
     heard.recv_timeout(PATIENCE).expect("it is given up")
@@ -40,6 +50,41 @@ fn a_daemon_that_says_nothing_or_no_end_is_given_up() {
         }
     });
     assert!(said.contains("kill -CONT"), "{said}");
+}
+
+#[test]
+fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
+    for said in ["\"done\"\n", "\n\"done\"\n", "\n\n\n\"done\"\n"] {
+        let place = daemon(move |mut stream| {
+            wire::Lines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+            // Whoever is kept from its processor for a while finds all of it at once.
+            stream.write_all(said.as_bytes()).unwrap();
+        });
+        let control = control(&place.path().join("socket"), PATIENCE);
+        control.power_off().unwrap_or_else(|error| panic!("{said:?}: {error}"));
+    }
+}
+
+#[test]
+fn the_last_words_of_a_daemon_and_its_end_are_told() {
+    // It takes the request, and goes.
+    let place = daemon(|stream| {
+        wire::Lines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+    });
+    let said = Said::nothing().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "echo there is no more memory >&2; kill -KILL $$"]);
+    let mut child = command.stderr(said.stderr().unwrap()).spawn().unwrap();
+    let last_words = LastWords::of(&child, said).unwrap();
+    let control = control(&place.path().join("socket"), PATIENCE).of_started(last_words);
+    let told = || control.power_off().unwrap_err().to_string();
+    wait_until("its end", || told().contains("has ended"));
+    let told = told();
+    child.wait().unwrap();
+    let expected = "the daemon of /m does not answer: unexpected end of file; it has ended \
+                    (signal: 9 (SIGKILL)); the last lines of its standard error:\n\
+                    there is no more memory";
+    assert_eq!(told, expected);
 }
 
 #[test]

@@ -58,36 +58,65 @@ pub fn trusted_peer(socket: impl AsFd) -> io::Result<u32> {
     }
 }
 
-/// A line without its end, of at most `longest` bytes, which comes whole within `patience`.
-///
-/// # Errors
-/// It is longer, comes too late, or not at all ([`ErrorKind::UnexpectedEof`]).
-pub fn line(mut from: &UnixStream, longest: usize, patience: Duration) -> io::Result<Vec<u8>> {
-    let deadline = Instant::now() + patience;
-    let mut line = Vec::new();
-    let mut piece = [0; 4096];
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
+/// The lines that come over a connection, one after the other. What has come after the end of one is
+/// kept for the next: signs of life and the answer may be read at once.
+pub struct Lines<'a> {
+    from: &'a UnixStream,
+    /// What has been read and belongs to no line yet.
+    rest: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    /// Those of a connection that nobody else reads.
+    pub fn of(from: &'a UnixStream) -> Self {
+        Self { from, rest: Vec::new() }
+    }
+
+    /// The next one without its end, of at most `longest` bytes, which comes whole within `patience`.
+    ///
+    /// # Errors
+    /// It is longer, comes too late, or not at all ([`ErrorKind::UnexpectedEof`]).
+    pub fn line(&mut self, longest: usize, patience: Duration) -> io::Result<Vec<u8>> {
+        let deadline = Instant::now() + patience;
+        let mut searched = 0;
+        loop {
+            let end = self.rest[searched..].iter().position(|byte| *byte == b'\n');
+            let length = end.map_or(self.rest.len(), |end| searched + end);
+            if length > longest {
+                let why = format!("a line of more than {longest} bytes");
+                return Err(io::Error::new(ErrorKind::InvalidData, why));
+            }
+            if end.is_some() {
+                let after = self.rest.split_off(length + 1);
+                let mut line = std::mem::replace(&mut self.rest, after);
+                line.truncate(length);
+                return Ok(line);
+            }
+            searched = length;
+            self.read_on(deadline)?;
         }
-        from.set_read_timeout(Some(left))?;
-        let read = match from.read(&mut piece) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(read) => &piece[..read],
-            Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let end = read.iter().position(|byte| *byte == b'\n');
-        line.extend_from_slice(&read[..end.unwrap_or(read.len())]);
-        if line.len() > longest {
-            let why = format!("a line of more than {longest} bytes");
-            return Err(io::Error::new(ErrorKind::InvalidData, why));
-        }
-        // Nobody sends more than one line before the other end has said something.
-        if end.is_some() {
-            return Ok(line);
+    }
+
+    /// Waits for more, and takes what has come.
+    fn read_on(&mut self, deadline: Instant) -> io::Result<()> {
+        let mut from = self.from;
+        let mut piece = [0; 4096];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            from.set_read_timeout(Some(left))?;
+            match from.read(&mut piece) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    self.rest.extend_from_slice(&piece[..read]);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 
 mod own;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ const TESTS: &[Test] = &[
     ("a_model_of_the_programs_own_takes_its_time", own::it_takes_its_time),
     ("a_model_that_the_daemon_does_not_have_is_refused", own::without_it_it_is_refused),
     ("what_is_no_daemon_is_told_from_one", what_is_no_daemon_is_told_from_one),
+    ("a_killed_one_is_told_with_its_end", a_killed_one_is_told_with_its_end),
+    ("a_panic_of_one_is_told_in_its_words", a_panic_of_one_is_told_in_its_words),
     ("a_daemon_that_is_told_nothing_says_so", a_daemon_that_is_told_nothing_says_so),
     ("it_goes_with_a_killed_process", it_goes_with_a_killed_process),
     ("it_goes_with_the_thread_that_started_it", it_goes_with_the_thread_that_started_it),
@@ -151,6 +153,42 @@ fn what_is_no_daemon_is_told_from_one() {
     assert_eq!(failure("false", &[]), "false ended without an answer (exit status: 1)");
     let script = "echo what is this; echo 'error: I mount nothing' >&2; exit 3";
     assert_eq!(failure("sh", &["-c", script]), "I mount nothing");
+    let script = "echo one >&2; echo two >&2; kill -KILL $$";
+    let told = "sh ended without an answer (signal: 9 (SIGKILL)); the last lines of its standard \
+                error:\none\ntwo";
+    assert_eq!(failure("sh", &["-c", script]), told);
+}
+
+fn a_killed_one_is_told_with_its_end() {
+    let place = place();
+    let mounted = Mounted::start(&launcher(), &options(place.path(), "null")).unwrap();
+    let pid = mounted.control().stat().unwrap().pid;
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let mut told = String::new();
+    wait_until("its end", || {
+        told = mounted.control().stat().map_or_else(|error| error.to_string(), |_| String::new());
+        told.contains("does not answer") && told.contains("it has ended (signal: 9 (SIGKILL))")
+    });
+    drop(mounted);
+    assert!(!is_mounted(place.path()), "what it left is taken away");
+}
+
+fn a_panic_of_one_is_told_in_its_words() {
+    let place = place();
+    // A backtrace would stand behind the words.
+    let Launcher { program, arguments } = launcher();
+    let without: [OsString; 3] = ["-u".into(), "RUST_BACKTRACE".into(), program.into()];
+    let arguments = without.into_iter().chain(arguments).collect();
+    let launcher = Launcher { program: "env".into(), arguments };
+    match Mounted::start(&launcher, &options(place.path(), own::BROKEN)).unwrap_err() {
+        Error::Failed(why) => {
+            assert!(why.starts_with("env ended without an answer (exit status: 101)"), "{why}");
+            assert!(why.contains("panicked at") && why.contains(own::BREAKS), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+    wait_until_gone(place.path());
 }
 
 fn a_daemon_that_is_told_nothing_says_so() {

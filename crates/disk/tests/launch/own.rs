@@ -22,10 +22,33 @@ pub const STANDARD_DAEMON: &str = "standard-disk-daemon";
 const BLOCK: usize = 4096;
 const READS: usize = 5;
 
-/// The built-in models and the drum.
+/// A model whose devices panic when they are built, and what they say.
+pub const BROKEN: &str = "broken-drum";
+pub const BREAKS: &str = "the drum does not turn";
+
+/// The built-in models and the drums.
 pub fn models() -> Models {
     let drum = Model::new("drum", "a drum without an arm", || Box::new(Drum { each_ms: 4.0 }));
-    Models::standard().with([drum]).expect("it has a name of its own")
+    let broken = Model::new(BROKEN, "a drum that does not turn", || Box::new(Broken {}));
+    Models::standard().with([drum, broken]).expect("they have names of their own")
+}
+
+/// What a drum is like that does not turn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Broken {}
+
+impl Parameters for Broken {
+    fn check(&self) -> Vec<Wrong> {
+        Vec::new()
+    }
+
+    fn build(&self, _seed: u64) -> Box<dyn Device> {
+        panic!("{BREAKS}")
+    }
+
+    fn cache(&self) -> u64 {
+        0
+    }
 }
 
 /// What a drum is like: one request after the other, each in the same time.

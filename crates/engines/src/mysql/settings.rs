@@ -54,7 +54,8 @@ const ROCKSDB_TABLES: &str = "compaction_pri=kMinOverlappingRatio;\
     block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=1}";
 
 /// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
-/// how InnoDB syncs its files, MyRocks' log, and the binary log, which recovery goes by.
+/// how InnoDB syncs its files, MyRocks' log and when it is handed to the system, and the binary log, which
+/// recovery goes by.
 pub(super) fn kept(storage: Storage, durability: Durability, own: &Own<'_>) -> Result<(), String> {
     let promises = durability != Durability::None;
     let method = "innodb_flush_method";
@@ -69,6 +70,14 @@ pub(super) fn kept(storage: Storage, durability: Durability, own: &Own<'_>) -> R
         && let Some((_, value)) = own.of(disabled).find(|(name, value)| is_on(name, value))
     {
         return Err(fair::undone(durability, disabled, value, "OFF"));
+    }
+    // A commit that is synced is handed to the system first.
+    let buffered = "rocksdb_manual_wal_flush";
+    if storage == Storage::RocksDb
+        && durability != Durability::Strict
+        && let Some((_, value)) = own.of(buffered).find(|(name, value)| is_on(name, value))
+    {
+        return Err(fair::undone(durability, buffered, value, "OFF"));
     }
     let logs = own.of("log_bin").any(|(name, _)| !is_negated(name));
     // The server takes the last of a name; MariaDB's own default is 0.
