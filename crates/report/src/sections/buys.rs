@@ -132,7 +132,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
             heads: self.operations.iter().map(head).collect(),
             columns: COLUMNS.map(str::to_owned).into(),
             groups: groups.collect(),
-            legend: strip::legend(false, false),
+            legend: strip::legend_of_ratios(),
             notes: notes(left_out, self.left_out),
         })
     }

@@ -196,7 +196,20 @@ fn what_has_no_interval_and_what_the_axis_is_are_told() {
         let chart = page.split("<table class=\"strips").nth(1).unwrap();
         chart.split("</table>").next().unwrap().matches("class=\"ci\"").count()
     };
-    assert_eq!((bars(&one), bars(&five)), (0, 4 * 3), "a line and two ends for each interval");
+    assert_eq!(
+        (bars(&one), bars(&five)),
+        (0, 0),
+        "what is compared has the verdict’s interval alone"
+    );
+    let alone = Sample { engines: vec!["sqlite"], ..promises() }.document();
+    assert_eq!(bars(&alone), 2 * 3, "a line and two ends for each interval");
+    let own = |document: &Document| text(document, "html").matches("<small class=\"ends\">").count();
+    assert_eq!((own(&one), own(&five)), (0, 4), "the cells’ own intervals are among all cells");
+    for format in ["html", "md", "term"] {
+        let brackets = "In brackets: the 95 % interval of the ratio";
+        assert!(words(&five, format).contains(brackets), "{format}");
+        assert!(!words(&one, format).contains(brackets), "{format}");
+    }
 }
 
 /// Rows stand by promise, the fastest first; a strict one shows where the same is with less promised.
