@@ -7,7 +7,7 @@ use crate::block::{Block, Cell, Strip, StripGroup, StripHead, StripRow, Strips, 
 use crate::changes::{self, Changes, Step, Target};
 use crate::durability;
 use crate::layout::{Layout, get};
-use crate::losses::Losses;
+use crate::losses::{Loss, Losses};
 use crate::section::Section;
 use crate::strip::{self, Axis, Drawn};
 use crate::words;
@@ -188,7 +188,10 @@ impl<'b, 'a> Ladder<'b, 'a> {
         }
         let engine = get(&cell.levels, "engine");
         let loss = self.losses.at(self.layout.document, engine, level);
-        let aside = loss.map(|it| format!("lost at worst: {}", it.text()));
+        let load = |it: &Loss| it.per_second().map(|it| format!(", of {it} a second"));
+        let lost =
+            |it: &Loss| format!("lost at worst: {}{}", it.text(), load(it).unwrap_or_default());
+        let aside = loss.map(lost);
         Cell { aside, ..durability::title(level).to_lowercase().into() }
     }
 }

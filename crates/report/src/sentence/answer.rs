@@ -8,6 +8,7 @@ use crate::block::Words;
 use crate::durability;
 use crate::layout::Layout;
 use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named};
+use crate::promises;
 use crate::verdict::{Case, Outcome};
 use crate::words;
 
@@ -16,7 +17,15 @@ pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec
     if cases.is_empty() {
         return vec![Words::from(capital(layout.document, &finding(layout, cases)) + ".")];
     }
-    groups(layout, cases).iter().map(|group| sentence(group, layout, past)).collect()
+    let told = |group: &Group<'a>| {
+        let without = group.durability.and_then(|it| promises::without(layout.document, it));
+        let sentence = sentence(group, layout, past);
+        match without {
+            Some(without) => sentence.plain(format!(" {without}.")),
+            None => sentence,
+        }
+    };
+    groups(layout, cases).iter().map(told).collect()
 }
 
 fn sentence<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Words {

@@ -203,7 +203,8 @@ fn what_has_no_interval_and_what_the_axis_is_are_told() {
     );
     let alone = Sample { engines: vec!["sqlite"], ..promises() }.document();
     assert_eq!(bars(&alone), 2 * 3, "a line and two ends for each interval");
-    let own = |document: &Document| text(document, "html").matches("<small class=\"ends\">").count();
+    let own =
+        |document: &Document| text(document, "html").matches("<small class=\"ends\">").count();
     assert_eq!((own(&one), own(&five)), (0, 4), "the cells’ own intervals are among all cells");
     for format in ["html", "md", "term"] {
         let brackets = "In brackets: the 95 % interval of the ratio";

@@ -314,7 +314,11 @@ impl<'a> Chart<'_, 'a> {
             Worst::Damaged(..) | Worst::Broken(..) => Tone::Bad,
             Worst::Nothing | Worst::Lost(_) => Tone::Plain,
         };
-        let aside = loss.elsewhere.then(|| "by another run".to_owned());
+        let load = loss.per_second();
+        let load = load.map(|it| format!("of clients that only commit, {it} a second"));
+        let elsewhere = loss.elsewhere.then(|| "by another run".to_owned());
+        let asides: Vec<String> = load.into_iter().chain(elsewhere).collect();
+        let aside = (!asides.is_empty()).then(|| asides.join("; "));
         Cell { tone, aside, ..loss.text().into() }
     }
 }
