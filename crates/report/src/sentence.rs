@@ -1,5 +1,6 @@
 //! The run in sentences that the author of the slowest engine would sign.
 
+mod against;
 mod answer;
 mod caveats;
 mod depends;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use bakeoff_analysis::Document;
 use bakeoff_results::FigureOfMerit;
 
+use self::against::against;
 use self::depends::depends;
 use self::nothing::without_cases;
 use self::undecided::undecided;
@@ -98,6 +100,9 @@ fn capital(document: &Document, text: &str) -> String {
 fn finding(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
     if cases.is_empty() {
         return without_cases(layout);
+    }
+    if let Some(told) = against(layout, cases) {
+        return told;
     }
     let mut wins: BTreeMap<&str, Vec<&Case>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.outcome == Outcome::Won) {
