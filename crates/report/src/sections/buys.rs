@@ -40,17 +40,22 @@ impl Section for Buys {
         let Some(strips) = Ladder::of(layout, &changes, present).strips() else {
             return Vec::new();
         };
-        vec![Block::Note(explained(layout, present)), Block::Strips(strips)]
+        vec![Block::Note(explained(&now(layout, present))), Block::Strips(strips)]
     }
 }
 
-fn explained(layout: &Layout<'_>, present: &CellView) -> Words {
+fn explained(now: &str) -> Words {
+    Words::from("From the present choice, ")
+        .stressed(now)
+        .plain(": what each change does to the time of an operation, and what it costs.")
+}
+
+/// The present choice: "sqlite, strict durability".
+fn now(layout: &Layout<'_>, present: &CellView) -> String {
     let factors = layout.document.run.run.factors.iter().filter(|(_, levels)| levels.len() > 1);
     let now: Vec<String> =
         factors.map(|(factor, _)| words::level(factor, get(&present.levels, factor))).collect();
-    Words::from("From ")
-        .stressed(now.join(", "))
-        .plain(": what each single change does to the time of an operation, and what it costs.")
+    now.join(", ")
 }
 
 /// The changes and what they do.
@@ -113,9 +118,10 @@ impl<'b, 'a> Ladder<'b, 'a> {
         }
         let ends = contrasts().flat_map(|it| [it.ends.0, it.ends.1]).flatten();
         let axis = Axis::of_ratios(&values, &ends.collect::<Vec<_>>(), self.band());
+        let now = now(self.layout, self.present);
         let head = |name: &&str| StripHead {
             name: (*name).to_owned(),
-            unit: "against today, left is faster, log scale".into(),
+            unit: format!("against the present choice: {now}; left is faster, log scale"),
             axis: axis.svg(),
         };
         let left_out = self.rows.len() - shown.iter().map(Vec::len).sum::<usize>();

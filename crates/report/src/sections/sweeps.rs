@@ -60,7 +60,7 @@ fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
     }
     let aside = point(&|it| it.state == PointState::SetAside);
     for (occurs, words) in [
-        (told(Told::TooClose), " ≈: too close to call."),
+        (told(Told::TooClose), " ≈: undecided."),
         (
             told(Told::Unknown),
             " ?: it can’t be told, since a cell is set aside, has too few operations or is too \

@@ -87,7 +87,7 @@ fn a_lead_in_one_operation_of_two_is_told_by_its_name() {
     let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
     open.for_each(|it| it.verdict = Verdict::ShortOfProcessors);
     let told = "With every commit kept, lmdb was fastest in process_issues: sqlite took 2.0 times as long \
-                (1.8–2.2); in create_issue that was not decided (2.7–3.3).";
+                (1.8–2.2); in create_issue it was undecided (2.7–3.3).";
     let said = verdict(&document);
     assert!(said.starts_with(told), "{said}");
 }
@@ -283,7 +283,8 @@ fn each_change_is_told_from_what_is_in_use() {
         let text = words(&document, format);
         for part in [
             "What each change buys",
-            "From sqlite, strict durability:",
+            "From the present choice, sqlite, strict durability:",
+            "against the present choice: sqlite, strict durability; left is faster",
             "durability: strict → relaxed",
             "1.3× as fast",
             "Two changes at once",
@@ -298,13 +299,12 @@ fn each_change_is_told_from_what_is_in_use() {
         vec![("engine".to_owned(), "lmdb".to_owned()), ("durability".into(), "relaxed".into())];
     let options = Options { present, ..Options::default() };
     let markdown = render(&document, "md", &options).unwrap();
-    assert!(markdown.contains("From *lmdb, relaxed durability*"), "{markdown}");
+    assert!(markdown.contains("From the present choice, *lmdb, relaxed durability*"), "{markdown}");
     assert!(markdown.contains("durability: relaxed → strict"), "{markdown}");
     let unknown = vec![("engine".to_owned(), "nobody".to_owned())];
     let options = Options { present: unknown, ..Options::default() };
-    assert!(
-        render(&document, "md", &options).unwrap().contains("From *sqlite, strict durability*")
-    );
+    let from = "From the present choice, *sqlite, strict durability*";
+    assert!(render(&document, "md", &options).unwrap().contains(from));
 }
 
 /// A page of constants is nobody's present choice, unless somebody says so.
@@ -319,7 +319,8 @@ fn changes_are_told_from_a_cell_that_does_something() {
         };
         let options = Options { present, ..Options::default() };
         let markdown = render(document, "md", &options).unwrap();
-        let (_, from) = markdown.split_once("From *").expect("what each change buys");
+        let (_, from) =
+            markdown.split_once("From the present choice, *").expect("what each change buys");
         from.split_once('*').unwrap().0.to_owned()
     };
     assert_eq!(from(&document, ""), "sqlite, step constants");
