@@ -9,7 +9,11 @@ use crate::layout::Layout;
 use crate::leads::{
     Group, Ratio, bare, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
 };
+use crate::verdict::Outcome;
 use crate::words;
+
+/// What stands beside levels that are the same.
+const EVEN: &str = "as fast, within 5 %";
 
 /// How a level stands against the fastest of its condition, and against the one above it.
 pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
@@ -19,7 +23,8 @@ pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Ce
     if place == 0 {
         return match group.winner() {
             Some(winner) if winner == level => "fastest".into(),
-            _ => "best mean, undecided".into(),
+            _ if group.cases.iter().all(|case| case.outcome == Outcome::Even) => EVEN.into(),
+            _ => format!("best mean, {}", why_no_winner(layout, group, first, &ranked)).into(),
         };
     }
     let above = ranked[place - 1];
@@ -30,6 +35,17 @@ pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Ce
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
     let aside = (!asides.is_empty()).then(|| asides.join("; "));
     Cell { aside, ..text.into() }
+}
+
+/// The word of the pair of the first two, which is no winner's.
+fn why_no_winner<'a>(
+    layout: &Layout<'a>,
+    group: &Group<'a>,
+    first: &str,
+    ranked: &[&'a str],
+) -> &'static str {
+    let pair = ranked.get(1).map(|second| group.contrasts(layout, first, second));
+    pair.and_then(|it| wordless(&it)).unwrap_or(Verdict::Undecided.word())
 }
 
 /// Whether the levels of a group are compared by a rate.
@@ -88,7 +104,7 @@ pub fn standing<'a>(
     }
     let interval = bracket(&bare(if by_rate { &turned } else { &ratios }));
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        format!("as fast, within 5 %{interval}")
+        format!("{EVEN}{interval}")
     } else if contrasts.iter().all(|it| it.blocks < 2) {
         "one block alone".to_owned()
     } else {
