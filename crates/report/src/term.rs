@@ -173,10 +173,13 @@ impl Lines {
 
     /// A question, and its answer.
     fn answered(&self, answered: &Answered) -> String {
-        let lines = answered.lines.iter().map(|line| self.fill(&line.text()) + "\n");
+        let mut lines = answered.lines.iter().map(|line| self.fill(&line.text()) + "\n");
+        let first = lines.next();
+        let command = answered.command.iter().map(|command| format!("  {command}\n"));
         let note = answered.note.iter().map(|note| self.fill(note) + "\n");
         let heading = self.heading(&answered.question);
-        format!("\n{heading}{}", lines.chain(note).collect::<String>())
+        let all = first.into_iter().chain(command).chain(lines).chain(note);
+        format!("\n{heading}{}", all.collect::<String>())
     }
 
     fn finding(&self, finding: &Finding) -> String {

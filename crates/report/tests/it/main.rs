@@ -9,6 +9,7 @@ mod charts;
 mod conditions;
 mod contrast;
 mod debts;
+mod decide;
 mod every;
 mod first_screen;
 mod formats;

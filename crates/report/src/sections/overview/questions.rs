@@ -1,8 +1,9 @@
-//! What a reader asks after the answer: what keeping every commit costs, what was lost, and what could
-//! mislead.
+//! What a reader asks after the answer: what keeping every commit costs, what was lost, what could mislead, and what
+//! would decide what is undecided.
 
 use bakeoff_analysis::Weight;
 
+use super::decide;
 use crate::block::{Answered, Words};
 use crate::changes::{self, Changes, looser};
 use crate::durability;
@@ -24,7 +25,8 @@ pub fn answered<'a>(
     changes: &Changes<'a>,
     losses: &Losses<'a>,
 ) -> Vec<Answered> {
-    [cost(layout, cases, changes), lost(layout, losses), mislead(layout)]
+    let undecided = decide::undecided(layout, cases);
+    [cost(layout, cases, changes), lost(layout, losses), mislead(layout), undecided]
         .into_iter()
         .flatten()
         .collect()
@@ -49,6 +51,7 @@ fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> O
         question: "What does keeping every commit cost?".into(),
         lines,
         note: None,
+        command: None,
         more: None,
         page_alone: false,
     })
@@ -121,6 +124,7 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         question: "What was lost when the power was cut?".into(),
         lines,
         note,
+        command: None,
         more: Some(promises::SECTION),
         page_alone: false,
     })
@@ -213,6 +217,7 @@ fn mislead(layout: &Layout<'_>) -> Option<Answered> {
         question: "What could mislead?".into(),
         lines: told.into_iter().take(WARNINGS).collect(),
         note: (more > 0).then(|| format!("And {} below.", words::many(more, "more warning"))),
+        command: None,
         more: Some(misleads::SECTION),
         page_alone: true,
     })
