@@ -7,7 +7,7 @@ use crate::amount;
 use crate::block::Words;
 use crate::durability;
 use crate::layout::Layout;
-use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named};
+use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named, wordless};
 use crate::promises;
 use crate::verdict::{Case, Outcome};
 use crate::words;
@@ -100,7 +100,8 @@ fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Word
         .plain(takes)
         .then(as_long(&leads)?);
     let rest = |case: &&Case| {
-        format!("; in {} it{is} undecided{}", case.operation, bracket(&[case.contrast]))
+        let word = wordless(&[case.contrast]).unwrap_or(Verdict::Undecided.word());
+        format!("; in {} it{is} {word}{}", case.operation, bracket(&[case.contrast]))
     };
     Some(told.plain(open.iter().map(rest).collect::<String>() + "."))
 }
