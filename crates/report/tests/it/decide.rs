@@ -55,9 +55,9 @@ fn an_undecided_answer_ends_in_what_would_decide_it_and_when_that_does_not_matte
 
 #[test]
 fn a_run_that_was_to_be_decided_is_given_what_it_lacked() {
-    let more = format!("{COMMAND} --max-repetitions 10");
-    is_told(&ended(ConditionState::MaxRepetitions), &format!("{more} It does"));
-    is_told(&ended(ConditionState::MaxTime), &format!("{more} --max-time 180s "));
+    let more = format!("{COMMAND} --max-repetitions 10 --max-time 180s It does");
+    is_told(&ended(ConditionState::MaxRepetitions), &more);
+    is_told(&ended(ConditionState::MaxTime), &format!("{COMMAND} --max-time 180s It does"));
     is_told(&ended(ConditionState::OutOfReach), &format!("{COMMAND} --seconds 20 "));
 }
 

@@ -13,6 +13,9 @@ const MOST: u32 = 1000;
 /// Said of intervals that leave it open.
 const NO_MATTER: &str =
     "It does not matter where neither end of the interval in brackets would change your choice.";
+/// Said before the command.
+const WIDER: &str = "More blocks may decide it. The same run with more room for them:";
+const REPEATED: &str = "More blocks may decide it. The same run with more of them:";
 const SHORT: &str = "Threads waited for a processor: fewer clients, or a machine with more processors, decide more than \
      more blocks do.";
 const FEW: &str =
@@ -50,7 +53,8 @@ pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Answered
     }
     let (why, command) = more(layout, &left);
     let short = left.short.then_some(SHORT);
-    let no_matter = left.open.then_some(NO_MATTER);
+    let has_interval = cases.iter().any(|case| case.contrast.ends != (None, None));
+    let no_matter = (left.open && has_interval).then_some(NO_MATTER);
     Some(Answered {
         question: "What would decide it?".into(),
         lines: why.into_iter().chain(short).chain(no_matter).map(Words::from).collect(),
@@ -78,7 +82,7 @@ fn more(layout: &Layout<'_>, left: &Left) -> (Option<&'static str>, Option<Strin
                 [ConditionState::MaxTime, ConditionState::MaxRepetitions].map(ended);
             match (time, blocks) {
                 (false, false) => (Some(LONGER), Some(longer(run))),
-                _ => (Some(WIDER), Some(wider(run, sequential, time))),
+                _ => (Some(WIDER), Some(wider(run, sequential, blocks))),
             }
         }
         (true, None) if run.planner.as_deref().is_none_or(|it| it == "fixed") => {
@@ -88,21 +92,21 @@ fn more(layout: &Layout<'_>, left: &Left) -> (Option<&'static str>, Option<Strin
     }
 }
 
-const WIDER: &str = "More blocks may decide it. The same run, and room for twice as many:";
-const REPEATED: &str = "More blocks may decide it. The same run with more of them:";
-
 /// The run with trials that last twice as long.
 fn longer(run: &Run) -> String {
     with(&run.command, "--seconds", &(2.0 * run.seconds).to_string())
 }
 
-/// The run with twice as many blocks at most, and with three times the time where that was over: the last blocks
-/// are those that the most conditions still need.
-fn wider(run: &Run, sequential: &Sequential, time: bool) -> String {
+/// The run with twice as many blocks at most, where it had all that it might have, and with three times the time,
+/// where that is limited.
+fn wider(run: &Run, sequential: &Sequential, blocks: bool) -> String {
     let most = sequential.looks.last().copied().unwrap_or(run.repetitions);
-    let most = most.saturating_mul(2).min(MOST);
-    let command = with(&run.command, "--max-repetitions", &most.to_string());
-    match sequential.max_time_s.filter(|_| time) {
+    let most = most.saturating_mul(2).min(MOST).to_string();
+    let command = match blocks {
+        true => with(&run.command, "--max-repetitions", &most),
+        false => run.command.clone(),
+    };
+    match sequential.max_time_s {
         Some(seconds) => with(&command, "--max-time", &format!("{}s", (3.0 * seconds).ceil())),
         None => command,
     }
