@@ -49,7 +49,7 @@ fn an_undecided_answer_ends_in_what_would_decide_it_and_when_that_does_not_matte
     let document = with(Verdict::Undecided);
     is_told(&document, &format!("{COMMAND} --until-decided It does not matter where neither end"));
     let mut counted = document;
-    counted.run.run.command += " --repetitions 5";
+    counted.run.run.command += " --out mine --repetitions 5";
     is_told(&counted, &format!("{COMMAND} --repetitions 10 "));
 }
 

@@ -7,6 +7,9 @@ use crate::block::{Answered, Words};
 use crate::layout::Layout;
 use crate::verdict::{Case, Outcome};
 
+/// The flag that names a run's folder.
+const OUT: &str = "--out";
+
 /// The most repetitions that a run may be asked for.
 const MOST: u32 = 1000;
 
@@ -94,7 +97,7 @@ fn more(layout: &Layout<'_>, left: &Left) -> (Option<&'static str>, Option<Strin
 
 /// The run with trials that last twice as long.
 fn longer(run: &Run) -> String {
-    with(&run.command, "--seconds", &(2.0 * run.seconds).to_string())
+    with(&command(run), "--seconds", &(2.0 * run.seconds).to_string())
 }
 
 /// The run with twice as many blocks at most, where it had all that it might have, and with three times the time,
@@ -103,8 +106,8 @@ fn wider(run: &Run, sequential: &Sequential, blocks: bool) -> String {
     let most = sequential.looks.last().copied().unwrap_or(run.repetitions);
     let most = most.saturating_mul(2).min(MOST).to_string();
     let command = match blocks {
-        true => with(&run.command, "--max-repetitions", &most),
-        false => run.command.clone(),
+        true => with(&command(run), "--max-repetitions", &most),
+        false => command(run),
     };
     match sequential.max_time_s {
         Some(seconds) => with(&command, "--max-time", &format!("{}s", (3.0 * seconds).ceil())),
@@ -114,11 +117,22 @@ fn wider(run: &Run, sequential: &Sequential, blocks: bool) -> String {
 
 /// The run until it is decided; where its command says how many repetitions, with twice as many.
 fn repeated(run: &Run) -> String {
-    if place(&run.command, "--repetitions").is_some() {
+    let command = command(run);
+    if place(&command, "--repetitions").is_some() {
         let twice = run.repetitions.saturating_mul(2).min(MOST);
-        return with(&run.command, "--repetitions", &twice.to_string());
+        return with(&command, "--repetitions", &twice.to_string());
     }
-    format!("{} --until-decided", run.command)
+    format!("{command} --until-decided")
+}
+
+/// The command of a run without the folder that it made: that is there already.
+fn command(run: &Run) -> String {
+    let mut words: Vec<&str> = run.command.split(' ').collect();
+    if let Some(at) = place(&run.command, OUT) {
+        let end = if words[at] == OUT { at + 2 } else { at + 1 };
+        words.drain(at..end.min(words.len()));
+    }
+    words.join(" ")
 }
 
 /// A command with a flag at this value, which takes the place of the one that it has.
