@@ -83,8 +83,10 @@ fn one_way<'a>(
         (None, false) => ("takes", "as long".to_owned(), "slower"),
     };
     let turn = rate.is_some() || is_faster;
-    let shown = |pair: &Pair| if turn { pair.contrast.turned() } else { pair.contrast };
-    let range = range(layout, pairs, shown);
+    let range = range(layout, pairs, |pair| match turn {
+        true => pair.contrast.turned(),
+        false => pair.contrast,
+    });
     format!("{name} {verb} {range} {what} as {other}: {}", tally(pairs, word))
 }
 
