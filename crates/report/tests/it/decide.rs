@@ -2,9 +2,11 @@
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{ConditionState, ConditionView, Document};
+use bakeoff_report::Options;
 use bakeoff_results::{Sequential, Status};
 
 use crate::first_screen::words;
+use crate::sample::render;
 use crate::verdict::{single, twice};
 
 const QUESTION: &str = "What would decide it?";
@@ -79,4 +81,15 @@ fn what_more_blocks_do_not_help_has_no_such_command() {
         assert!(!short.contains("--until-decided"), "{format}: {short}");
     }
     is_told(&with(Verdict::TooFew), &format!("{COMMAND} --seconds 20"));
+}
+
+/// A shell takes what is broken for one command, and no line is wider than the terminal.
+#[test]
+fn a_command_that_is_wider_than_a_terminal_can_be_copied() {
+    let options = Options { width: 40, ..Options::default() };
+    let report = render(&with(Verdict::Undecided), "term", &options).unwrap();
+    let (_, answer) = report.split_once(QUESTION).expect("the question");
+    let command = "  bakeoff run redmine \\\n    --engine sqlite,lmdb --clients 1,4 \\\n    --seed 42 --until-decided\n";
+    assert!(answer.contains(command), "{answer}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 40), "{answer}");
 }
