@@ -20,6 +20,8 @@ pub use sweep::Sweeps;
 pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
 pub use timeline::{Course, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
 
+pub use crate::strip::Key;
+
 /// A piece of a section.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "kebab-case")]

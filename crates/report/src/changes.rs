@@ -59,8 +59,12 @@ impl<'a> Changes<'a> {
         let mut pairs: Vec<(&Levels, &Levels)> = asked.chain(prices(layout)).collect();
         pairs.sort();
         pairs.dedup();
+        // Cells that stand beside each other in blocks are compared by the run itself: one pair has one verdict.
+        let (beside, apart): (Vec<_>, Vec<_>) =
+            pairs.into_iter().partition(|(from, to)| is_beside(layout, from, to));
         let document = layout.document;
-        let judged = changes(&document.run.run, &document.trials, pairs);
+        let mut judged = changes(&document.run.run, &document.trials, apart);
+        judged.extend(beside.into_iter().flat_map(|(from, to)| compared(layout, from, to)));
         Self { present, targets, judged }
     }
 
@@ -71,6 +75,26 @@ impl<'a> Changes<'a> {
         });
         Contrast::of(&found?.comparison)
     }
+}
+
+/// Whether two cells differ in the compared factor alone, neither of them entered under another name.
+fn is_beside(layout: &Layout<'_>, from: &Levels, to: &Levels) -> bool {
+    let run = &layout.document.run.run;
+    let level = |levels: &Levels| get(levels, layout.compare).to_owned();
+    let is_alias = |levels: &Levels| run.alias(layout.compare, &level(levels)).is_some();
+    let alike = layout.varying.iter().all(|factor| get(from, factor) == get(to, factor));
+    alike && level(from) != level(to) && !is_alias(from) && !is_alias(to)
+}
+
+/// What the run says of two such cells, at each operation.
+fn compared<'a>(layout: &Layout<'a>, from: &'a Levels, to: &'a Levels) -> Vec<Change<'a>> {
+    let condition: Condition<'a> = layout.varying.iter().map(|factor| get(from, factor)).collect();
+    let change = |operation: &'a str| {
+        let [old, new] = [from, to].map(|levels| get(levels, layout.compare));
+        let comparison = layout.pair(operation, &condition, old, new)?;
+        Some(Change { from, to, comparison })
+    };
+    layout.operations().filter_map(change).collect()
 }
 
 /// The condition at which the least is promised beside one that keeps every commit: where the last second
@@ -166,7 +190,7 @@ fn targets<'a>(layout: &Layout<'a>, present: &'a CellView) -> Vec<Target<'a>> {
     layout.document.cells.iter().filter_map(to).collect()
 }
 
-/// What a change does to an operation: "1.4× as long (1.2–1.7)", "perhaps 1.1× as fast (0.98–1.3)".
+/// What a change does to an operation: "1.4× as long (1.2–1.7)", "undecided: 1.1× as fast (1.02–1.3)".
 pub fn said(contrast: Contrast) -> String {
     let faster = contrast.ratio < 1.0;
     let shown = if faster { contrast.turned() } else { contrast };
@@ -176,9 +200,9 @@ pub fn said(contrast: Contrast) -> String {
         Verdict::Same => return format!("no difference{interval}"),
         Verdict::Undecided | Verdict::WithinNoise => match contrast.ends {
             (Some(low), Some(high)) if low < 1.0 && high > 1.0 => {
-                return format!("too close to call{}", bracket(&[contrast]));
+                return format!("undecided{}", bracket(&[contrast]));
             }
-            _ => "perhaps ",
+            _ => "undecided: ",
         },
         _ => return wordless(&[contrast]).unwrap_or_default().to_owned(),
     };
@@ -201,13 +225,13 @@ pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
     let open =
         |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);
     if contrasts.iter().all(open) {
-        return Some(told("too close to call", interval));
+        return Some(told("undecided", interval));
     }
     if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
         return Some(told("no difference", interval));
     }
     let decided = |it: &Contrast| matches!(it.verdict, Verdict::Slower | Verdict::Faster);
-    let may = if contrasts.iter().all(decided) { "" } else { "perhaps " };
+    let may = if contrasts.iter().all(decided) { "" } else { "undecided: " };
     let times = one_by_one(ratios).unwrap_or_else(|| {
         told(&format!("{figures} times"), format!(" as long{}", backed(contrasts)))
     });

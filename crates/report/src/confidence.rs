@@ -23,7 +23,7 @@ const REASONS: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// A warning voids figures, a block was run fewer than three times, or a lead is open.
+    /// A warning voids figures, a block was run fewer than three times, or a lead is undecided.
     Low,
     /// A warning weakens figures, a block was run fewer than five times, or a lead's interval is wide.
     Fair,
@@ -54,7 +54,7 @@ impl Confidence {
         let wide = cases.iter().any(|case| is_wide(case.contrast.ends));
         let own = [
             (blocks < FEW).then(|| (Level::Low, format!("only {trials}"))),
-            (open == Level::Low).then(|| (Level::Low, "a lead is open".to_owned())),
+            (open == Level::Low).then(|| (Level::Low, "a lead is undecided".to_owned())),
             (open == Level::Fair).then(|| (Level::Fair, "not every lead is decided".to_owned())),
             (FEW..ENOUGH).contains(&blocks).then(|| (Level::Fair, trials.clone())),
             wide.then(|| (Level::Fair, "wide intervals".to_owned())),

@@ -130,14 +130,14 @@ pub fn figures(contrasts: &[Contrast]) -> Option<String> {
 /// Why the ratios have no verdict of which is faster, where it is not their intervals that leave it open.
 pub fn wordless(contrasts: &[Contrast]) -> Option<&'static str> {
     let reasons = [
-        (Verdict::Void, "void"),
-        (Verdict::NeverSteady, "never steady"),
-        (Verdict::TooFew, "too few operations"),
-        (Verdict::Spiky, "too uneven"),
-        (Verdict::ShortOfProcessors, "short of processors"),
+        Verdict::Void,
+        Verdict::NeverSteady,
+        Verdict::TooFew,
+        Verdict::Spiky,
+        Verdict::ShortOfProcessors,
     ];
-    let has = |wanted: Verdict| contrasts.iter().any(|it| it.verdict == wanted);
-    reasons.into_iter().find(|(verdict, _)| has(*verdict)).map(|(_, reason)| reason)
+    let has = |wanted: &Verdict| contrasts.iter().any(|it| it.verdict == *wanted);
+    reasons.into_iter().find(has).map(Verdict::word)
 }
 
 /// " (1.2–1.8)": from the lowest end to the highest; nothing without an interval.

@@ -34,6 +34,8 @@ pub struct Loss {
     pub oldest_s: Option<f64>,
     /// Whether some were made by another run.
     pub elsewhere: bool,
+    /// What their clients had acknowledged, and how many seconds they had been at work.
+    load: (u64, f64),
 }
 
 /// The losses of a document, by engine and level of durability.
@@ -124,6 +126,7 @@ impl Loss {
             images,
             oldest_s,
             elsewhere: told.folder.is_some(),
+            load: load(&made),
         })
     }
 
@@ -134,9 +137,19 @@ impl Loss {
         self.cuts += other.cuts;
         self.images += other.images;
         self.elsewhere |= other.elsewhere;
+        self.load = (self.load.0 + other.load.0, self.load.1 + other.load.1);
         if other.worst > self.worst {
             self.worst = other.worst;
         }
+    }
+
+    /// How many a second the clients had acknowledged, where several were lost: how many that are says as much
+    /// of these clients as of the engine.
+    pub fn per_second(&self) -> Option<String> {
+        let (acknowledged, seconds) = self.load;
+        let several = matches!(self.worst, Worst::Lost(Some(2..)));
+        (several && acknowledged > 0 && seconds > 0.0)
+            .then(|| words::digits(acknowledged as f64 / seconds))
     }
 
     /// "nothing", "81 commits", "damaged, 86 of 200".
@@ -153,4 +166,11 @@ impl Loss {
             }
         }
     }
+}
+
+/// What the clients of some cuts had acknowledged, and in how many seconds. Of an engine that was conditioned
+/// before, what it was told until then has no time beside it.
+fn load(made: &[&Cut]) -> (u64, f64) {
+    let timed = || made.iter().filter(|cut| cut.conditioned.is_none());
+    (timed().map(|cut| cut.acknowledged).sum(), timed().map(|cut| cut.ran_s).sum())
 }

@@ -101,11 +101,18 @@ fn bold(text: &str) -> String {
     format!("**{}**", escape(text))
 }
 
-/// A question, and its answer as a list.
+/// A question, and its answer as a list; a command after its first line.
 fn answered(answered: &Answered) -> String {
-    let lines = answered.lines.iter().map(|line| format!("- {}\n", words(line)));
+    let item = |line: &Words| format!("- {}\n", words(line));
+    let body = match (&answered.command, answered.lines.split_first()) {
+        (Some(command), Some((first, rest))) => {
+            let rest: String = rest.iter().map(item).collect();
+            format!("{}\n\n{}\n\n{rest}", words(first), code(command))
+        }
+        _ => answered.lines.iter().map(item).collect(),
+    };
     let note = answered.note.as_ref().map_or(String::new(), |note| format!("\n{}\n", escape(note)));
-    format!("### {}\n\n{}{note}", escape(&answered.question), lines.collect::<String>())
+    format!("### {}\n\n{body}{note}", escape(&answered.question))
 }
 
 /// A table for each group of strips.

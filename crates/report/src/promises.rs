@@ -197,7 +197,57 @@ pub fn kept(document: &Document) -> Option<String> {
         }
         (kept, _) => format!("{} withstood {cuts}", words::many(kept, "other promise")),
     };
-    let may_lose = told(true).any(|it| matches!(it.promised, Promised::Whole { .. }));
-    let within = if may_lose { "; no more was lost than their levels allow" } else { "" };
-    Some(said + within + &but)
+    Some(said + &within(&every) + &but)
+}
+
+/// What was lost though a promise was kept, at each level that allows that: "; within its promise relaxed lost up to
+/// 81 commits, none older than 970 ms".
+fn within(all: &[Told<'_>]) -> String {
+    let kept = all.iter().filter(|told| told.promise.kept == Some(true));
+    let loose = kept.filter(|told| matches!(told.promise.promised, Promised::Whole { .. }));
+    let mut levels: Vec<(String, Vec<&Told<'_>>)> = Vec::new();
+    for told in loose {
+        match levels.iter_mut().find(|(level, _)| *level == told.level()) {
+            Some((_, group)) => group.push(told),
+            None => levels.push((told.level(), vec![told])),
+        }
+    }
+    let lost: Vec<String> = levels.iter().map(|(level, group)| lost(level, group)).collect();
+    match lost.as_slice() {
+        [] => String::new(),
+        lost => format!("; within its promise {}", words::list(lost)),
+    }
+}
+
+/// "relaxed lost up to 81 commits, none older than 970 ms", or that it lost nothing.
+fn lost(level: &str, group: &[&Told<'_>]) -> String {
+    let rules = || group.iter().flat_map(|told| &told.promise.rules);
+    let most = rules().map(|rule| rule.lost.most).max().unwrap_or(0);
+    let oldest = rules().filter_map(|rule| rule.oldest_lost_s).reduce(f64::max);
+    let oldest =
+        oldest.map_or_else(String::new, |it| format!(", none older than {}", words::seconds(it)));
+    let unit = match group.iter().any(|told| told.is_of_files()) {
+        true => "synced block",
+        false => "commit",
+    };
+    match most {
+        0 => format!("{level} lost nothing"),
+        1 => format!("{level} lost 1 {unit} at most{oldest}"),
+        most => format!("{level} lost up to {}{oldest}", words::many(most as usize, unit)),
+    }
+}
+
+/// The engines that were to be run at a level of durability and were not, since they do not give it: "tarantool:memtx
+/// does not give this level (relaxed)".
+pub fn without(document: &Document, level: &str) -> Option<String> {
+    let left_out = document.run.run.left_out.iter().filter(|it| {
+        it.levels.len() == 2 && it.levels.get("durability").is_some_and(|found| found == level)
+    });
+    let engines = left_out.filter_map(|it| it.levels.get("engine"));
+    let mut names: Vec<&str> = engines.map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    let verb = if names.len() == 1 { "does" } else { "do" };
+    (!names.is_empty())
+        .then(|| format!("{} {verb} not give this level ({level})", words::list(&names)))
 }

@@ -1,5 +1,6 @@
 //! The run in sentences that the author of the slowest engine would sign.
 
+mod against;
 mod answer;
 mod caveats;
 mod depends;
@@ -9,9 +10,10 @@ mod undecided;
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{Document, Verdict};
 use bakeoff_results::FigureOfMerit;
 
+use self::against::against;
 use self::depends::depends;
 use self::nothing::without_cases;
 use self::undecided::undecided;
@@ -99,6 +101,9 @@ fn finding(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
     if cases.is_empty() {
         return without_cases(layout);
     }
+    if let Some(told) = against(layout, cases) {
+        return told;
+    }
     let mut wins: BTreeMap<&str, Vec<&Case>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.outcome == Outcome::Won) {
         wins.entry(case.leader).or_default().push(case);
@@ -138,7 +143,7 @@ fn one_winner<'a>(
     let Some(range) = range(won) else {
         return format!("{name} is fastest {scope}: {}", it(&name, &example(layout, won[0])));
     };
-    let which = if won.len() == 2 { "at the least" } else { "in the middle case" };
+    let which = if won.len() == 2 { "at the least" } else { "at the median" };
     let example = example(layout, middle(won));
     let lead = lead(rate_of(layout, won), &range);
     format!("{name} is fastest {scope}: {lead}, and {which} {example}")
@@ -269,12 +274,17 @@ fn backing<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
 
 /// How the cases that nobody won ended: "2 are even within 5 %, 1 is undecided".
 fn rest(cases: &[Case<'_>]) -> String {
-    let number = |wanted: &[Outcome]| cases.iter().filter(|c| wanted.contains(&c.outcome)).count();
+    let is_short = |case: &&Case| case.contrast.verdict == Verdict::ShortOfProcessors;
+    let short = cases.iter().filter(|case| case.outcome == Outcome::Open).filter(is_short).count();
+    let number = |wanted: &[Outcome]| {
+        let all = cases.iter().filter(|case| wanted.contains(&case.outcome)).count();
+        if wanted.contains(&Outcome::Open) { all - short } else { all }
+    };
     let mut parts = Vec::new();
     for (outcomes, one, many) in [
         (&[Outcome::Even][..], "is even within 5 %", "are even within 5 %"),
         (&[Outcome::Open, Outcome::Noise][..], "is undecided", "are undecided"),
-        (&[Outcome::Spiky][..], "is too uneven to decide", "are too uneven to decide"),
+        (&[Outcome::Spiky][..], "is spiky", "are spiky"),
         (&[Outcome::TooFew][..], "has too few operations", "have too few operations"),
         (&[Outcome::NeverSteady][..], "was never steady", "were never steady"),
         (&[Outcome::Void][..], "is void", "are void"),
@@ -284,6 +294,11 @@ fn rest(cases: &[Case<'_>]) -> String {
             1 => parts.push(format!("1 {one}")),
             n => parts.push(format!("{n} {many}")),
         }
+    }
+    match short {
+        0 => {}
+        1 => parts.push("1 is short of processors".into()),
+        n => parts.push(format!("{n} are short of processors")),
     }
     words::list(&parts)
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use bakeoff_results::FigureOfMerit;
+use serde::Serialize;
 
 use crate::amount;
 use crate::chart::{escape, marker};
@@ -230,60 +231,101 @@ impl Drawn {
     }
 }
 
-/// What the marks of strips are: each as an `<svg>` element, and in words.
-pub fn legend(has_trials: bool, has_origin: bool) -> Vec<(String, &'static str)> {
-    let svg = |inner: &str| {
-        format!(
-            "<svg class=\"strip ink\" width=\"44\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
-        )
-    };
-    let mark = |x: f64, class: &str| format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0));
-    let line = |class: &str, from: f64, to: f64| {
-        format!("<line class=\"{class}\" x1=\"{from}\" x2=\"{to}\" y1=\"7\" y2=\"7\"/>")
-    };
-    let cap = |x: f64| format!("<line class=\"ci\" x1=\"{x}\" x2=\"{x}\" y1=\"1\" y2=\"13\"/>");
-    let ends = cap(4.0) + &cap(40.0);
-    let mean = svg(&(line("ci", 4.0, 40.0) + &ends + &mark(22.0, "mark")));
-    let mut legend =
-        vec![(mean, "mean; the bar and the brackets: where the true figure lies, 19 times in 20")];
-    if has_trials {
-        let dots = [14.0, 22.0, 27.0]
-            .map(|x| format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>"));
-        legend.push((svg(&dots.concat()), "single trials"));
+/// What a mark of strips stands for.
+#[derive(Clone, Debug, Serialize)]
+pub struct Key {
+    /// The mark as an `<svg>` element.
+    pub svg: String,
+    /// The mark in a terminal, and in one that shows ASCII alone; `None` where a terminal does not draw it.
+    #[serde(skip)]
+    pub signs: Option<(&'static str, &'static str)>,
+    /// What it stands for.
+    pub text: &'static str,
+}
+
+/// What the marks are of strips of means.
+pub struct Means {
+    /// Whether means have bars: the intervals of their own trials.
+    pub bars: bool,
+    /// Whether their trials are dots.
+    pub trials: bool,
+    /// Whether the same is marked where less is promised.
+    pub origin: bool,
+}
+
+impl Means {
+    /// The legend.
+    pub fn legend(&self) -> Vec<Key> {
+        let mean = Key { svg: icon(44, &mark_at(22.0, "mark")), signs: None, text: "mean" };
+        let bar = bar("mean; the bar: where it lies, 19 times in 20, by its own trials alone");
+        let mut legend = vec![if self.bars { bar } else { mean }];
+        if self.trials {
+            let dots = [14.0, 22.0, 27.0]
+                .map(|x| format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>"));
+            legend.push(Key { svg: icon(44, &dots.concat()), signs: None, text: "single trials" });
+        }
+        if self.origin {
+            let way = [
+                line_of("price", (6.0, 38.0), (7.0, 7.0)),
+                mark_at(6.0, "hollow"),
+                mark_at(38.0, "mark"),
+            ];
+            legend.push(Key {
+                svg: icon(44, &way.concat()),
+                signs: Some(("○┄●", "o..*")),
+                text: "hollow: the same engine with less promised; the figure: how many times as long keeping the promise takes",
+            });
+        }
+        legend
     }
-    if has_origin {
-        let way = line("price", 6.0, 38.0) + &mark(6.0, "hollow") + &mark(38.0, "mark");
-        legend.push((
-            svg(&way),
-            "hollow: the same engine with less promised; the figure: how many times as long keeping the promise takes",
-        ));
-    }
-    legend
+}
+
+/// What the marks are of strips of ratios.
+pub fn legend_of_ratios() -> Vec<Key> {
+    vec![bar("ratio; the bar: its 95 % interval, from pairs of trials")]
 }
 
 /// What the marks of strips are that go from an operation like most to the longest one.
-pub fn legend_of_tails() -> Vec<(String, &'static str)> {
-    let svg = |inner: &str| {
-        format!(
-            "<svg class=\"strip ink\" width=\"64\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
-        )
-    };
-    let line = |class: &str, (x1, x2): (f64, f64), (y1, y2): (f64, f64)| {
-        format!("<line class=\"{class}\" x1=\"{x1}\" x2=\"{x2}\" y1=\"{y1}\" y2=\"{y2}\"/>")
-    };
-    let mark = |class: &str, x: f64| format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0));
+pub fn legend_of_tails() -> Vec<Key> {
     let marks = [
-        line("price", (6.0, 30.0), (7.0, 7.0)),
-        line("ci", (30.0, 58.0), (7.0, 7.0)),
-        line("ci", (58.0, 58.0), (1.0, 13.0)),
-        mark("hollow", 6.0),
-        mark("mark", 30.0),
+        line_of("price", (6.0, 30.0), (7.0, 7.0)),
+        line_of("ci", (30.0, 58.0), (7.0, 7.0)),
+        line_of("ci", (58.0, 58.0), (1.0, 13.0)),
+        mark_at(6.0, "hollow"),
+        mark_at(30.0, "mark"),
     ];
-    vec![(
-        svg(&marks.concat()),
-        "hollow: half of the operations took no longer (p50); filled: 99 in 100 took no longer (p99); the end of \
-         the bar: the longest. Where few operations lie beyond the p99, the filled mark is the longest",
-    )]
+    vec![Key {
+        svg: icon(64, &marks.concat()),
+        signs: Some(("○┄┄●──", "o..*--")),
+        text: "hollow: half of the operations took no longer (p50); filled: 99 in 100 took no longer (p99); the end of \
+               the bar: the longest. Where few operations lie beyond the p99, the filled mark is the longest",
+    }]
+}
+
+/// A mark within its interval.
+fn bar(text: &'static str) -> Key {
+    let drawn = [
+        line_of("ci", (4.0, 40.0), (7.0, 7.0)),
+        line_of("ci", (4.0, 4.0), (1.0, 13.0)),
+        line_of("ci", (40.0, 40.0), (1.0, 13.0)),
+        mark_at(22.0, "mark"),
+    ];
+    Key { svg: icon(44, &drawn.concat()), signs: Some(("─●─", "-*-")), text }
+}
+
+/// A drawing beside words, so many pixels wide.
+fn icon(width: u32, inner: &str) -> String {
+    format!(
+        "<svg class=\"strip ink\" width=\"{width}\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
+    )
+}
+
+fn mark_at(x: f64, class: &str) -> String {
+    format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0))
+}
+
+fn line_of(class: &str, (x1, x2): (f64, f64), (y1, y2): (f64, f64)) -> String {
+    format!("<line class=\"{class}\" x1=\"{x1}\" x2=\"{x2}\" y1=\"{y1}\" y2=\"{y2}\"/>")
 }
 
 /// The sign of a style in a terminal: the shape of its marker on a page.

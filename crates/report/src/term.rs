@@ -173,10 +173,30 @@ impl Lines {
 
     /// A question, and its answer.
     fn answered(&self, answered: &Answered) -> String {
-        let lines = answered.lines.iter().map(|line| self.fill(&line.text()) + "\n");
+        let mut lines = answered.lines.iter().map(|line| self.fill(&line.text()) + "\n");
+        let first = lines.next();
+        let command = answered.command.iter().map(|command| self.command(command));
         let note = answered.note.iter().map(|note| self.fill(note) + "\n");
         let heading = self.heading(&answered.question);
-        format!("\n{heading}{}", lines.chain(note).collect::<String>())
+        let all = first.into_iter().chain(command).chain(lines).chain(note);
+        format!("\n{heading}{}", all.collect::<String>())
+    }
+
+    /// A command; where it is wider than the terminal, on lines that a shell takes for one, broken before flags.
+    fn command(&self, command: &str) -> String {
+        let (mut out, mut used) = ("  ".to_owned(), 2);
+        for (number, part) in command.split(" --").enumerate() {
+            let part = if number == 0 { part.to_owned() } else { format!(" --{part}") };
+            let length = part.chars().count();
+            // Room for the sign that the command goes on.
+            if number > 0 && used + length + 2 > self.width {
+                out += " \\\n   ";
+                used = 3;
+            }
+            out += &part;
+            used += length;
+        }
+        out + "\n"
     }
 
     fn finding(&self, finding: &Finding) -> String {

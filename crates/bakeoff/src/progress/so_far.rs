@@ -87,8 +87,8 @@ impl SoFar {
         }
     }
 
-    /// `durability strict, 4 blocks so far: fjall 1.3x as fast as sqlite, lmdb 1.7x as long`; `None` where
-    /// there is nothing to compare.
+    /// `durability strict: fjall 1.3 times as fast as sqlite, lmdb 1.7 times as long as sqlite, so far (4 blocks)`;
+    /// `None` where there is nothing to compare.
     fn told(&self, condition: &Levels) -> Option<String> {
         let blocks = self.conditions.get(condition)?;
         let (baseline, others) = self.levels.split_first()?;
@@ -103,17 +103,18 @@ impl SoFar {
             }
             most = most.max(logarithms.len());
             let ratio = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
-            let against = if told.is_empty() { Some(&**baseline) } else { None };
-            told.push(format!("{level} {}", in_words(ratio, against)));
+            told.push(format!("{level} {} {baseline}", in_words(ratio)));
         }
         if told.is_empty() {
             return None;
         }
         let varied = self.varied.iter();
-        let mut place: Vec<String> =
+        let place: Vec<String> =
             varied.filter_map(|name| Some(format!("{name} {}", condition.get(*name)?))).collect();
-        place.push(format!("{most} block{} so far", if most == 1 { "" } else { "s" }));
-        Some(format!("{}: {}", place.join(", "), told.join(", ")))
+        let place =
+            if place.is_empty() { String::new() } else { format!("{}: ", place.join(", ")) };
+        let blocks = if most == 1 { "block" } else { "blocks" };
+        Some(format!("{place}{}, so far ({most} {blocks})", told.join(", ")))
     }
 }
 
@@ -130,13 +131,12 @@ impl Block {
     }
 }
 
-/// A ratio of times, the baseline being named where it is not clear.
-fn in_words(ratio: f64, against: Option<&str>) -> String {
-    let as_it = against.map_or_else(String::new, |it| format!(" as {it}"));
+/// A ratio of times, before the name of what it is held against.
+fn in_words(ratio: f64) -> String {
     match ratio {
-        it if it > ALIKE => format!("{it:.1}x as long{as_it}"),
-        it if it < 1.0 / ALIKE => format!("{:.1}x as fast{as_it}", 1.0 / it),
-        _ => format!("about the same{as_it}"),
+        it if it > ALIKE => format!("{it:.1} times as long as"),
+        it if it < 1.0 / ALIKE => format!("{:.1} times as fast as", 1.0 / it),
+        _ => "about the same as".into(),
     }
 }
 
@@ -222,16 +222,16 @@ mod tests {
         let other = plan.blocks.iter().find(|block| !strict(block)).unwrap();
         assert_eq!(
             told(&mut so_far, blocks[0], [10.0, 20.0, 5.0]),
-            "durability strict, 1 block so far: lmdb 2.0x as long as sqlite, fjall 2.0x as fast"
+            "durability strict: lmdb 2.0 times as long as sqlite, fjall 2.0 times as fast as sqlite, so far (1 block)"
         );
         assert_eq!(
             told(&mut so_far, other, [10.0, 10.0, 10.0]),
-            "durability relaxed, 1 block so far: lmdb about the same as sqlite, fjall about the same"
+            "durability relaxed: lmdb about the same as sqlite, fjall about the same as sqlite, so far (1 block)"
         );
         // The geometric mean of 2 and 8, and of 1/2 and 1/8.
         assert_eq!(
             told(&mut so_far, blocks[1], [10.0, 80.0, 1.25]),
-            "durability strict, 2 blocks so far: lmdb 4.0x as long as sqlite, fjall 4.0x as fast"
+            "durability strict: lmdb 4.0 times as long as sqlite, fjall 4.0 times as fast as sqlite, so far (2 blocks)"
         );
     }
 
@@ -247,6 +247,8 @@ mod tests {
             last = so_far.take(&Trial { attempt: 1, ..trial(block, place, time) });
         }
         let last = last.expect("the block is whole again");
-        assert!(last.ends_with("1 block so far: lmdb 3.0x as long as sqlite, fjall 3.0x as long"));
+        let told =
+            "lmdb 3.0 times as long as sqlite, fjall 3.0 times as long as sqlite, so far (1 block)";
+        assert!(last.ends_with(told), "{last}");
     }
 }

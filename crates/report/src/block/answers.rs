@@ -37,6 +37,8 @@ pub struct Answered {
     pub lines: Vec<Words>,
     /// What has to be known with it.
     pub note: Option<String>,
+    /// A command that can be copied, after the first line.
+    pub command: Option<String>,
     /// The section that says more, if there is one.
     pub more: Option<&'static str>,
     /// Whether that section stands in every format, so that this one is for a page's first screen alone.

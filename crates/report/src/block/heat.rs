@@ -31,6 +31,8 @@ pub struct HeatCell {
     pub text: String,
     /// How many times the best of the table it is, in words.
     pub times: String,
+    /// Where the figure lies by its own trials, in words; `None` where that is not known.
+    pub ends: Option<String>,
     /// The same as a shade from 0, the best, to 8: a step for each factor of √2.
     pub shade: u32,
     /// Whether it is the best of its row.

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::{Cell, Column, Kind, Row, Table};
-use crate::strip::{Axis, Drawn};
+use crate::strip::{Axis, Drawn, Key};
 
 /// Rows of marks on axes that they share.
 #[derive(Clone, Debug, Serialize)]
@@ -19,8 +19,8 @@ pub struct Strips {
     pub columns: Vec<String>,
     /// The rows.
     pub groups: Vec<StripGroup>,
-    /// What the marks are: each as an `<svg>` element, and in words.
-    pub legend: Vec<(String, &'static str)>,
+    /// What the marks are.
+    pub legend: Vec<Key>,
     /// What else has to be known.
     pub notes: Vec<String>,
 }

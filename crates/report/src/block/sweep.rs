@@ -150,7 +150,7 @@ pub struct Fastest {
 pub enum Sign {
     /// Whose name and style these are.
     Known(String, usize),
-    /// The figures of those of these names are too close to call.
+    /// The figures of those of these names are too close to each other: undecided.
     TooClose(Vec<String>),
     /// It can't be told: what was run does not count, or is too little.
     Unknown,

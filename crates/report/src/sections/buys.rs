@@ -7,7 +7,7 @@ use crate::block::{Block, Cell, Strip, StripGroup, StripHead, StripRow, Strips, 
 use crate::changes::{self, Changes, Step, Target};
 use crate::durability;
 use crate::layout::{Layout, get};
-use crate::losses::Losses;
+use crate::losses::{Loss, Losses};
 use crate::section::Section;
 use crate::strip::{self, Axis, Drawn};
 use crate::words;
@@ -40,17 +40,22 @@ impl Section for Buys {
         let Some(strips) = Ladder::of(layout, &changes, present).strips() else {
             return Vec::new();
         };
-        vec![Block::Note(explained(layout, present)), Block::Strips(strips)]
+        vec![Block::Note(explained(&now(layout, present))), Block::Strips(strips)]
     }
 }
 
-fn explained(layout: &Layout<'_>, present: &CellView) -> Words {
+fn explained(now: &str) -> Words {
+    Words::from("From the present choice, ")
+        .stressed(now)
+        .plain(": what each change does to the time of an operation, and what it costs.")
+}
+
+/// The present choice: "sqlite, strict durability".
+fn now(layout: &Layout<'_>, present: &CellView) -> String {
     let factors = layout.document.run.run.factors.iter().filter(|(_, levels)| levels.len() > 1);
     let now: Vec<String> =
         factors.map(|(factor, _)| words::level(factor, get(&present.levels, factor))).collect();
-    Words::from("From ")
-        .stressed(now.join(", "))
-        .plain(": what each single change does to the time of an operation, and what it costs.")
+    now.join(", ")
 }
 
 /// The changes and what they do.
@@ -113,9 +118,10 @@ impl<'b, 'a> Ladder<'b, 'a> {
         }
         let ends = contrasts().flat_map(|it| [it.ends.0, it.ends.1]).flatten();
         let axis = Axis::of_ratios(&values, &ends.collect::<Vec<_>>(), self.band());
+        let now = now(self.layout, self.present);
         let head = |name: &&str| StripHead {
             name: (*name).to_owned(),
-            unit: "against today, left is faster, log scale".into(),
+            unit: format!("against the present choice: {now}; left is faster, log scale"),
             axis: axis.svg(),
         };
         let left_out = self.rows.len() - shown.iter().map(Vec::len).sum::<usize>();
@@ -132,7 +138,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
             heads: self.operations.iter().map(head).collect(),
             columns: COLUMNS.map(str::to_owned).into(),
             groups: groups.collect(),
-            legend: strip::legend(false, false),
+            legend: strip::legend_of_ratios(),
             notes: notes(left_out, self.left_out),
         })
     }
@@ -188,7 +194,10 @@ impl<'b, 'a> Ladder<'b, 'a> {
         }
         let engine = get(&cell.levels, "engine");
         let loss = self.losses.at(self.layout.document, engine, level);
-        let aside = loss.map(|it| format!("lost at worst: {}", it.text()));
+        let load = |it: &Loss| it.per_second().map(|it| format!(", of {it} a second"));
+        let lost =
+            |it: &Loss| format!("lost at worst: {}{}", it.text(), load(it).unwrap_or_default());
+        let aside = loss.map(lost);
         Cell { aside, ..durability::title(level).to_lowercase().into() }
     }
 }

@@ -1,7 +1,8 @@
 //! All cells of a run at a glance: a small table for each measure, by colour.
 
-use bakeoff_analysis::CellView;
+use bakeoff_analysis::{CellView, interval};
 
+use crate::amount::Amount;
 use crate::block::{Block, Cell, Heat, HeatCell, HeatRow, Words};
 use crate::layout::{Condition, Layout};
 use crate::section::Section;
@@ -17,6 +18,10 @@ const DARKEST: u32 = 8;
 
 const EXPLAINED: &str = "The stronger the colour, the worse: a step for each factor of √2 from the best of \
      its table. *Ringed*: the best of its row.";
+/// Said where cells have intervals of their own.
+const ENDS: &str = " *From – to*: where the mean of the cell lies, 19 times in 20, by the spread of its own trials. No \
+     verdict goes by that: it goes by pairs of trials of the same block, so that two cells can be undecided though \
+     their own intervals lie apart, and decided though these meet.";
 
 /// What a cell costs beside its time: a name, how it is found, and how it is written.
 type Cost = (&'static str, fn(&CellView) -> Option<f64>, fn(f64) -> String);
@@ -49,14 +54,17 @@ impl Section for Matrix {
         let costs = costs.into_iter().filter_map(|(caption, of, text)| {
             map(layout, caption, |condition, level| {
                 let value = of(layout.cell(condition, level)?)?;
-                Some((text(value), value))
+                Some(Found { text: text(value), cost: value, ends: None })
             })
         });
         let maps: Vec<Heat> = operations.chain(costs).collect();
         if maps.is_empty() {
             return Vec::new();
         }
-        vec![Block::Lead(Words::default().marked(EXPLAINED)), Block::Heats(maps)]
+        let mut cells = maps.iter().flat_map(|map| &map.rows).flat_map(|row| &row.cells).flatten();
+        let ends = if cells.any(|cell| cell.ends.is_some()) { ENDS } else { "" };
+        let explained = Words::default().marked(EXPLAINED).marked(ends);
+        vec![Block::Lead(explained), Block::Heats(maps)]
     }
 }
 
@@ -67,32 +75,44 @@ fn operation_map<'a>(layout: &Layout<'a>, operation: &'a str) -> Option<Heat> {
         layout.merit(operation, condition)?;
         let amount = layout.amount(operation, condition, level)?;
         let cost = if amount.merit.is_rate() { 1.0 / amount.value } else { amount.value };
-        Some((amount.text(), cost))
+        let own = interval(&layout.each(operation, condition, level));
+        let ends = own.filter(|_| !amount.is_bound).map(|(low, high)| {
+            let [low, high] = [low, high].map(|value| Amount { value, ..amount }.text());
+            format!("{low} – {high}")
+        });
+        Some(Found { text: amount.text(), cost, ends })
     })
 }
 
-/// A map of texts by what they cost; `None` where there is no figure above 0.
+/// A figure, how bad it is, and where it lies by its own trials.
+struct Found {
+    text: String,
+    cost: f64,
+    ends: Option<String>,
+}
+
+/// A map of figures by what they cost; `None` where there is no figure above 0.
 fn map<'a>(
     layout: &Layout<'a>,
     caption: &str,
-    of: impl Fn(&Condition<'a>, &'a str) -> Option<(String, f64)>,
+    of: impl Fn(&Condition<'a>, &'a str) -> Option<Found>,
 ) -> Option<Heat> {
     let levels = layout.charted();
     let figure = |condition: &Condition<'a>, level: &&'a str| {
-        of(condition, level).filter(|(_, cost)| *cost > 0.0 && cost.is_finite())
+        of(condition, level).filter(|it| it.cost > 0.0 && it.cost.is_finite())
     };
-    let found: Vec<Vec<Option<(String, f64)>>> = layout
+    let found: Vec<Vec<Option<Found>>> = layout
         .conditions
         .iter()
         .map(|condition| levels.iter().map(|level| figure(condition, level)).collect())
         .collect();
-    let costs = found.iter().flatten().flatten().map(|(_, cost)| *cost);
+    let costs = found.iter().flatten().flatten().map(|it| it.cost);
     let best = costs.reduce(f64::min)?;
-    let row = |(condition, cells): (&Condition<'a>, Vec<Option<(String, f64)>>)| {
-        let costs = cells.iter().flatten().map(|(_, cost)| *cost);
+    let row = |(condition, cells): (&Condition<'a>, Vec<Option<Found>>)| {
+        let costs = cells.iter().flatten().map(|it| it.cost);
         let least = costs.reduce(f64::min).unwrap_or(best);
         let rivals = cells.iter().flatten().count() > 1;
-        let cell = |(text, cost): (String, f64)| {
+        let cell = |Found { text, cost, ends }: Found| {
             let times = cost / best;
             HeatCell {
                 text,
@@ -101,6 +121,7 @@ fn map<'a>(
                 } else {
                     "best".into()
                 },
+                ends,
                 shade: ((2.0 * times.log2()).round() as u32).min(DARKEST),
                 best: rivals && cost <= least,
             }

@@ -1,6 +1,7 @@
 //! The first screen: the answer, its chart, what a reader asks next, and what the run was.
 
 mod chart;
+mod decide;
 mod questions;
 mod standing;
 

@@ -52,11 +52,15 @@ fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
         |wanted| sweep.panels.iter().flat_map(|panel| &panel.fastest).any(|it| it.told == wanted);
     let mut text =
         "Each line: the typical (geometric) mean of the trials, on scales of equal factors; \
-                    a bar, where it is longer than the mark: its 95 % interval."
+                    a bar, where it is longer than the mark: where it lies, 19 times in 20, by its own trials \
+                    alone."
             .to_owned();
+    if layout.contenders().len() > 1 {
+        text += " Who is fastest goes by pairs of trials of the same block, and not by the bars.";
+    }
     let aside = point(&|it| it.state == PointState::SetAside);
     for (occurs, words) in [
-        (told(Told::TooClose), " ≈: too close to call."),
+        (told(Told::TooClose), " ≈: undecided."),
         (
             told(Told::Unknown),
             " ?: it can’t be told, since a cell is set aside, has too few operations or is too \

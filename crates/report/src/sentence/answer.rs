@@ -7,7 +7,8 @@ use crate::amount;
 use crate::block::Words;
 use crate::durability;
 use crate::layout::Layout;
-use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named};
+use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named, wordless};
+use crate::promises;
 use crate::verdict::{Case, Outcome};
 use crate::words;
 
@@ -16,13 +17,21 @@ pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec
     if cases.is_empty() {
         return vec![Words::from(capital(layout.document, &finding(layout, cases)) + ".")];
     }
-    groups(layout, cases).iter().map(|group| sentence(group, layout, past)).collect()
+    let told = |group: &Group<'a>| {
+        let without = group.durability.and_then(|it| promises::without(layout.document, it));
+        let sentence = sentence(group, layout, past);
+        match without {
+            Some(without) => sentence.plain(format!(" {without}.")),
+            None => sentence,
+        }
+    };
+    groups(layout, cases).iter().map(told).collect()
 }
 
 fn sentence<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Words {
     let lead = group.durability.map(durability::clause);
     let answer = won(group, layout, past)
-        .or_else(|| too_close(group, layout, past))
+        .or_else(|| undecided_which(group, layout, past))
         .or_else(|| partly(group, layout, past));
     match (lead, answer) {
         (Some(lead), Some(answer)) => Words::default().stressed(lead + ",").plain(" ").then(answer),
@@ -67,8 +76,8 @@ fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> 
     Some(told.then(named(layout, second)).plain(format!("{}.", backed(&leads))))
 }
 
-/// "lmdb is fastest in create_issue: sqlite takes 1.4 times as long (1.2–1.6); in process_issues that is not
-/// decided (0.9–1.3).": where one level leads in all of a few operations, and wins some.
+/// "lmdb is fastest in create_issue: sqlite takes 1.4 times as long (1.2–1.6); in process_issues it is undecided
+/// (0.9–1.3).": where one level leads in all of a few operations, and wins some.
 fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     group.condition()?;
     let (won, open): (Vec<&Case>, Vec<&Case>) =
@@ -91,14 +100,14 @@ fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Word
         .plain(takes)
         .then(as_long(&leads)?);
     let rest = |case: &&Case| {
-        format!("; in {} that{is} not decided{}", case.operation, bracket(&[case.contrast]))
+        let word = wordless(&[case.contrast]).unwrap_or(Verdict::Undecided.word());
+        format!("; in {} it{is} {word}{}", case.operation, bracket(&[case.contrast]))
     };
     Some(told.plain(open.iter().map(rest).collect::<String>() + "."))
 }
 
-/// "lmdb and sqlite are too close to call (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6) as lmdb":
-/// where the intervals leave it open who is fastest, and nothing else is amiss.
-fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
+/// "lmdb or sqlite is fastest: undecided which (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6) as lmdb": where the intervals leave it open who is fastest, and nothing else is amiss.
+fn undecided_which<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     group.condition()?;
     let is_open = |case: &Case| {
         let outcome = matches!(case.outcome, Outcome::Open | Outcome::Noise | Outcome::Even);
@@ -132,7 +141,7 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
     for (number, level) in tied.iter().enumerate() {
         told = told.plain(match number {
             0 => "",
-            n if n + 1 == tied.len() => " and ",
+            n if n + 1 == tied.len() => " or ",
             _ => ", ",
         });
         told = told.then(named(layout, level));
@@ -141,7 +150,8 @@ fn too_close<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<W
         [first, second] => bracket(&group.contrasts(layout, first, second)),
         _ => String::new(),
     };
-    told = told.plain(format!(" are too close to call{interval}"));
+    let is = if past { "was" } else { "is" };
+    told = told.plain(format!(" {is} fastest: undecided which{interval}"));
     if let Some(next) = far.first() {
         let takes = if past { " took " } else { " takes " };
         told = told.plain("; ").then(named(layout, next)).plain(takes);

@@ -63,7 +63,7 @@ fn place(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
     }
 }
 
-/// "sqlite is fastest with 1 client, lmdb from 4 clients on; too close to call with 2 clients."
+/// "sqlite is fastest with 1 client, lmdb from 4 clients on; undecided with 2 clients."
 fn leads(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
     let stretches = stretches(panel);
     let won: Vec<&Stretch> = stretches.iter().filter(|it| it.told == Told::Won).collect();
@@ -78,8 +78,7 @@ fn leads(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
         parts.push("none is shown to be fastest at any level".to_owned());
     } else {
         parts.push(clauses.join(", "));
-        for (told, words) in [(Told::TooClose, "too close to call"), (Told::Unknown, "can’t tell")]
-        {
+        for (told, words) in [(Told::TooClose, "undecided"), (Told::Unknown, "can’t tell")] {
             let open: Vec<String> = stretches
                 .iter()
                 .filter(|it| it.told == told)

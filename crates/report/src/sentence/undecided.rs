@@ -59,11 +59,8 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
     let closest = if all.is_empty() { &cases[0] } else { middle(&all) };
     let leader = words::contender(layout.compare, closest.leader);
-    let tally = if cases.len() > 1 {
-        format!("{}; in the middle case ", rest(cases))
-    } else {
-        String::new()
-    };
+    let tally =
+        if cases.len() > 1 { format!("{}; at the median ", rest(cases)) } else { String::new() };
     format!(
         "{tally}{} ({}){}",
         contrast(layout, closest, &format!(" as {leader}")),

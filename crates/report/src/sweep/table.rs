@@ -11,7 +11,7 @@ use crate::words;
 
 /// What the signs in a table stand for, where each of them occurs.
 const SIGNS: [(&str, &str); 4] =
-    [("*", "fastest"), ("~", "too close to call"), ("×", "set aside"), (words::OVER, "at least")];
+    [("*", "fastest"), ("~", "undecided"), ("×", "set aside"), (words::OVER, "at least")];
 
 impl Panel {
     /// The panel as a table of all its levels.

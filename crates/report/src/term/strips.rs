@@ -2,7 +2,7 @@
 
 use super::Lines;
 use super::table::folded;
-use crate::block::{StripGroup, StripHead, StripRow, Strips};
+use crate::block::{Key, StripGroup, StripHead, StripRow, Strips};
 
 /// The widest that a name is; a longer one has several lines.
 const NAME: usize = 34;
@@ -11,11 +11,20 @@ const NARROW: usize = 12;
 const WIDE: usize = 64;
 
 impl Lines {
-    /// Each group: a chart for each of its heads, and a table of what stands behind them.
+    /// Each group: a chart for each of its heads, and a table of what stands behind them. Then what the marks
+    /// are, and what else has to be known.
     pub fn strips(&self, of: &Strips) -> String {
         let groups = of.groups.iter().map(|group| self.group(of, group));
+        let legend = of.legend.iter().filter_map(|key| self.key(key));
         let notes = of.notes.iter().map(|note| self.fill(note) + "\n");
-        groups.chain(notes).collect()
+        groups.chain(legend).chain(notes).collect()
+    }
+
+    /// A mark and what it stands for; `None` where it is not drawn here.
+    fn key(&self, key: &Key) -> Option<String> {
+        let (sign, ascii) = key.signs?;
+        let sign = if self.unicode { sign } else { ascii };
+        Some(self.fill(&format!("{sign} {}", key.text)) + "\n")
     }
 
     fn group(&self, of: &Strips, group: &StripGroup) -> String {

@@ -87,9 +87,13 @@ fn a_lead_in_one_operation_of_two_is_told_by_its_name() {
     let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
     open.for_each(|it| it.verdict = Verdict::ShortOfProcessors);
     let told = "With every commit kept, lmdb was fastest in process_issues: sqlite took 2.0 times as long \
-                (1.8–2.2); in create_issue that was not decided (2.7–3.3).";
+                (1.8–2.2); in create_issue it was short of processors (2.7–3.3).";
     let said = verdict(&document);
     assert!(said.starts_with(told), "{said}");
+    let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
+    open.for_each(|it| it.verdict = Verdict::Undecided);
+    let said = verdict(&document);
+    assert!(said.contains("; in create_issue it was undecided (2.7–3.3)."), "{said}");
 }
 
 #[test]
@@ -196,7 +200,21 @@ fn what_has_no_interval_and_what_the_axis_is_are_told() {
         let chart = page.split("<table class=\"strips").nth(1).unwrap();
         chart.split("</table>").next().unwrap().matches("class=\"ci\"").count()
     };
-    assert_eq!((bars(&one), bars(&five)), (0, 4 * 3), "a line and two ends for each interval");
+    assert_eq!(
+        (bars(&one), bars(&five)),
+        (0, 0),
+        "what is compared has the verdict’s interval alone"
+    );
+    let alone = Sample { engines: vec!["sqlite"], ..promises() }.document();
+    assert_eq!(bars(&alone), 2 * 3, "a line and two ends for each interval");
+    let own =
+        |document: &Document| text(document, "html").matches("<small class=\"ends\">").count();
+    assert_eq!((own(&one), own(&five)), (0, 4), "the cells’ own intervals are among all cells");
+    for format in ["html", "md", "term"] {
+        let brackets = "In brackets: the 95 % interval of the ratio";
+        assert!(words(&five, format).contains(brackets), "{format}");
+        assert!(!words(&one, format).contains(brackets), "{format}");
+    }
 }
 
 /// Rows stand by promise, the fastest first; a strict one shows where the same is with less promised.
@@ -269,7 +287,7 @@ fn each_change_is_told_from_what_is_in_use() {
         let text = words(&document, format);
         for part in [
             "What each change buys",
-            "From sqlite, strict durability:",
+            "From the present choice, sqlite, strict durability:",
             "durability: strict → relaxed",
             "1.3× as fast",
             "Two changes at once",
@@ -280,17 +298,20 @@ fn each_change_is_told_from_what_is_in_use() {
     }
     let page = words(&document, "html");
     assert!(page.contains("engine: sqlite → lmdb, durability: strict → relaxed"), "{page}");
+    for format in ["html", "term"] {
+        let axis = "against the present choice: sqlite, strict durability; left is faster";
+        assert!(words(&document, format).contains(axis), "{format}");
+    }
     let present =
         vec![("engine".to_owned(), "lmdb".to_owned()), ("durability".into(), "relaxed".into())];
     let options = Options { present, ..Options::default() };
     let markdown = render(&document, "md", &options).unwrap();
-    assert!(markdown.contains("From *lmdb, relaxed durability*"), "{markdown}");
+    assert!(markdown.contains("From the present choice, *lmdb, relaxed durability*"), "{markdown}");
     assert!(markdown.contains("durability: relaxed → strict"), "{markdown}");
     let unknown = vec![("engine".to_owned(), "nobody".to_owned())];
     let options = Options { present: unknown, ..Options::default() };
-    assert!(
-        render(&document, "md", &options).unwrap().contains("From *sqlite, strict durability*")
-    );
+    let from = "From the present choice, *sqlite, strict durability*";
+    assert!(render(&document, "md", &options).unwrap().contains(from));
 }
 
 /// A page of constants is nobody's present choice, unless somebody says so.
@@ -305,7 +326,8 @@ fn changes_are_told_from_a_cell_that_does_something() {
         };
         let options = Options { present, ..Options::default() };
         let markdown = render(document, "md", &options).unwrap();
-        let (_, from) = markdown.split_once("From *").expect("what each change buys");
+        let (_, from) =
+            markdown.split_once("From the present choice, *").expect("what each change buys");
         from.split_once('*').unwrap().0.to_owned()
     };
     assert_eq!(from(&document, ""), "sqlite, step constants");

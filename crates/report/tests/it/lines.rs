@@ -149,7 +149,7 @@ fn tables_have_the_signs_and_say_what_they_stand_for() {
     assert_eq!(row("sqlite"), ["sqlite", "10.0", "~20.0", "–", "160", "fastest"]);
     assert_eq!(row("lmdb")[1..6], ["×20.0", "~20.0", "30.0", ">", "300"]);
     assert_eq!(row("fjall")[1..5], ["12.0", "×", "*13.0", "*14.0"]);
-    for part in ["* fastest", "~ too close", "can’t tell which is", "× set aside", "> at least"]
+    for part in ["* fastest", "~ undecided", "can’t tell which is", "× set aside", "> at least"]
     {
         assert!(term.contains(part), "{part}: {term}");
     }

@@ -1,5 +1,6 @@
 //! What a reader of reports sees, of synthetic documents.
 
+mod against;
 mod answers;
 mod bad_input;
 mod bounds;
@@ -8,10 +9,12 @@ mod charts;
 mod conditions;
 mod contrast;
 mod debts;
+mod decide;
 mod every;
 mod first_screen;
 mod formats;
 mod groups;
+mod guide;
 mod limits;
 mod lines;
 mod little;

@@ -6,7 +6,7 @@ mod words;
 
 use bakeoff_analysis::{Document, Found, OtherCuts, RuleView};
 use bakeoff_report::{Options, Reports, Rows, verdict};
-use bakeoff_results::{AuditResult, Cut, FileSystem, Promised};
+use bakeoff_results::{AuditResult, Cut, FileSystem, LeftOut, Promised};
 
 use crate::formats::parse_csv;
 use crate::sample::{broken::broken, render};
@@ -191,6 +191,66 @@ fn a_kept_promise_is_told_and_nothing_is_marked() {
     for format in ["html", "md", "term"] {
         assert!(!text(&document, format).contains("promise broken"), "{format:?}");
     }
+}
+
+/// "Withstood" alone would be read as "nothing was lost".
+#[test]
+fn what_was_lost_within_a_promise_is_told_with_it() {
+    let mut document = broken("torn", "x");
+    let promise = &mut document.promises[0];
+    promise.kept = Some(true);
+    promise.durability = "relaxed".into();
+    promise.promised = Promised::Whole { window_s: Some(1.5), most_lost: None };
+    promise.rules.truncate(1);
+    let said = verdict(&document);
+    let nothing = "withstood 1 power cut; within its promise relaxed lost nothing.";
+    assert!(said.contains(nothing), "{said}");
+    document.promises[0].rules[0].lost = Found { cuts: 1, most: 81 };
+    document.promises[0].rules[0].oldest_lost_s = Some(0.97);
+    let said = verdict(&document);
+    let some = "The promise of sqlite at relaxed withstood 1 power cut; within its promise relaxed lost up to 81 \
+                commits, none older than 970 ms.";
+    assert!(said.contains(some), "{said}");
+}
+
+/// A number of lost commits says as much of the clients as of the engine.
+#[test]
+fn how_fast_the_clients_of_cuts_committed_stands_beside_what_was_lost() {
+    let mut document = broken("torn", "x");
+    let cut = &mut document.cuts[0];
+    cut.judged.iter_mut().for_each(|it| it.verdict.torn = 0);
+    (cut.acknowledged, cut.ran_s) = (840, 10.0);
+    document.promises[0].kept = Some(true);
+    let page = words::read(&document, "html");
+    for part in [
+        "2 commits of clients that only commit, 84.0 a second",
+        "up to 2 commits were lost (sqlite; its clients did nothing but commit, 84.0 a second), none older than 250 ms",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    // Of one commit that says nothing.
+    document.cuts[0].judged[1].verdict.lost = 1;
+    let one = words::read(&document, "html");
+    assert!(one.contains("1 commit was lost (sqlite)"), "{one}");
+}
+
+/// An engine that is missing under a promise is not forgotten.
+#[test]
+fn an_engine_that_does_not_give_a_level_is_named_where_that_is_told() {
+    let mut document = broken("torn", "x");
+    document.run.run.left_out = vec![LeftOut {
+        levels: [("engine", "tarantool:memtx"), ("durability", "strict")]
+            .map(|(factor, level)| (factor.to_owned(), level.to_owned()))
+            .into(),
+        why: "it can't be had".into(),
+        trials: 5,
+        cuts: 0,
+    }];
+    let said = verdict(&document);
+    let missing = "tarantool:memtx does not give this level (strict).";
+    assert_eq!(said.matches(missing).count(), 1, "{said}");
+    let page = words::read(&document, "html");
+    assert!(page.contains("; tarantool:memtx does not give this level (strict)."), "{page}");
 }
 
 /// The run compares two engines, and the power of one was cut.

@@ -60,7 +60,7 @@ fn two_levels_that_are_not_the_baseline_go_by_their_own_pairs() {
     document.between[0].verdict = Verdict::Undecided;
     assert_eq!(
         verdict(&document),
-        "lmdb and fjall are too close to call (1.1–1.4); sqlite took 2.5 times as long (2.2–2.8) as lmdb."
+        "lmdb or fjall was fastest: undecided which (1.1–1.4); sqlite took 2.5 times as long (2.2–2.8) as lmdb."
     );
     // Without a pair of theirs lmdb is ahead of sqlite alone, and that is not the fastest.
     document.between.clear();
@@ -235,7 +235,7 @@ fn it_depends_on_two_factors_together() {
 fn wide_intervals_leave_it_open() {
     assert_eq!(
         verdict(&single(close, 0.2).document()),
-        "lmdb and sqlite are too close to call (0.85–1.3)."
+        "lmdb or sqlite was fastest: undecided which (0.85–1.3)."
     );
 }
 
@@ -274,7 +274,7 @@ fn a_difference_below_the_noise_is_none() {
     let mut document = single(twice, 0.1).document();
     document.comparisons[0].verdict = Verdict::WithinNoise;
     let sentence = verdict(&document);
-    assert!(sentence.starts_with("lmdb and sqlite are too close to call "), "{sentence}");
+    assert!(sentence.starts_with("lmdb or sqlite was fastest: undecided which "), "{sentence}");
     assert!(
         sentence.ends_with(
             ". 1 difference is no larger than what one level shows against itself, and counts \
@@ -284,9 +284,9 @@ fn a_difference_below_the_noise_is_none() {
     );
 }
 
-/// Its interval lies beyond the margin, so that it is not too close.
+/// Its interval lies beyond the margin, so that more blocks would not decide it.
 #[test]
-fn what_waiting_for_processors_could_turn_is_not_called_too_close() {
+fn what_waiting_for_processors_could_turn_is_not_called_undecided() {
     let mut document = single(twice, 0.1).document();
     document.comparisons[0].verdict = Verdict::ShortOfProcessors;
     assert_eq!(
@@ -296,7 +296,7 @@ fn what_waiting_for_processors_could_turn_is_not_called_too_close() {
     );
     for format in ["html", "md", "term"] {
         let text = crate::formats::text(&document, format);
-        assert!(!text.contains("too close to call"), "{format}: {text}");
+        assert!(!text.contains("undecided ("), "{format}: {text}");
     }
     assert!(crate::formats::text(&document, "md").contains("| short of processors |"));
 }
@@ -480,7 +480,7 @@ fn a_wide_interval_is_no_number() {
     let comparison = &mut document.comparisons[0];
     (comparison.low, comparison.high) = (Some(7.5e-5), Some(7.3e5));
     comparison.verdict = Verdict::Undecided;
-    assert_eq!(verdict(&document), "lmdb and sqlite are too close to call (wide interval).");
+    assert_eq!(verdict(&document), "lmdb or sqlite was fastest: undecided which (wide interval).");
 }
 
 #[test]

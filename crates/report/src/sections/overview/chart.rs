@@ -14,7 +14,7 @@ use crate::heads;
 use crate::layout::{Condition, Layout};
 use crate::leads::Group;
 use crate::losses::{Losses, Worst};
-use crate::strip::{self, Axis, Drawn};
+use crate::strip::{Axis, Drawn, Means};
 use crate::verdict::Case;
 use crate::words;
 
@@ -41,24 +41,42 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
     let groups = conditions.iter().map(|condition| chart.group(condition, cases));
     let groups: Vec<StripGroup> = groups.collect();
     let drawn = || groups.iter().flat_map(|it| &it.rows).flat_map(|it| &it.strips);
-    let legend = strip::legend(
-        drawn().any(|it| !it.drawn.each.is_empty()),
-        drawn().any(|it| it.drawn.from.is_some()),
-    );
+    let marks = Means {
+        bars: drawn().any(|it| it.drawn.interval.is_some()),
+        trials: drawn().any(|it| !it.drawn.each.is_empty()),
+        origin: drawn().any(|it| it.drawn.from.is_some()),
+    };
+    let legend = marks.legend();
     Some(Strips {
         caption: "Every promise and who is fastest under it".into(),
         names: layout.compare.to_owned(),
         heads: shown.blocks(layout, &scales),
         columns: chart.columns(),
         legend,
-        notes: notes(layout, &shown, (conditions.len(), all)),
+        notes: notes(layout, &shown, cases, (conditions.len(), all)),
         groups,
     })
 }
 
-/// What is not in the chart.
-fn notes(layout: &Layout<'_>, heads: &Heads<'_>, (shown, all): (usize, usize)) -> Vec<String> {
+/// What the brackets are: the only intervals beside means that are compared.
+const BRACKETS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block. The verdict \
+     goes by it.";
+/// The same where a verdict may come at any of several looks.
+const BRACKETS_OF_LOOKS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block, \
+     and so wide that it holds at every look that was taken. The verdict goes by it.";
+
+/// How the chart is read, and what is not in it.
+fn notes<'a>(
+    layout: &Layout<'a>,
+    heads: &Heads<'a>,
+    cases: &[Case<'a>],
+    (shown, all): (usize, usize),
+) -> Vec<String> {
     let mut notes = Vec::new();
+    if cases.iter().any(|case| case.contrast.ends != (None, None)) {
+        let at_looks = layout.document.run.run.sequential.is_some();
+        notes.push(if at_looks { BRACKETS_OF_LOOKS } else { BRACKETS }.to_owned());
+    }
     if shown < all {
         let all = words::many(all, "condition");
         notes.push(format!("{shown} of {all} are in this chart, and all in the tables below."));
@@ -109,7 +127,8 @@ impl<'a> Heads<'a> {
                         continue;
                     };
                     let each = layout.each(operation, condition, level);
-                    ends.extend(interval(&each).into_iter().flat_map(|(low, high)| [low, high]));
+                    let own = own_interval(layout, &each);
+                    ends.extend(own.into_iter().flat_map(|(low, high)| [low, high]));
                     values.push(amount.value);
                     values.extend(each);
                 }
@@ -136,6 +155,12 @@ impl<'a> Heads<'a> {
 fn axis(axes: &[(FigureOfMerit, Axis)], merit: FigureOfMerit) -> &Axis {
     let found = axes.iter().find(|(kind, _)| *kind == merit);
     &found.expect("each kind of figure has an axis").1
+}
+
+/// The interval of a cell's own trials, where it stands against no other: beside a verdict it would be read as
+/// the verdict's, which goes by pairs.
+fn own_interval(layout: &Layout<'_>, each: &[f64]) -> Option<(f64, f64)> {
+    interval(each).filter(|_| layout.contenders().len() < 2)
 }
 
 /// A cell's figure, if it is of that kind.
@@ -245,7 +270,7 @@ impl<'a> Chart<'_, 'a> {
         };
         let each = layout.each(operation, condition, level);
         let alone = alone(each.len());
-        let ends = interval(&each).filter(|_| !found.is_bound);
+        let ends = own_interval(layout, &each).filter(|_| !found.is_bound);
         let mut said = format!("{operation}, {level}: {}", found.text());
         if let Some(ends) = ends {
             let [low, high] = [ends.0, ends.1].map(|value| Amount { value, ..found }.text());
@@ -289,7 +314,11 @@ impl<'a> Chart<'_, 'a> {
             Worst::Damaged(..) | Worst::Broken(..) => Tone::Bad,
             Worst::Nothing | Worst::Lost(_) => Tone::Plain,
         };
-        let aside = loss.elsewhere.then(|| "by another run".to_owned());
+        let load = loss.per_second();
+        let load = load.map(|it| format!("of clients that only commit, {it} a second"));
+        let elsewhere = loss.elsewhere.then(|| "by another run".to_owned());
+        let asides: Vec<String> = load.into_iter().chain(elsewhere).collect();
+        let aside = (!asides.is_empty()).then(|| asides.join("; "));
         Cell { tone, aside, ..loss.text().into() }
     }
 }

@@ -1,8 +1,9 @@
-//! What a reader asks after the answer: what keeping every commit costs, what was lost, and what could
-//! mislead.
+//! What a reader asks after the answer: what keeping every commit costs, what was lost, what could mislead, and what
+//! would decide what is undecided.
 
 use bakeoff_analysis::Weight;
 
+use super::decide;
 use crate::block::{Answered, Words};
 use crate::changes::{self, Changes, looser};
 use crate::durability;
@@ -24,7 +25,8 @@ pub fn answered<'a>(
     changes: &Changes<'a>,
     losses: &Losses<'a>,
 ) -> Vec<Answered> {
-    [cost(layout, cases, changes), lost(layout, losses), mislead(layout)]
+    let undecided = decide::undecided(layout, cases);
+    [cost(layout, cases, changes), lost(layout, losses), mislead(layout), undecided]
         .into_iter()
         .flatten()
         .collect()
@@ -49,6 +51,7 @@ fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> O
         question: "What does keeping every commit cost?".into(),
         lines,
         note: None,
+        command: None,
         more: None,
         page_alone: false,
     })
@@ -88,7 +91,7 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         true => words::capital(&words::level(&factors.what, level)),
         false => durability::title(level),
     };
-    let unit = if of_files { "synced block" } else { "commit" };
+    let unit = if of_files { SYNCED_BLOCK } else { COMMIT };
     let lines: Vec<Words> = losses
         .levels()
         .into_iter()
@@ -97,7 +100,9 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
             let tried: Vec<&str> = found.iter().map(|(engine, _)| *engine).collect();
             let alone = promises::tried_alone(document, &factors.who, &tried);
             let left = left(&found, level, unit, alone.as_deref());
-            Words::default().stressed(title(level)).plain(format!(": {left}."))
+            let without = promises::without(document, level);
+            let without = without.map_or_else(String::new, |it| format!("; {it}"));
+            Words::default().stressed(title(level)).plain(format!(": {left}{without}."))
         })
         .collect();
     if lines.is_empty() {
@@ -119,10 +124,15 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         question: "What was lost when the power was cut?".into(),
         lines,
         note,
+        command: None,
         more: Some(promises::SECTION),
         page_alone: false,
     })
 }
+
+/// What is lost, of an engine and of files.
+const COMMIT: &str = "commit";
+const SYNCED_BLOCK: &str = "synced block";
 
 /// What the lost commits are of.
 const LOAD: &str = "While the power is cut, clients commit small transactions as fast as they can: the faster an \
@@ -132,7 +142,7 @@ const LOAD: &str = "While the power is cut, clients commit small transactions as
 const LOAD_OF_FILES: &str = "While the power is cut, clients write and sync blocks as fast as they can: the faster a \
      disk, the more it has to lose in a second.";
 
-/// "up to 81 commits were lost (sqlite), none older than 0.97 s"; "nothing was lost in 45 power cuts at strict, of
+/// "up to 81 commits were lost (sqlite; its clients did nothing but commit, 84.0 a second), none older than 0.97 s"; "nothing was lost in 45 power cuts at strict, of
 /// sqlite alone" where others were not tried.
 fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -> String {
     let sum = |of: fn(&Loss) -> u64| found.iter().map(|(_, loss)| of(loss)).sum::<u64>();
@@ -152,6 +162,13 @@ fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -
         _ => None,
     });
     let most = most.max();
+    let load = most.and_then(|(_, engine)| {
+        let (_, loss) = found.iter().find(|(name, _)| *name == engine)?;
+        let only = if unit == COMMIT { "commit" } else { "write and sync" };
+        let per_second = loss.per_second()?;
+        Some(format!("; its clients did nothing but {only}, {per_second} a second"))
+    });
+    let load = load.unwrap_or_default();
     let some = found.iter().any(|(_, loss)| loss.worst == Worst::Lost(None));
     let mut parts = Vec::new();
     if !damaged.is_empty() {
@@ -160,7 +177,7 @@ fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -
     match most {
         Some((1, engine)) => parts.push(format!("1 {unit} was lost ({engine})")),
         Some((most, engine)) => {
-            parts.push(format!("up to {} {unit}s were lost ({engine})", words::count(most)));
+            parts.push(format!("up to {} {unit}s were lost ({engine}{load})", words::count(most)));
         }
         None if some => parts.push(format!("some {unit}s were lost")),
         None if damaged.is_empty() => {
@@ -200,6 +217,7 @@ fn mislead(layout: &Layout<'_>) -> Option<Answered> {
         question: "What could mislead?".into(),
         lines: told.into_iter().take(WARNINGS).collect(),
         note: (more > 0).then(|| format!("And {} below.", words::many(more, "more warning"))),
+        command: None,
         more: Some(misleads::SECTION),
         page_alone: true,
     })

@@ -9,7 +9,11 @@ use crate::layout::Layout;
 use crate::leads::{
     Group, Ratio, bare, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
 };
+use crate::verdict::Outcome;
 use crate::words;
+
+/// What stands beside levels that are the same.
+const EVEN: &str = "as fast, within 5 %";
 
 /// How a level stands against the fastest of its condition, and against the one above it.
 pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
@@ -19,17 +23,29 @@ pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Ce
     if place == 0 {
         return match group.winner() {
             Some(winner) if winner == level => "fastest".into(),
-            _ => "best mean, not decided".into(),
+            _ if group.cases.iter().all(|case| case.outcome == Outcome::Even) => EVEN.into(),
+            _ => format!("best mean, {}", why_no_winner(layout, group, first, &ranked)).into(),
         };
     }
     let above = ranked[place - 1];
     let is_slower_than = |other| is_slower(&group.contrasts(layout, other, level), group);
     let close = (above != first && is_slower_than(first) && !is_slower_than(above))
-        .then(|| format!("too close to {above} to call"));
+        .then(|| format!("undecided against {above}"));
     let (text, intervals) = standing(layout, group, first, level);
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
     let aside = (!asides.is_empty()).then(|| asides.join("; "));
     Cell { aside, ..text.into() }
+}
+
+/// The word of the pair of the first two, which is no winner's.
+fn why_no_winner<'a>(
+    layout: &Layout<'a>,
+    group: &Group<'a>,
+    first: &str,
+    ranked: &[&'a str],
+) -> &'static str {
+    let pair = ranked.get(1).map(|second| group.contrasts(layout, first, second));
+    pair.and_then(|it| wordless(&it)).unwrap_or(Verdict::Undecided.word())
 }
 
 /// Whether the levels of a group are compared by a rate.
@@ -42,11 +58,11 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
     contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
 }
 
-/// "1.4× as long (1.2–1.6)", "too close to call (0.96–1.1)", "perhaps 1.4× as long (1.1–1.7)" where it would be
-/// told by itself and is not among so many comparisons; of a few operations that don't round alike "5.6× and
-/// 3.6× as long", and apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as
-/// long", and apart from it "all 95 % intervals lie within 1.8–3.3". A rate is told of who has the more, as in
-/// the sentence: "lmdb serves 2.4× as much (2.1–2.7)".
+/// "1.4× as long (1.2–1.6)", "undecided (0.96–1.1)", "undecided: 1.4× as long (1.1–1.7)" where it would be told by
+/// itself and is not among so many comparisons; of a few operations that don't round alike "5.6× and 3.6× as long", and
+/// apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as long", and apart from it
+/// "all 95 % intervals lie within 1.8–3.3". A rate is told of who has the more, as in the sentence: "lmdb serves 2.4×
+/// as much (2.1–2.7)".
 pub fn standing<'a>(
     layout: &Layout<'a>,
     group: &Group<'a>,
@@ -84,15 +100,15 @@ pub fn standing<'a>(
     if of_all && contrasts.iter().all(apart) {
         let has_more = by_rate && contrasts.iter().all(|it| it.ratio < 1.0);
         let (text, intervals) = if has_more { times("much", &turned) } else { slower() };
-        return (format!("perhaps {text}"), intervals);
+        return (format!("undecided: {text}"), intervals);
     }
     let interval = bracket(&bare(if by_rate { &turned } else { &ratios }));
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        format!("as fast, within 5 %{interval}")
+        format!("{EVEN}{interval}")
     } else if contrasts.iter().all(|it| it.blocks < 2) {
         "one block alone".to_owned()
     } else {
-        format!("too close to call{interval}")
+        format!("undecided{interval}")
     };
     (text, None)
 }

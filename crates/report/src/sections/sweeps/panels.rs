@@ -249,7 +249,7 @@ pub fn against_fastest(
     }
     match (point.state, fastest.told) {
         (PointState::Known, Told::Won) if is_first => "fastest".into(),
-        (PointState::Known, Told::TooClose) if is_first => "too close to call".into(),
+        (PointState::Known, Told::TooClose) if is_first => "undecided".into(),
         (PointState::Known, Told::Unknown) => "can’t tell".into(),
         (PointState::SetAside, _) => "set aside".into(),
         (PointState::NotRun, _) => "not run".into(),

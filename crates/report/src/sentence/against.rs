@@ -1,0 +1,215 @@
+//! How each level of a compared factor stands to the first one over many cells: what it takes away or adds.
+//!
+//! Of engines a reader asks which is fastest. Of the steps of a page, of memory or of disks that says little: the
+//! one that does the least, or costs the most, often is. There the range of the ratios is told, and where its ends
+//! are; or, of a level that is faster here and slower there, what that depends on.
+
+use bakeoff_analysis::{RatioIs, Verdict};
+use bakeoff_results::FigureOfMerit;
+
+use super::{all, rate_of};
+use crate::amount;
+use crate::layout::Layout;
+use crate::leads::figures;
+use crate::verdict::{Case, Contrast, Outcome};
+use crate::words;
+
+/// A level beside the first one, at the operation and condition of a case.
+struct Pair<'b, 'a> {
+    case: &'b Case<'a>,
+    /// How many times slower the level is.
+    contrast: Contrast,
+}
+
+/// A clause for each level but the first. `None` where engines are compared, where there are few cells, where one
+/// of two levels is fastest throughout, and where no level is shown to be faster or slower than the first.
+pub fn against<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
+    let contenders = layout.contenders();
+    let leader = cases.first()?.leader;
+    let won = |case: &Case| case.outcome == Outcome::Won && case.leader == leader;
+    let is_plain = contenders.len() == 2 && cases.iter().all(won);
+    if layout.compare == "engine" || cases.len() < 2 || is_plain {
+        return None;
+    }
+    let baseline = layout.document.run.run.baseline.as_str();
+    let rate = rate_of(layout, &cases.iter().collect::<Vec<_>>());
+    let mut clauses = Vec::new();
+    let mut is_any_decided = false;
+    for level in contenders.into_iter().filter(|level| *level != baseline) {
+        let pair = |case| pair(layout, baseline, level, case);
+        let pairs: Vec<Pair> = cases.iter().filter_map(pair).collect();
+        if pairs.is_empty() {
+            continue;
+        }
+        let names = [level, baseline].map(|it| words::contender(layout.compare, it));
+        let (faster, slower) = (of(&pairs, Verdict::Faster), of(&pairs, Verdict::Slower));
+        is_any_decided |= !faster.is_empty() || !slower.is_empty();
+        clauses.push(match (faster.is_empty(), slower.is_empty()) {
+            (false, false) => turned(layout, &names, &pairs),
+            _ => one_way(layout, &names, &pairs, rate),
+        });
+    }
+    is_any_decided.then(|| clauses.join("; "))
+}
+
+fn pair<'b, 'a>(
+    layout: &Layout<'a>,
+    baseline: &str,
+    level: &str,
+    case: &'b Case<'a>,
+) -> Option<Pair<'b, 'a>> {
+    let comparison = layout.pair(case.operation, &case.condition, baseline, level)?;
+    Some(Pair { case, contrast: Contrast::of(&comparison)? })
+}
+
+/// The pairs that have this verdict.
+fn of<'p, 'b, 'a>(pairs: &'p [Pair<'b, 'a>], verdict: Verdict) -> Vec<&'p Pair<'b, 'a>> {
+    pairs.iter().filter(|pair| pair.contrast.verdict == verdict).collect()
+}
+
+/// "step stub serves 1.0 times (1 client and sqlite) to 39 times (500 clients and postgres) as many requests a second
+/// as step read+write: more in 22 of 30 comparisons, undecided in 8".
+fn one_way<'a>(
+    layout: &Layout<'a>,
+    [name, other]: &[String; 2],
+    pairs: &[Pair<'_, 'a>],
+    rate: Option<FigureOfMerit>,
+) -> String {
+    let is_faster = !of(pairs, Verdict::Faster).is_empty();
+    let (verb, what, word) = match (rate.map(amount::counted), is_faster) {
+        (Some(what), true) => ("serves", format!("as many {what} a second"), "more"),
+        (Some(what), false) => ("serves", format!("as many {what} a second"), "fewer"),
+        (None, true) => ("is", "as fast".to_owned(), "faster"),
+        (None, false) => ("takes", "as long".to_owned(), "slower"),
+    };
+    let turn = rate.is_some() || is_faster;
+    let range = range(layout, pairs, |pair| match turn {
+        true => pair.contrast.turned(),
+        false => pair.contrast,
+    });
+    format!("{name} {verb} {range} {what} as {other}: {}", tally(pairs, word))
+}
+
+/// "1.3 times", "1.0 times (1 client) to 39 times (500 clients)": the least and the greatest, and where they are.
+fn range<'a>(
+    layout: &Layout<'a>,
+    pairs: &[Pair<'_, 'a>],
+    shown: impl Fn(&Pair<'_, 'a>) -> Contrast,
+) -> String {
+    let by_ratio = |one: &&Pair<'_, 'a>, other: &&Pair<'_, 'a>| {
+        shown(one).ratio.total_cmp(&shown(other).ratio)
+    };
+    let contrasts: Vec<Contrast> = pairs.iter().map(&shown).collect();
+    let is_exact = contrasts.iter().all(|it| it.is == RatioIs::Exact);
+    let ends = pairs.iter().min_by(by_ratio).zip(pairs.iter().max_by(by_ratio));
+    let places = ends.filter(|_| is_exact).map(|(least, most)| {
+        [least, most].map(|it| (words::two(shown(it).ratio), place(layout, it, pairs)))
+    });
+    match places {
+        Some([(low, least), (high, most)]) if low != high => {
+            format!("{low} times{least} to {high} times{most}")
+        }
+        _ => format!("{} times", figures(&contrasts).unwrap_or_default()),
+    }
+}
+
+/// " (create_issue, 4 clients)": what sets a pair's cell apart.
+fn place<'a>(layout: &Layout<'a>, pair: &Pair<'_, 'a>, all: &[Pair<'_, 'a>]) -> String {
+    let Case { operation, condition, .. } = pair.case;
+    let several = all.iter().any(|other| other.case.operation != *operation);
+    let operation = several.then(|| (*operation).to_owned());
+    let varies =
+        |number: usize| all.iter().any(|other| other.case.condition[number] != condition[number]);
+    let levels = layout.varying.iter().zip(condition).enumerate();
+    let levels = levels.filter(|(number, _)| varies(*number));
+    let levels = levels.map(|(_, (factor, level))| words::level(factor, level));
+    let parts: Vec<String> = operation.into_iter().chain(levels).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+/// "more in 22 of 30 comparisons, undecided in 8"; "in all 6 comparisons".
+fn tally(pairs: &[Pair<'_, '_>], word: &str) -> String {
+    let decided = of(pairs, Verdict::Faster).len() + of(pairs, Verdict::Slower).len();
+    let same = of(pairs, Verdict::Same).len();
+    if decided == pairs.len() {
+        return format!("{word} in {}", all(decided));
+    }
+    let open = pairs.len() - decided - same;
+    let is_open =
+        |it: &Pair| matches!(it.contrast.verdict, Verdict::Undecided | Verdict::WithinNoise);
+    let undecided = pairs.iter().filter(|pair| is_open(pair)).count();
+    let why = if undecided == open { "undecided" } else { "without a verdict" };
+    let mut parts = Vec::new();
+    for (number, word) in [(decided, word), (same, "the same within 5 %"), (open, why)] {
+        match (number, parts.is_empty()) {
+            (0, _) => {}
+            (number, true) => {
+                parts.push(format!("{word} in {number} of {} comparisons", pairs.len()))
+            }
+            (number, false) => parts.push(format!("{word} in {number}")),
+        }
+    }
+    parts.join(", ")
+}
+
+/// "memory 1G against memory 256M depends on clients: faster with 64 clients (1.4 to 2.0 times), slower with 1 client
+/// (1.2 times)"; where no single factor tells, how often it is which.
+fn turned<'a>(layout: &Layout<'a>, [name, other]: &[String; 2], pairs: &[Pair<'_, 'a>]) -> String {
+    // Two factors that explain the directions equally well explain nothing.
+    let mut splits = splits(layout, pairs);
+    if let (Some((factor, [faster, slower])), true) = (splits.pop(), splits.is_empty()) {
+        let times = |verdict: Verdict, turn: bool| {
+            let shown = |pair: &&Pair| if turn { pair.contrast.turned() } else { pair.contrast };
+            let contrasts: Vec<Contrast> = of(pairs, verdict).iter().map(shown).collect();
+            figures(&contrasts).unwrap_or_default()
+        };
+        return format!(
+            "{name} against {other} depends on {factor}: faster {} ({} times as fast), slower {} ({} times as long)",
+            words::list(&faster),
+            times(Verdict::Faster, true),
+            words::list(&slower),
+            times(Verdict::Slower, false)
+        );
+    }
+    format!(
+        "{name} is faster than {other} in {} of {} comparisons and slower in {}",
+        of(pairs, Verdict::Faster).len(),
+        pairs.len(),
+        of(pairs, Verdict::Slower).len()
+    )
+}
+
+/// The factors, or the operation, at each of whose levels all decided pairs say the same; with the levels that are
+/// faster, and those that are slower.
+fn splits<'a>(layout: &Layout<'a>, pairs: &[Pair<'_, 'a>]) -> Vec<(String, [Vec<String>; 2])> {
+    let factors = std::iter::once("operation").chain(layout.varying.iter().copied());
+    let split = |(number, factor): (usize, &'a str)| {
+        let level_of = |pair: &Pair<'_, 'a>| match number {
+            0 => pair.case.operation,
+            number => pair.case.condition[number - 1],
+        };
+        let mut levels: Vec<&'a str> = Vec::new();
+        for level in pairs.iter().map(level_of) {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        let mut sides = [Vec::new(), Vec::new()];
+        for level in levels {
+            let here = || pairs.iter().filter(|pair| level_of(pair) == level);
+            let says = |wanted: Verdict| here().any(|pair| pair.contrast.verdict == wanted);
+            let side = match (says(Verdict::Faster), says(Verdict::Slower)) {
+                (true, false) => &mut sides[0],
+                (false, true) => &mut sides[1],
+                _ => return None,
+            };
+            side.push(match number {
+                0 => format!("in {level}"),
+                _ => format!("with {}", words::level(factor, level)),
+            });
+        }
+        let subject = if number == 0 { "the operation" } else { factor };
+        Some((subject.to_owned(), sides))
+    };
+    factors.enumerate().filter_map(split).collect()
+}
