@@ -99,6 +99,7 @@ pub fn serve(
     let (events, heard) = mpsc::channel();
     listen_for_signals(events.clone()).map_err(failed("signals"))?;
     let disk = Arc::new(Disk::open(options, &spec, note, events)?);
+    fuse::end_with_a_panic();
     disk.mount(&claim.socket())?;
     let served = disk.calibrate(options.timing).and_then(|()| {
         // The disk goes when this function ends, whoever is still connected.

@@ -14,7 +14,7 @@ mod convert;
 mod lost;
 mod replies;
 
-pub use lost::{end_with_a_lost_reply, give_up};
+pub use lost::{end_with_a_lost_reply, end_with_a_panic, give_up};
 
 use calls::Adapter;
 

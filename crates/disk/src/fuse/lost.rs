@@ -1,6 +1,6 @@
-//! Answers that the kernel does not take. Whoever asked would wait for ever, and could not even be
-//! killed where that is a call that can't be interrupted: then the daemon ends, the kernel ends the
-//! connection with it, and every call fails that waits.
+//! Answers that nobody gets: the kernel does not take one, or the thread that works it out panics. Whoever
+//! asked would wait for ever, and could not even be killed where that is a call that can't be interrupted:
+//! then the daemon ends, the kernel ends the connection with it, and every call fails that waits.
 
 use std::io::Write;
 
@@ -38,6 +38,15 @@ pub fn end_with_a_lost_reply() {
     if log::set_logger(&Ear).is_ok() {
         log::set_max_level(LevelFilter::Error);
     }
+}
+
+/// From now on this process ends when one of its threads panics, after it has said why.
+pub fn end_with_a_panic() {
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        say(panic);
+        give_up("a thread of the daemon has panicked");
+    }));
 }
 
 /// Ends this process at once, and says why.

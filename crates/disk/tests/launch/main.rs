@@ -32,6 +32,7 @@ const TESTS: &[Test] = &[
     ("what_is_no_daemon_is_told_from_one", what_is_no_daemon_is_told_from_one),
     ("a_killed_one_is_told_with_its_end", a_killed_one_is_told_with_its_end),
     ("a_panic_of_one_is_told_in_its_words", a_panic_of_one_is_told_in_its_words),
+    ("a_panic_of_a_thread_ends_it_and_what_waits", a_panic_of_a_thread_ends_it_and_what_waits),
     ("a_daemon_that_is_told_nothing_says_so", a_daemon_that_is_told_nothing_says_so),
     ("it_goes_with_a_killed_process", it_goes_with_a_killed_process),
     ("it_goes_with_the_thread_that_started_it", it_goes_with_the_thread_that_started_it),
@@ -189,6 +190,21 @@ fn a_panic_of_one_is_told_in_its_words() {
         other => panic!("{other:?}"),
     }
     wait_until_gone(place.path());
+}
+
+fn a_panic_of_a_thread_ends_it_and_what_waits() {
+    let place = place();
+    std::fs::write(place.path().join("b/file"), [7; 4096]).unwrap();
+    let mounted = Mounted::start(&launcher(), &options(place.path(), own::STUCK)).unwrap();
+    std::fs::read(mounted.path().join("file")).expect_err("the connection has ended");
+    let mut told = String::new();
+    wait_until("its end", || {
+        told = mounted.control().stat().expect_err("it ends").to_string();
+        told.contains("it has ended (signal: 9 (SIGKILL))")
+    });
+    assert!(told.contains("panicked at") && told.contains(own::STICKS), "{told}");
+    drop(mounted);
+    assert!(!is_mounted(place.path()), "what it left is taken away");
 }
 
 fn a_daemon_that_is_told_nothing_says_so() {

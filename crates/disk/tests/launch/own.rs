@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bakeoff_devices::device::agenda::Agenda;
 use bakeoff_devices::device::model::{Model, Parameters};
-use bakeoff_devices::device::{Completion, Device, Nanos, Request, Wrong, within, wrongs};
+use bakeoff_devices::device::{Completion, Device, Kind, Nanos, Request, Wrong, within, wrongs};
 use bakeoff_devices::models::Models;
 use bakeoff_disk::mount::{Error, Launcher, Mounted};
 use bakeoff_testkit::Since;
@@ -26,11 +26,16 @@ const READS: usize = 5;
 pub const BROKEN: &str = "broken-drum";
 pub const BREAKS: &str = "the drum does not turn";
 
+/// A model whose devices panic when they are read, and what they say.
+pub const STUCK: &str = "stuck-drum";
+pub const STICKS: &str = "the drum is stuck";
+
 /// The built-in models and the drums.
 pub fn models() -> Models {
     let drum = Model::new("drum", "a drum without an arm", || Box::new(Drum { each_ms: 4.0 }));
     let broken = Model::new(BROKEN, "a drum that does not turn", || Box::new(Broken {}));
-    Models::standard().with([drum, broken]).expect("they have names of their own")
+    let stuck = Model::new(STUCK, "a drum that can't be read", || Box::new(Stuck {}));
+    Models::standard().with([drum, broken, stuck]).expect("they have names of their own")
 }
 
 /// What a drum is like that does not turn.
@@ -51,6 +56,24 @@ impl Parameters for Broken {
     }
 }
 
+/// What a drum is like that can't be read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stuck {}
+
+impl Parameters for Stuck {
+    fn check(&self) -> Vec<Wrong> {
+        Vec::new()
+    }
+
+    fn build(&self, _seed: u64) -> Box<dyn Device> {
+        Box::new(Turning { each: 1, sticks: true, agenda: Agenda::default(), free: 0 })
+    }
+
+    fn cache(&self) -> u64 {
+        0
+    }
+}
+
 /// What a drum is like: one request after the other, each in the same time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Drum {
@@ -64,7 +87,7 @@ impl Parameters for Drum {
 
     fn build(&self, _seed: u64) -> Box<dyn Device> {
         let each = (self.each_ms * 1e6) as Nanos;
-        Box::new(Turning { each, agenda: Agenda::default(), free: 0 })
+        Box::new(Turning { each, sticks: false, agenda: Agenda::default(), free: 0 })
     }
 
     fn cache(&self) -> u64 {
@@ -74,6 +97,8 @@ impl Parameters for Drum {
 
 struct Turning {
     each: Nanos,
+    /// Whether a read is a panic.
+    sticks: bool,
     agenda: Agenda,
     free: Nanos,
 }
@@ -81,7 +106,8 @@ struct Turning {
 impl Device for Turning {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, _request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+        assert!(!(self.sticks && request.kind == Kind::Read), "{STICKS}");
         self.agenda.enter(now);
         self.free = self.free.max(now) + self.each;
         self.agenda.end(self.free, Some(id));
@@ -101,7 +127,7 @@ impl Device for Turning {
     }
 
     fn unused(&self) -> Box<dyn Device> {
-        Box::new(Self { each: self.each, agenda: Agenda::default(), free: 0 })
+        Box::new(Self { agenda: Agenda::default(), free: 0, ..*self })
     }
 }
 
