@@ -22,7 +22,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
     }
     let counted = cells::counted(&trials);
-    let mut cells = cells::cells(folder, &run.run, &counted)?;
+    let mut cells = cells::cells(&run.run, &counted);
     for cell in &mut cells {
         let Some(view) = &mut cell.priced else { continue };
         view.ratio = priced::to_baseline(&run.run, &counted, &cell.levels);

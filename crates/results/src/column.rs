@@ -62,7 +62,7 @@ impl Left {
         Self { rows: MOST_ROWS, bytes: MOST_TEXT }
     }
 
-    /// Of the windows of a whole run.
+    /// Of the histograms of a whole run.
     pub(crate) fn of_histograms() -> Self {
         Self { rows: MOST_ROWS, bytes: MOST_HISTOGRAMS }
     }

@@ -42,7 +42,7 @@ pub use power_cut::{
     Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
     FirstBroken, Judged, Placed, PromiseFactors, Promised, TimedRecovery, TurnedOver,
 };
-pub use read::{Done, Snapshot, Window, Windows};
+pub use read::{Done, Snapshot};
 pub use record::*;
 pub use run::*;
 pub use shard::{Member, Merged, PlanShard};

@@ -1,7 +1,6 @@
 //! Reads a run folder.
 
-use hdrhistogram::Histogram;
-use rusqlite::{OptionalExtension, Row, Statement, Transaction};
+use rusqlite::{OptionalExtension, Row, Transaction};
 
 use crate::column::{Left, histogram, json, optional_histogram, optional_text, text, unreadable};
 use crate::measure::Measures;
@@ -29,38 +28,6 @@ pub struct Done {
 pub struct Snapshot<'a>(
     #[expect(dead_code, reason = "it ends when it is dropped")] Transaction<'a>,
 );
-
-/// The histograms of one operation's window.
-pub struct Window {
-    /// Latencies; in an open loop response times.
-    pub kept: Histogram<u64>,
-    /// Service times, of an open loop.
-    pub service: Option<Histogram<u64>>,
-}
-
-/// Reads the windows of trials, one trial at a time.
-pub struct Windows<'a> {
-    folder: &'a RunFolder,
-    statement: Statement<'a>,
-    left: Left,
-}
-
-impl Windows<'_> {
-    /// An entry for each operation of a trial, in the workload's order.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn of(&mut self, trial: &TrialSummary) -> Result<Vec<Window>> {
-        let key = (trial.block, trial.attempt, trial.order);
-        let left = &mut self.left;
-        let window = |row: &Row| {
-            left.take(row)?;
-            Ok(Window { kept: histogram(row, 0)?, service: optional_histogram(row, 1)? })
-        };
-        let windows = self.statement.query_map(key, window).and_then(Iterator::collect);
-        windows.map_err(self.folder.failed())
-    }
-}
 
 impl RunFolder {
     /// What was known before the first trial.
@@ -208,19 +175,6 @@ impl RunFolder {
             owner.operations.push(operation_summary(row)?);
         }
         Ok(trials.into_iter().map(|(_, trial)| trial).collect())
-    }
-
-    /// What reads the windows of trials.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn windows(&self) -> Result<Windows<'_>> {
-        let sql = "SELECT kept, service FROM operation
-                   WHERE trial = (SELECT id FROM trial
-                                  WHERE block = ?1 AND attempt = ?2 AND position = ?3)
-                   ORDER BY position";
-        let statement = self.connection.prepare(sql).map_err(self.failed())?;
-        Ok(Windows { folder: self, statement, left: Left::of_histograms() })
     }
 
     fn operations(&self, trial: i64) -> rusqlite::Result<Vec<Operation>> {
