@@ -16,6 +16,7 @@ mod limits;
 mod lines;
 mod little;
 mod machines;
+mod many;
 mod offered;
 mod over_time;
 mod own;
