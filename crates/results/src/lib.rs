@@ -16,6 +16,7 @@ pub mod histogram;
 mod machine;
 pub mod measure;
 mod merge;
+mod outline;
 mod power_cut;
 mod read;
 pub mod record;
@@ -47,7 +48,7 @@ pub use record::*;
 pub use run::*;
 pub use shard::{Member, Merged, PlanShard};
 pub use store::RunFolder;
-pub use summary::{ENOUGH_OPERATIONS, OperationSummary, TrialSummary};
+pub use summary::{ENOUGH_OPERATIONS, OperationSummary, SlotSummary, TrialSummary};
 pub use text::visible;
 
 /// The result of work on a run folder.

@@ -189,7 +189,7 @@ impl RunFolder {
                 name: text(row, 1)?,
                 kept: histogram(row, 2)?,
                 service: optional_histogram(row, 3)?,
-                slots: self.slots(trial, row.get(0)?, &mut Left::of_a_table())?,
+                slots: self.slots(trial, row.get(0)?)?,
                 errors: row.get(4)?,
                 retries: row.get(5)?,
                 unfinished: row.get(6)?,
@@ -199,17 +199,12 @@ impl RunFolder {
         operations.collect()
     }
 
-    /// The slots of an operation of a trial. `left` is how much may still be read.
-    pub(crate) fn slots(
-        &self,
-        trial: i64,
-        operation: i64,
-        left: &mut Left,
-    ) -> rusqlite::Result<Vec<Slot>> {
+    fn slots(&self, trial: i64, operation: i64) -> rusqlite::Result<Vec<Slot>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT start_s, end_s, histogram
              FROM slot WHERE trial = ?1 AND operation = ?2 ORDER BY position",
         )?;
+        let mut left = Left::of_a_table();
         let slots = statement.query_map([trial, operation], |row| {
             left.take(row)?;
             Ok(Slot { start_s: row.get(0)?, end_s: row.get(1)?, histogram: histogram(row, 2)? })
