@@ -10,9 +10,10 @@ use crate::comparison::Comparison;
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::machines::MachinesView;
+use crate::priced::Prices;
 use crate::{
-    Result, beside, bounds, cells, limits, over, over_machines, over_time, priced, promises,
-    series, statements, warnings,
+    Result, beside, bounds, cells, limits, over, over_machines, over_time, promises, series,
+    statements, warnings,
 };
 
 /// What a run folder has to tell, as it is at this moment.
@@ -29,9 +30,10 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     }
     let counted = cells::counted(&trials);
     let mut cells = cells::cells(&run.run, &counted);
+    let prices = Prices::of(&counted);
     for cell in &mut cells {
         let Some(view) = &mut cell.priced else { continue };
-        view.ratio = priced::to_baseline(&run.run, &counted, &cell.levels);
+        view.ratio = prices.to_baseline(&run.run, &cell.levels);
     }
     let canaries = folder.canaries()?;
     // What is held together needs no folder, and what is read of it no comparison: on two processors it is
