@@ -1,15 +1,17 @@
 //! From a run folder to its document.
 
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::thread;
 
-use bakeoff_results::{Canary, DATABASE, Error, Run, RunFolder, TrialSummary};
+use bakeoff_results::{Canary, DATABASE, Error, Levels, Run, RunFolder, TrialSummary};
 
 use crate::compare::{Compared, Groups};
 use crate::comparison::Comparison;
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::machines::MachinesView;
+use crate::over_time::OverTime;
 use crate::priced::Prices;
 use crate::{
     Result, beside, bounds, cells, limits, over, over_machines, over_time, promises, series,
@@ -36,17 +38,8 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         view.ratio = prices.to_baseline(&run.run, &cell.levels);
     }
     let canaries = folder.canaries()?;
-    // What is held together needs no folder, and what is read of it no comparison: on two processors it is
-    // done at once.
-    let (held, courses) = thread::scope(|scope| {
-        let held = scope.spawn(|| Held::of(&run.run, &trials, &counted, &canaries));
-        let courses = over_time::all(folder, &run.run.compare, &counted);
-        match held.join() {
-            Ok(held) => (held, courses),
-            Err(panic) => resume_unwind(panic),
-        }
-    });
-    let (Held { mut compared, whole, machines }, mut courses) = (held, courses?);
+    let (held, mut courses) = found(folder, &run.run, &trials, &counted, &canaries)?;
+    let Held { mut compared, whole, machines } = held;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let conditions = Judged::judge(&run, &compared).conditions;
     beside::put(&mut compared.with_baseline, &cells);
@@ -80,6 +73,25 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     document.published = statements::view(&document);
     document.sweep = over::sweep(&document);
     Ok(document)
+}
+
+/// What trials show when they are held against each other, and how those went that are shown over time. The
+/// one needs no folder, and the other no comparison: where there are two processors, both are found at once.
+fn found(
+    folder: &RunFolder,
+    run: &Run,
+    trials: &[TrialSummary],
+    counted: &[&TrialSummary],
+    canaries: &[Canary],
+) -> Result<(Held, BTreeMap<Levels, OverTime>)> {
+    thread::scope(|scope| {
+        let held = scope.spawn(|| Held::of(run, trials, counted, canaries));
+        let courses = over_time::all(folder, &run.compare, counted);
+        match held.join() {
+            Ok(held) => Ok((held, courses?)),
+            Err(panic) => resume_unwind(panic),
+        }
+    })
 }
 
 /// What is found of trials by holding them against each other.
