@@ -1,12 +1,21 @@
 //! From a run folder to its document.
 
-use bakeoff_results::{DATABASE, Error, RunFolder};
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread;
 
+use bakeoff_results::{Canary, DATABASE, Error, Levels, Run, RunFolder, TrialSummary};
+
+use crate::compare::{Compared, Groups};
+use crate::comparison::Comparison;
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
+use crate::machines::MachinesView;
+use crate::over_time::OverTime;
+use crate::priced::Prices;
 use crate::{
-    Result, beside, bounds, cells, compare, limits, over, over_machines, over_time, priced,
-    promises, series, statements, warnings,
+    Result, beside, bounds, cells, limits, over, over_machines, over_time, promises, series,
+    statements, warnings,
 };
 
 /// What a run folder has to tell, as it is at this moment.
@@ -22,20 +31,20 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         return Err(Error::Refused { path: folder.dir().join(DATABASE), why });
     }
     let counted = cells::counted(&trials);
-    let mut cells = cells::cells(folder, &run.run, &counted)?;
+    let mut cells = cells::cells(&run.run, &counted);
+    let prices = Prices::of(&counted);
     for cell in &mut cells {
         let Some(view) = &mut cell.priced else { continue };
-        view.ratio = priced::to_baseline(&run.run, &counted, &cell.levels);
+        view.ratio = prices.to_baseline(&run.run, &cell.levels);
     }
-    let mut courses = over_time::all(folder, &run.run.compare, &counted)?;
+    let canaries = folder.canaries()?;
+    let (held, mut courses) = found(folder, &run.run, &trials, &counted, &canaries)?;
+    let Held { mut compared, whole, machines } = held;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
-    let mut compared = compare::all(&run.run, &trials, &counted, |view| view.mean_s);
     let conditions = Judged::judge(&run, &compared).conditions;
     beside::put(&mut compared.with_baseline, &cells);
     beside::put(&mut compared.between, &cells);
     let limits = limits::all(run.run.limit, &trials);
-    let canaries = folder.canaries()?;
-    let machines = over_machines::view(&run.run, &trials, &counted, &canaries);
     let mut document = Document {
         schema: SCHEMA,
         promises: promises::promises(&run.run, &cuts),
@@ -58,11 +67,56 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         warnings: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
-    document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
+    document.warnings =
+        warnings::all(&document, &trials, &counted, &disturbed, &compared.serial, &whole);
     document.trials = trials;
     document.published = statements::view(&document);
     document.sweep = over::sweep(&document);
     Ok(document)
+}
+
+/// What trials show when they are held against each other, and how those went that are shown over time. The
+/// one needs no folder, and the other no comparison: where there are two processors, both are found at once.
+fn found(
+    folder: &RunFolder,
+    run: &Run,
+    trials: &[TrialSummary],
+    counted: &[&TrialSummary],
+    canaries: &[Canary],
+) -> Result<(Held, BTreeMap<Levels, OverTime>)> {
+    thread::scope(|scope| {
+        let held = scope.spawn(|| Held::of(run, trials, counted, canaries));
+        let courses = over_time::all(folder, &run.compare, counted);
+        match held.join() {
+            Ok(held) => Ok((held, courses?)),
+            Err(panic) => resume_unwind(panic),
+        }
+    })
+}
+
+/// What is found of trials by holding them against each other.
+struct Held {
+    compared: Compared,
+    /// The comparisons with the baseline by the means over whole trials.
+    whole: Vec<Comparison>,
+    machines: Option<MachinesView>,
+}
+
+impl Held {
+    /// Of all trials of a run, of which `counted` count.
+    fn of(
+        run: &Run,
+        trials: &[TrialSummary],
+        counted: &[&TrialSummary],
+        canaries: &[Canary],
+    ) -> Self {
+        let groups = Groups::of(run, trials, counted);
+        Self {
+            compared: groups.compared(run, |view| view.mean_s),
+            whole: groups.compared(run, |view| view.untrimmed_mean_s).with_baseline,
+            machines: over_machines::view(run, trials, counted, canaries),
+        }
+    }
 }
 
 impl Document {

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 
 use bakeoff_results::measure::{CPU, DRAIN_CPU, RATE, SPACE};
-use bakeoff_results::{
-    Levels, Measure, OperationSummary, Run, RunFolder, Scope, TrialSummary, Window,
-};
+use bakeoff_results::{Levels, Measure, OperationSummary, Run, Scope, TrialSummary};
 use bakeoff_stats::quantile::median;
 
-use crate::Result;
 use crate::beside;
 use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::{DebtView, drained_of};
@@ -43,74 +40,32 @@ pub fn counted(trials: &[TrialSummary]) -> Vec<&TrialSummary> {
     trials.iter().filter(counts).collect()
 }
 
-/// Each cell that has a trial that counts, in the plan's order. The histograms of one cell at a
-/// time are in memory.
-pub(crate) fn cells(
-    folder: &RunFolder,
-    run: &Run,
-    counted: &[&TrialSummary],
-) -> Result<Vec<CellView>> {
+/// Each cell that has a trial that counts, in the plan's order.
+pub(crate) fn cells(run: &Run, counted: &[&TrialSummary]) -> Vec<CellView> {
     let mut cells: BTreeMap<(Rank, &Levels), Vec<&TrialSummary>> = BTreeMap::new();
     for &trial in counted {
         let levels = &trial.levels;
         cells.entry((rank(run, levels), levels)).or_default().push(trial);
     }
-    let mut windows = folder.windows()?;
-    let mut views = Vec::with_capacity(cells.len());
-    for ((_, levels), trials) in cells {
-        let mut together = Together::default();
-        for trial in &trials {
-            together.add(trial, windows.of(trial)?);
-        }
-        views.push(cell(levels, &trials, &together));
-    }
-    Ok(views)
+    cells.into_iter().map(|((_, levels), trials)| cell(levels, &trials)).collect()
 }
 
 /// The operations of the trials of a cell, each once and by its name: what a trial's clients did is the
 /// trial's own, not the workload's.
-#[derive(Default)]
-struct Together<'a> {
-    operations: Vec<Merged<'a>>,
-    /// The place of each in these.
-    places: BTreeMap<&'a str, usize>,
-}
-
-/// One operation of several trials.
-struct Merged<'a> {
-    window: Window,
-    /// The figures of each trial that has it.
-    views: Vec<&'a OperationSummary>,
-}
-
-impl<'a> Together<'a> {
-    /// Adds a trial to those before it.
-    fn add(&mut self, trial: &'a TrialSummary, windows: Vec<Window>) {
-        for (view, window) in trial.operations.iter().zip(windows) {
-            let Some(&place) = self.places.get(&*view.name) else {
-                self.places.insert(&view.name, self.operations.len());
-                self.operations.push(Merged { window, views: vec![view] });
-                continue;
-            };
-            let merged = &mut self.operations[place];
-            merged.views.push(view);
-            merge(&mut merged.window, window);
+fn operations(trials: &[&TrialSummary]) -> Vec<OperationSummary> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut found: Vec<Vec<&OperationSummary>> = Vec::new();
+    for view in trials.iter().flat_map(|trial| &trial.operations) {
+        let place = *places.entry(&view.name).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
         }
+        found[place].push(view);
     }
+    found.iter().map(|views| operation(views)).collect()
 }
 
-/// Adds the window of a trial to that of the trials before it.
-fn merge(sum: &mut Window, window: Window) {
-    const GROWS: &str = "a histogram that grows takes any other";
-    sum.kept.add(&window.kept).expect(GROWS);
-    match (&mut sum.service, window.service) {
-        (Some(sum), Some(service)) => sum.add(&service).expect(GROWS),
-        (sum @ None, service) => *sum = service,
-        (Some(_), None) => {}
-    }
-}
-
-fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> CellView {
+fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
     let each = |measure: &Measure, scope: &Scope| -> Vec<f64> {
         trials.iter().filter_map(|trial| trial.measures.get(measure, scope)).collect()
     };
@@ -120,7 +75,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary], together: &Together<'_>) -> C
     CellView {
         levels: levels.clone(),
         trials: trials.len() as u32,
-        operations: together.operations.iter().map(operation).collect(),
+        operations: operations(trials),
         total: CellTotal::of_cell(trials),
         space_bytes: median(&space).map(|bytes| bytes as u64),
         space: SpaceView::of(trials),
@@ -168,9 +123,8 @@ fn counters(trials: &[&TrialSummary]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// An operation, over all trials of a cell that have it.
-fn operation(Merged { window, views }: &Merged<'_>) -> OperationSummary {
-    let name = views.first().map_or("", |view| &view.name);
+/// An operation, by its figures in each trial of a cell that has it.
+fn operation(views: &[&OperationSummary]) -> OperationSummary {
     let means: Vec<f64> = views.iter().filter_map(|view| view.mean_s).collect();
     let services: Vec<f64> = views.iter().filter_map(|view| view.service_mean_s).collect();
     let rates: Vec<f64> = views.iter().map(|view| view.per_second).collect();
@@ -184,18 +138,21 @@ fn operation(Merged { window, views }: &Merged<'_>) -> OperationSummary {
         own.and_then(|own| median(&own))
     };
     OperationSummary {
+        name: views.first().map(|view| view.name.clone()).unwrap_or_default(),
+        count: sum(|view| view.count),
+        unfinished: sum(|view| view.unfinished),
+        mean_s: geometric_mean(&means),
         p50_s: middle(|view| view.p50_s),
         p95_s: middle(|view| view.p95_s),
         p99_s: middle(|view| view.p99_s),
         p999_s: middle(|view| view.p999_s),
-        service_p99_s: middle(|view| view.service_p99_s),
-        mean_s: geometric_mean(&means),
+        max_s: views.iter().filter_map(|view| view.max_s).reduce(f64::max),
         service_mean_s: geometric_mean(&services),
+        service_p99_s: middle(|view| view.service_p99_s),
+        untrimmed_mean_s: None,
         per_second: mean(&rates).unwrap_or_default(),
-        unfinished: sum(|view| view.unfinished),
         errors: sum(|view| view.errors),
         retries: sum(|view| view.retries),
-        ..OperationSummary::of_histograms(name, &window.kept, window.service.as_ref())
     }
 }
 

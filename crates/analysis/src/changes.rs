@@ -11,7 +11,7 @@ use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::answers;
 use crate::cells;
-use crate::compare::{self, Subject};
+use crate::compare::{self, Counted, Subject};
 use crate::comparison::Comparison;
 use crate::open_loop::{OpenLoop, is_open};
 use crate::verdict::{Case, Rule, Sample, judge};
@@ -40,7 +40,7 @@ pub fn changes<'a>(
         let cell = of_cell.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
         cell.is_behind |= OpenLoop::of(trial).is_some_and(|open| !open.kept_up);
-        cell.trials.insert(trial.repetition, trial);
+        cell.trials.insert(trial.repetition, Counted::of(trial));
     }
     let mut places = Vec::new();
     let mut cases = Vec::new();
@@ -65,7 +65,7 @@ pub fn changes<'a>(
 /// The trials of a cell that count, by their repetition.
 #[derive(Default)]
 struct Cell<'a> {
-    trials: BTreeMap<u32, &'a TrialSummary>,
+    trials: BTreeMap<u32, Counted<'a>>,
     is_open: bool,
     is_behind: bool,
 }
@@ -80,8 +80,8 @@ fn case(
     let mut others = to.clone();
     others.remove(&run.compare);
     let comparison = compare::blank(run, subject, &others, &level(from), &level(to));
-    let figure = |trial: &TrialSummary| subject.figure(trial, |view| view.mean_s);
-    let pair = |(repetition, trial): (&u32, &&TrialSummary)| {
+    let figure = |trial: &Counted<'_>| subject.figure(trial, |view| view.mean_s);
+    let pair = |(repetition, trial): (&u32, &Counted<'_>)| {
         Some((figure(trial)?, figure(new.trials.get(repetition)?)?))
     };
     let pairs = old.trials.iter().filter_map(pair).collect();

@@ -18,13 +18,35 @@ use crate::waits::Waited;
 /// The figures of a trial's operation that are compared.
 pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
 
+/// A trial that counts, and what all its figures have in common: looked up once, however many of them are
+/// compared.
+#[derive(Clone, Copy)]
+pub(crate) struct Counted<'a> {
+    trial: &'a TrialSummary,
+    never_steady: bool,
+    broken: bool,
+    waited: Waited,
+}
+
+impl<'a> Counted<'a> {
+    /// Of one trial.
+    pub fn of(trial: &'a TrialSummary) -> Self {
+        Self {
+            trial,
+            never_steady: rounds(trial) == Some(Steadiness::NotSteady),
+            broken: answers::is_broken(trial),
+            waited: Waited::of(trial),
+        }
+    }
+}
+
 /// Blocks that differ in nothing but the repetition.
 #[derive(Default)]
 struct Group<'a> {
     /// The compared factor's levels that were run or tried, in the plan's order.
     levels: BTreeSet<(Rank, &'a str)>,
     /// For each block, the trials that count, by level.
-    blocks: BTreeMap<u32, BTreeMap<&'a str, &'a TrialSummary>>,
+    blocks: BTreeMap<u32, BTreeMap<&'a str, Counted<'a>>>,
     /// Whether operations were due at a rate in some trial: then that rate is given, and only their times
     /// can be compared.
     is_open: bool,
@@ -33,6 +55,7 @@ struct Group<'a> {
 }
 
 /// How far a condition came.
+#[derive(Clone)]
 pub(crate) struct Reached {
     /// The levels of all factors but the compared one.
     pub levels: Levels,
@@ -63,7 +86,7 @@ impl<'a> Group<'a> {
     fn has(&self, level: &str, operation: &str) -> bool {
         let mut trials = self.blocks.values().filter_map(|block| block.get(level));
         let has = |view: &OperationSummary| view.name == operation || operation == ALL_OPERATIONS;
-        trials.any(|trial| trial.operations.iter().any(has))
+        trials.any(|counted| counted.trial.operations.iter().any(has))
     }
 
     /// Whether trials of a level count, and an operation is in none of them: there is nothing to hold
@@ -115,21 +138,20 @@ pub(crate) struct Subject<'a> {
 
 impl Subject<'_> {
     /// What one trial has of it.
-    pub(crate) fn figure(self, row: &TrialSummary, mean: Mean) -> Option<Figure> {
-        let never_steady = rounds(row) == Some(Steadiness::NotSteady);
-        let broken = answers::is_broken(row);
+    pub(crate) fn figure(self, counted: &Counted<'_>, mean: Mean) -> Option<Figure> {
+        let Counted { trial, never_steady, broken, waited } = *counted;
         let figure = |cost_s: Option<f64>, (count, unfinished)| {
             let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
-            let (cut_off, waited) = (unfinished > 0, Waited::of(row));
+            let cut_off = unfinished > 0;
             Some(Figure { cost_s, count, cut_off, never_steady, broken, waited })
         };
         if self.merit.is_rate() {
-            let sums = row.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
+            let sums = trial.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
                 (sum.0.saturating_add(view.count), sum.1.saturating_add(view.unfinished))
             });
-            return figure(seconds_a_unit(row, self.merit, mean), sums);
+            return figure(seconds_a_unit(trial, self.merit, mean), sums);
         }
-        let view = row.operations.iter().find(|view| view.name == self.operation)?;
+        let view = trial.operations.iter().find(|view| view.name == self.operation)?;
         figure(mean(view), (view.count, view.unfinished))
     }
 }
@@ -154,51 +176,75 @@ enum Purpose {
     Between,
 }
 
-/// All comparisons of a run.
-///
-/// A level's noise is judged first, and alone. All pairs of levels, at all operations and settings,
-/// are then one family: a summary counts over all of them. What is held against the harness is in no
-/// summary, and a family of its own.
-///
-/// A run that goes on until it is decided is judged at looks: see [`Rule`].
-pub(crate) fn all(
-    run: &Run,
-    rows: &[TrialSummary],
-    counted: &[&TrialSummary],
-    mean: Mean,
-) -> Compared {
-    let mut groups = groups(run, rows, counted);
-    let conditions = groups.iter_mut().map(|((_, levels), group)| {
-        let (blocks, judged_at) = group.judge_at_last_look(run);
-        Reached { levels: levels.clone(), blocks, judged_at }
-    });
-    let conditions = conditions.collect();
-    let noise = noise(run, &groups, mean);
-    let floors = Floors::of(&noise);
-    let mut cases: Vec<(Purpose, Case)> = Vec::new();
-    for (subject, others, group) in subjects(run, &groups) {
-        for (purpose, baseline, level) in pairings(run, group, subject.operation) {
-            let floor = floors.of_pair(subject.operation, others, [baseline, level]);
-            let comparison =
-                Comparison { noise_floor: floor, ..blank(run, subject, others, baseline, level) };
-            cases.push((purpose, Case::of(run, comparison, subject, group, mean)));
-        }
+/// The trials of a run as they are compared: found once, whichever means they are compared by.
+pub(crate) struct Groups<'a> {
+    all: BTreeMap<(Rank, Levels), Group<'a>>,
+    conditions: Vec<Reached>,
+}
+
+impl<'a> Groups<'a> {
+    /// Of all trials, of which `counted` count.
+    pub fn of(
+        run: &Run,
+        rows: impl IntoIterator<Item = &'a TrialSummary>,
+        counted: &[&'a TrialSummary],
+    ) -> Self {
+        let mut all = groups(run, rows, counted);
+        let conditions = all.iter_mut().map(|((_, levels), group)| {
+            let (blocks, judged_at) = group.judge_at_last_look(run);
+            Reached { levels: levels.clone(), blocks, judged_at }
+        });
+        let conditions = conditions.collect();
+        Self { all, conditions }
     }
-    let (harness, contenders): (Vec<_>, Vec<_>) =
-        cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
-    let serial = contenders.iter().filter_map(|(_, case)| case.serial()).collect();
-    let (mut with_baseline, mut between) = (Vec::new(), Vec::new());
-    for family in [contenders, harness] {
-        let (purposes, family): (Vec<Purpose>, Vec<Case>) = family.into_iter().unzip();
-        for (purpose, comparison) in purposes.into_iter().zip(judge(family, Rule::of(run))) {
-            match purpose {
-                Purpose::Between => between.push(comparison),
-                Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
+
+    /// All comparisons of a run.
+    ///
+    /// A level's noise is judged first, and alone. All pairs of levels, at all operations and settings,
+    /// are then one family: a summary counts over all of them. What is held against the harness is in no
+    /// summary, and a family of its own.
+    ///
+    /// A run that goes on until it is decided is judged at looks: see [`Rule`].
+    pub fn compared(&self, run: &Run, mean: Mean) -> Compared {
+        let noise = noise(run, &self.all, mean);
+        let floors = Floors::of(&noise);
+        let mut cases: Vec<(Purpose, Case)> = Vec::new();
+        for (subject, others, group) in subjects(run, &self.all) {
+            for (purpose, baseline, level) in pairings(run, group, subject.operation) {
+                let floor = floors.of_pair(subject.operation, others, [baseline, level]);
+                let comparison = Comparison {
+                    noise_floor: floor,
+                    ..blank(run, subject, others, baseline, level)
+                };
+                cases.push((purpose, Case::of(run, comparison, subject, group, mean)));
             }
         }
+        let (harness, contenders): (Vec<_>, Vec<_>) =
+            cases.into_iter().partition(|(purpose, _)| *purpose == Purpose::Harness);
+        let serial = contenders.iter().filter_map(|(_, case)| case.serial()).collect();
+        let (mut with_baseline, mut between) = (Vec::new(), Vec::new());
+        for family in [contenders, harness] {
+            let (purposes, family): (Vec<Purpose>, Vec<Case>) = family.into_iter().unzip();
+            for (purpose, comparison) in purposes.into_iter().zip(judge(family, Rule::of(run))) {
+                match purpose {
+                    Purpose::Between => between.push(comparison),
+                    Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
+                }
+            }
+        }
+        sort(run, &mut with_baseline);
+        let conditions = self.conditions.clone();
+        Compared { with_baseline, between, noise, conditions, serial }
     }
-    sort(run, &mut with_baseline);
-    Compared { with_baseline, between, noise, conditions, serial }
+}
+
+/// All comparisons of a run, by the means of the trials' windows.
+pub(crate) fn all<'a>(
+    run: &Run,
+    rows: impl IntoIterator<Item = &'a TrialSummary>,
+    counted: &[&'a TrialSummary],
+) -> Compared {
+    Groups::of(run, rows, counted).compared(run, |view| view.mean_s)
 }
 
 /// Back into the order of operations and of the plan's factors.
@@ -346,7 +392,7 @@ fn baseline<'a>(run: &'a Run, group: &Group<'a>, operation: &str) -> &'a str {
 /// with its rate none is compared: its times say how long the trials were.
 fn groups<'a>(
     run: &Run,
-    rows: &'a [TrialSummary],
+    rows: impl IntoIterator<Item = &'a TrialSummary>,
     counted: &[&'a TrialSummary],
 ) -> BTreeMap<(Rank, Levels), Group<'a>> {
     let key = |row: &TrialSummary| {
@@ -372,7 +418,8 @@ fn groups<'a>(
     for &row in counted.iter().filter(|trial| !behind.contains(&trial.levels)) {
         if let Some(level) = row.levels.get(&run.compare) {
             let group = groups.entry(key(row)).or_default();
-            group.blocks.entry(row.block).or_default().insert(level, row);
+            let counted = Counted::of(row);
+            group.blocks.entry(row.block).or_default().insert(level, counted);
         }
     }
     groups
@@ -387,8 +434,8 @@ impl Case {
         group: &Group,
         mean: Mean,
     ) -> Self {
-        let of = |row: &TrialSummary| subject.figure(row, mean);
-        let pair = |block: &BTreeMap<&str, &TrialSummary>| {
+        let of = |counted: &Counted<'_>| subject.figure(counted, mean);
+        let pair = |block: &BTreeMap<&str, Counted<'_>>| {
             let baseline = of(block.get(comparison.baseline.as_str())?)?;
             Some((baseline, of(block.get(comparison.level.as_str())?)?))
         };

@@ -100,7 +100,7 @@ pub struct CellView {
     /// How many trials back it.
     pub trials: u32,
     /// Operations: `mean_s` is the geometric mean of the trials' means, the rate the mean of their
-    /// rates, quantiles come from the merged histograms, counts are sums.
+    /// rates, quantiles are the medians of theirs, the longest is that of any, counts are sums.
     ///
     /// The geometric mean, so that the ratio of two cells is the ratio of their pairs where both
     /// have trials in the same blocks: exp(mean of ln a) / exp(mean of ln b) = exp(mean of ln a/b).

@@ -31,7 +31,7 @@ impl Judged {
         let state = folder.state()?;
         let trials = folder.trials()?;
         let counted = cells::counted(&trials);
-        let compared = compare::all(&state.run, &trials, &counted, |view| view.mean_s);
+        let compared = compare::all(&state.run, &trials, &counted);
         Ok(Self::judge(&state, &compared))
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn view(
     let mut own_rows = vec![Vec::new(); machines.len()];
     for row in rows {
         if let Some(machine) = owners.get(&row.block) {
-            own_rows[*machine].push(row.clone());
+            own_rows[*machine].push(row);
         }
     }
     let mut own_counted = vec![Vec::new(); machines.len()];
@@ -159,8 +159,12 @@ fn name_apart(machines: &mut [MachineView]) {
 }
 
 /// The comparisons with the baseline of one machine's own trials.
-fn compared(run: &Run, rows: &[TrialSummary], counted: &[&TrialSummary]) -> Vec<Comparison> {
-    let mut all = compare::all(run, rows, counted, |view| view.mean_s).with_baseline;
+fn compared<'a>(
+    run: &Run,
+    rows: &[&'a TrialSummary],
+    counted: &[&'a TrialSummary],
+) -> Vec<Comparison> {
+    let mut all = compare::all(run, rows.iter().copied(), counted).with_baseline;
     let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
     let contend = |it: &Comparison| !is_harness(&it.level) && !is_harness(&it.baseline);
     // What gets no word of its own is no evidence of a machine either.

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use bakeoff_results::{
-    Course, DATABASE, Error, Levels, OwedSeries, PaymentSeries, RunFolder, Slot, TrialSummary,
+    Course, DATABASE, Error, Levels, OwedSeries, PaymentSeries, RunFolder, SlotSummary,
+    TrialSummary,
 };
 use serde::{Deserialize, Serialize};
 
@@ -169,15 +170,15 @@ impl Ended {
 }
 
 /// The seconds of a trial; what is left of one at its end goes to the second before.
-fn seconds(operations: &[Vec<Slot>]) -> Vec<Ended> {
+fn seconds(operations: &[Vec<SlotSummary>]) -> Vec<Ended> {
     let slots = operations.iter().map(Vec::len).max().unwrap_or(0);
     let mut seconds: Vec<Ended> = Vec::with_capacity(slots);
     for number in 0..slots {
         let kinds = operations.iter().filter_map(|slots| slots.get(number)).map(|slot| Ended {
             start_s: slot.start_s,
             end_s: slot.end_s,
-            operations: slot.histogram.len(),
-            latency_s: slot.histogram.mean() * slot.histogram.len() as f64 / 1e9,
+            operations: slot.count,
+            latency_s: slot.mean * slot.count as f64 / 1e9,
         });
         let Some(second) = kinds.reduce(Ended::and) else { continue };
         match seconds.last_mut() {

@@ -115,16 +115,30 @@ fn watched_s(trial: &TrialSummary) -> Option<f64> {
     Some(busy / commits(trial).filter(|_| alone && busy > 0.0)?)
 }
 
-/// How the price of a cell stands to that of its condition's baseline; `None` of the baseline itself.
-pub(crate) fn to_baseline(
-    run: &Run,
-    counted: &[&TrialSummary],
-    levels: &Levels,
-) -> Option<PriceRatio> {
-    let mut baseline = levels.clone();
-    let level = baseline.insert(run.compare.clone(), run.baseline.clone())?;
-    let is_other = level != run.baseline;
-    is_other.then(|| ratio(&by_block(counted, &baseline), &by_block(counted, levels)))?
+/// The price of each trial that has one, by its cell and its block.
+pub(crate) struct Prices<'a>(BTreeMap<&'a Levels, BTreeMap<u32, f64>>);
+
+impl<'a> Prices<'a> {
+    /// Of the trials that count.
+    pub fn of(counted: &[&'a TrialSummary]) -> Self {
+        let mut prices: BTreeMap<_, BTreeMap<u32, f64>> = BTreeMap::new();
+        for trial in counted {
+            if let Some(price) = trial.measures.get(&PRICED, &Scope::Disk) {
+                prices.entry(&trial.levels).or_default().insert(trial.block, price);
+            }
+        }
+        Self(prices)
+    }
+
+    /// How the price of a cell stands to that of its condition's baseline; `None` of the baseline itself.
+    pub fn to_baseline(&self, run: &Run, levels: &Levels) -> Option<PriceRatio> {
+        let mut baseline = levels.clone();
+        let level = baseline.insert(run.compare.clone(), run.baseline.clone())?;
+        if level == run.baseline {
+            return None;
+        }
+        ratio(self.0.get(&baseline)?, self.0.get(levels)?)
+    }
 }
 
 /// How prices stand to a baseline's, paired by block.
@@ -133,11 +147,6 @@ fn ratio(baseline: &BTreeMap<u32, f64>, level: &BTreeMap<u32, f64>) -> Option<Pr
     let pairs: Vec<(f64, f64)> = pairs.collect();
     let it = paired::ratio(&pairs, CONFIDENCE).ok()?;
     Some(PriceRatio { ratio: it.ratio, low: it.low, high: it.high, blocks: pairs.len() as u32 })
-}
-
-fn by_block(counted: &[&TrialSummary], levels: &Levels) -> BTreeMap<u32, f64> {
-    let these = counted.iter().filter(|trial| trial.levels == *levels);
-    these.filter_map(|it| Some((it.block, it.measures.get(&PRICED, &Scope::Disk)?))).collect()
 }
 
 #[cfg(test)]
@@ -206,9 +215,9 @@ mod tests {
         let of = |block, price| TrialSummary { block, ..trial(price, "0") };
         let trials = [of(1, 0.01), of(2, 0.04), of(3, 0.02)];
         let counted: Vec<&TrialSummary> = trials.iter().collect();
-        let prices = by_block(&counted, &trials[0].levels);
+        let prices = Prices::of(&counted).0.remove(&trials[0].levels).unwrap();
         assert_eq!(prices, BTreeMap::from([(1, 0.01), (2, 0.04), (3, 0.02)]));
-        assert!(by_block(&counted, &Levels::new()).is_empty());
+        assert!(!Prices::of(&counted).0.contains_key(&Levels::new()));
         // Twice as dear in each block that has both.
         let level = BTreeMap::from([(1, 0.02), (2, 0.08), (9, 7.0)]);
         let ratio = ratio(&prices, &level).unwrap();

@@ -85,7 +85,7 @@ pub fn replay(folder: &RunFolder) -> Result<Vec<Replayed>> {
 
 fn judged(state: &bakeoff_results::RunState, trials: &[TrialSummary]) -> Judged {
     let counted = cells::counted(trials);
-    Judged::judge(state, &compare::all(&state.run, trials, &counted, |view| view.mean_s))
+    Judged::judge(state, &compare::all(&state.run, trials, &counted))
 }
 
 /// The blocks of each condition.

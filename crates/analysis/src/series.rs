@@ -1,6 +1,6 @@
 //! How every trial went, slot by slot, as it was recorded: for a table that leaves nothing out.
 
-use bakeoff_results::{Course, DATABASE, Debts, Error, RunFolder, Slot, TrialSummary};
+use bakeoff_results::{Course, DATABASE, Debts, Error, RunFolder, SlotSummary, TrialSummary};
 
 use crate::Result;
 
@@ -79,16 +79,10 @@ impl TrialSeries {
 }
 
 impl SlotView {
-    fn of(slot: &Slot) -> Self {
-        let Slot { start_s, end_s, histogram } = slot;
+    fn of(slot: &SlotSummary) -> Self {
+        let SlotSummary { start_s, end_s, count, least, mean, most } = *slot;
         let seconds = |nanoseconds: f64| nanoseconds / 1e9;
-        let latency_s =
-            || [histogram.min() as f64, histogram.mean(), histogram.max() as f64].map(seconds);
-        Self {
-            start_s: *start_s,
-            end_s: *end_s,
-            count: histogram.len(),
-            latency_s: (!histogram.is_empty()).then(latency_s),
-        }
+        let latency_s = || [least as f64, mean, most as f64].map(seconds);
+        Self { start_s, end_s, count, latency_s: (count > 0).then(latency_s) }
     }
 }

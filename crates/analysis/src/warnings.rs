@@ -19,13 +19,15 @@ use crate::warning::{Warning, sort};
 
 pub use lost::unprotected;
 
-/// All warnings of a run, the worst first.
+/// All warnings of a run, the worst first. `whole` are its comparisons with the baseline by the means over
+/// whole trials.
 pub(crate) fn all(
     document: &Document,
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
     blocks: &[Disturbed],
     serial: &[(Levels, Serial)],
+    whole: &[Comparison],
 ) -> Vec<Warning> {
     let run = &document.run.run;
     let cells = &document.cells;
@@ -66,7 +68,7 @@ pub(crate) fn all(
         work::unbalanced(run, counted),
         window::warm_up(run, counted),
         work::retries(run, counted),
-        figures::untrimmed(run, trials, counted, &document.comparisons),
+        figures::untrimmed(run, &document.comparisons, whole),
         figures::few_in_trials(run, counted),
         figures::few_for_quantile(run, counted),
         lost::set_aside(&aside, blocks),

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::TooMuch;
 use crate::histogram::from_bytes;
+use crate::outline::Outline;
 use crate::text::{visible, visible_json};
 
 /// The most rows that are read of a table: ten for each trial of the largest run.
@@ -25,7 +26,13 @@ pub(crate) fn histogram(row: &Row, column: usize) -> rusqlite::Result<Histogram<
     from_bytes(bytes).map_err(|why| unreadable(column, why))
 }
 
-/// The same, where there may be none.
+/// What a histogram comes to.
+pub(crate) fn outline(row: &Row, column: usize) -> rusqlite::Result<Outline> {
+    let bytes = row.get_ref(column)?.as_blob()?;
+    Outline::read(bytes).map_err(|why| unreadable(column, why))
+}
+
+/// A histogram, where there may be none.
 pub(crate) fn optional_histogram(
     row: &Row,
     column: usize,
@@ -62,7 +69,7 @@ impl Left {
         Self { rows: MOST_ROWS, bytes: MOST_TEXT }
     }
 
-    /// Of the windows of a whole run.
+    /// Of the histograms of a whole run.
     pub(crate) fn of_histograms() -> Self {
         Self { rows: MOST_ROWS, bytes: MOST_HISTOGRAMS }
     }

@@ -1,17 +1,20 @@
 //! How trials went, second by second.
 
+use rusqlite::Row;
+
 use crate::Result;
-use crate::column::Left;
+use crate::column::{Left, outline};
 use crate::debts;
-use crate::record::{Debts, Slot};
+use crate::outline::Outline;
+use crate::record::Debts;
 use crate::store::RunFolder;
-use crate::summary::TrialSummary;
+use crate::summary::{SlotSummary, TrialSummary};
 
 /// How a trial went, second by second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
     /// The slots of each operation, in the workload's order.
-    pub operations: Vec<Vec<Slot>>,
+    pub operations: Vec<Vec<SlotSummary>>,
     /// What its target owed, and when it paid.
     pub debts: Debts,
 }
@@ -39,13 +42,33 @@ impl Courses<'_> {
                 )?
                 .query_row(key, |row| row.get(0))?;
             let operations = 0..trial.operations.len() as i64;
-            let slots = operations.map(|operation| folder.slots(id, operation, left));
+            let slots = operations.map(|operation| slots(folder, id, operation, left));
             let operations = slots.collect::<rusqlite::Result<_>>()?;
             let debts = debts::read(&folder.connection, id, left_of_debts)?;
             Ok(Course { operations, debts })
         };
         read().map_err(folder.failed())
     }
+}
+
+/// The slots of an operation of a trial. `left` is how much may still be read.
+fn slots(
+    folder: &RunFolder,
+    trial: i64,
+    operation: i64,
+    left: &mut Left,
+) -> rusqlite::Result<Vec<SlotSummary>> {
+    let mut statement = folder.connection.prepare_cached(
+        "SELECT start_s, end_s, histogram
+         FROM slot WHERE trial = ?1 AND operation = ?2 ORDER BY position",
+    )?;
+    let slot = |row: &Row| {
+        left.take(row)?;
+        let Outline { count, least, mean, most } = outline(row, 2)?;
+        Ok(SlotSummary { start_s: row.get(0)?, end_s: row.get(1)?, count, least, mean, most })
+    };
+    let slots = statement.query_map([trial, operation], slot)?;
+    slots.collect()
 }
 
 impl RunFolder {

@@ -90,7 +90,7 @@ const LONGEST: usize = 40 + 9 * 64 * 1024;
 
 /// Looks at the head of a histogram: memory is taken for what it says before anything is read, and
 /// no more than what [`empty`] could have grown to may be asked for.
-fn check_head(bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn check_head(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));
     if bytes.len() > LONGEST {

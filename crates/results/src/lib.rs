@@ -16,6 +16,7 @@ pub mod histogram;
 mod machine;
 pub mod measure;
 mod merge;
+mod outline;
 mod power_cut;
 mod read;
 pub mod record;
@@ -42,12 +43,12 @@ pub use power_cut::{
     Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
     FirstBroken, Judged, Placed, PromiseFactors, Promised, TimedRecovery, TurnedOver,
 };
-pub use read::{Done, Snapshot, Window, Windows};
+pub use read::{Done, Snapshot};
 pub use record::*;
 pub use run::*;
 pub use shard::{Member, Merged, PlanShard};
 pub use store::RunFolder;
-pub use summary::{ENOUGH_OPERATIONS, OperationSummary, TrialSummary};
+pub use summary::{ENOUGH_OPERATIONS, OperationSummary, SlotSummary, TrialSummary};
 pub use text::visible;
 
 /// The result of work on a run folder.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_trust::Folder;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, Params, Row, Transaction, params_from_iter};
+use rusqlite::{CachedStatement, Params, Row, Statement, Transaction};
 
 use crate::column::Left;
 use crate::files::DATABASE;
@@ -223,32 +223,32 @@ impl<'a> Rows<'a> {
         let mut found = self.found.query(by).map_err(&failed)?;
         while let Some(row) = found.next().map_err(&failed)? {
             left.take(row).map_err(&failed)?;
-            let values = values(row, self.anew, value).map_err(&failed)?;
-            let written = self.insert.execute(params_from_iter(values));
+            bind(&mut self.insert, row, self.anew, value).map_err(&failed)?;
+            let written = self.insert.raw_execute();
             written.map_err(|cause| unfit(cause, |cause| unwritten(self.path, cause)))?;
         }
         Ok(())
     }
 }
 
-/// The values of a row, one of which is another.
-fn values<'a>(
-    row: &'a Row<'_>,
+/// Gives a statement the values of a row, one of which is another. There are very many rows: nothing is made
+/// for each.
+fn bind(
+    insert: &mut Statement<'_>,
+    row: &Row<'_>,
     anew: Option<usize>,
-    value: ValueRef<'a>,
-) -> rusqlite::Result<Vec<ToSqlOutput<'a>>> {
-    let of = |column: usize| -> rusqlite::Result<ToSqlOutput<'a>> {
-        if anew == Some(column) {
-            return Ok(ToSqlOutput::Borrowed(value));
-        }
-        let own = row.get_ref(column)?;
-        // What is no text at all would be found only by who reads the merged run.
-        if let ValueRef::Text(_) = own {
-            own.as_str()?;
-        }
-        Ok(ToSqlOutput::Borrowed(own))
-    };
-    (0..row.as_ref().column_count()).map(of).collect()
+    value: ValueRef<'_>,
+) -> rusqlite::Result<()> {
+    for column in 0..row.as_ref().column_count() {
+        let value = match row.get_ref(column)? {
+            _ if anew == Some(column) => value,
+            // What is no text at all would be found only by who reads the merged run.
+            own @ ValueRef::Text(_) => own.as_str().map(|_| own)?,
+            own => own,
+        };
+        insert.raw_bind_parameter(column + 1, ToSqlOutput::Borrowed(value))?;
+    }
+    Ok(())
 }
 
 /// Of one folder there may be as many parts as there were machines. So each part looks up what is its own, and

@@ -1,7 +1,6 @@
 //! Reads a run folder.
 
-use hdrhistogram::Histogram;
-use rusqlite::{OptionalExtension, Row, Statement, Transaction};
+use rusqlite::{OptionalExtension, Row, Transaction};
 
 use crate::column::{Left, histogram, json, optional_histogram, optional_text, text, unreadable};
 use crate::measure::Measures;
@@ -29,38 +28,6 @@ pub struct Done {
 pub struct Snapshot<'a>(
     #[expect(dead_code, reason = "it ends when it is dropped")] Transaction<'a>,
 );
-
-/// The histograms of one operation's window.
-pub struct Window {
-    /// Latencies; in an open loop response times.
-    pub kept: Histogram<u64>,
-    /// Service times, of an open loop.
-    pub service: Option<Histogram<u64>>,
-}
-
-/// Reads the windows of trials, one trial at a time.
-pub struct Windows<'a> {
-    folder: &'a RunFolder,
-    statement: Statement<'a>,
-    left: Left,
-}
-
-impl Windows<'_> {
-    /// An entry for each operation of a trial, in the workload's order.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn of(&mut self, trial: &TrialSummary) -> Result<Vec<Window>> {
-        let key = (trial.block, trial.attempt, trial.order);
-        let left = &mut self.left;
-        let window = |row: &Row| {
-            left.take(row)?;
-            Ok(Window { kept: histogram(row, 0)?, service: optional_histogram(row, 1)? })
-        };
-        let windows = self.statement.query_map(key, window).and_then(Iterator::collect);
-        windows.map_err(self.folder.failed())
-    }
-}
 
 impl RunFolder {
     /// What was known before the first trial.
@@ -210,19 +177,6 @@ impl RunFolder {
         Ok(trials.into_iter().map(|(_, trial)| trial).collect())
     }
 
-    /// What reads the windows of trials.
-    ///
-    /// # Errors
-    /// As [`RunFolder::run`].
-    pub fn windows(&self) -> Result<Windows<'_>> {
-        let sql = "SELECT kept, service FROM operation
-                   WHERE trial = (SELECT id FROM trial
-                                  WHERE block = ?1 AND attempt = ?2 AND position = ?3)
-                   ORDER BY position";
-        let statement = self.connection.prepare(sql).map_err(self.failed())?;
-        Ok(Windows { folder: self, statement, left: Left::of_histograms() })
-    }
-
     fn operations(&self, trial: i64) -> rusqlite::Result<Vec<Operation>> {
         let mut statement = self.connection.prepare(
             "SELECT position, name, kept, service, errors, retries, unfinished, per_second
@@ -235,7 +189,7 @@ impl RunFolder {
                 name: text(row, 1)?,
                 kept: histogram(row, 2)?,
                 service: optional_histogram(row, 3)?,
-                slots: self.slots(trial, row.get(0)?, &mut Left::of_a_table())?,
+                slots: self.slots(trial, row.get(0)?)?,
                 errors: row.get(4)?,
                 retries: row.get(5)?,
                 unfinished: row.get(6)?,
@@ -245,17 +199,12 @@ impl RunFolder {
         operations.collect()
     }
 
-    /// The slots of an operation of a trial. `left` is how much may still be read.
-    pub(crate) fn slots(
-        &self,
-        trial: i64,
-        operation: i64,
-        left: &mut Left,
-    ) -> rusqlite::Result<Vec<Slot>> {
+    fn slots(&self, trial: i64, operation: i64) -> rusqlite::Result<Vec<Slot>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT start_s, end_s, histogram
              FROM slot WHERE trial = ?1 AND operation = ?2 ORDER BY position",
         )?;
+        let mut left = Left::of_a_table();
         let slots = statement.query_map([trial, operation], |row| {
             left.take(row)?;
             Ok(Slot { start_s: row.get(0)?, end_s: row.get(1)?, histogram: histogram(row, 2)? })

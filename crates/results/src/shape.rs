@@ -2,6 +2,7 @@
 //! end, and what a generated column, an index or a trigger works out is its maker's affair.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -10,6 +11,9 @@ pub(crate) const TABLES: &str = include_str!("tables.sql");
 
 /// A column: its name and type, and what it is other than plain, which is 0.
 type Column = (String, String, i64);
+
+/// The columns of each table.
+type Tables = BTreeMap<String, BTreeSet<Column>>;
 
 /// How a database differs from what is written, in words.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,15 +64,21 @@ pub(crate) fn unlike(connection: &Connection) -> rusqlite::Result<Option<Unlike>
     Ok(lacks.map(Unlike::Lacks))
 }
 
-/// The tables that are written with their columns, as SQLite itself reads them.
-fn expected() -> rusqlite::Result<BTreeMap<String, BTreeSet<Column>>> {
+/// The tables that are written with their columns, as SQLite itself reads them: once, however many folders are
+/// opened.
+fn expected() -> rusqlite::Result<&'static Tables> {
+    static EXPECTED: OnceLock<Tables> = OnceLock::new();
+    if let Some(known) = EXPECTED.get() {
+        return Ok(known);
+    }
     let model = Connection::open_in_memory()?;
     model.execute_batch(TABLES)?;
-    columns(&model)
+    let known = columns(&model)?;
+    Ok(EXPECTED.get_or_init(|| known))
 }
 
-fn columns(connection: &Connection) -> rusqlite::Result<BTreeMap<String, BTreeSet<Column>>> {
-    let mut tables: BTreeMap<String, BTreeSet<Column>> = BTreeMap::new();
+fn columns(connection: &Connection) -> rusqlite::Result<Tables> {
+    let mut tables = Tables::new();
     let mut statement = connection.prepare(
         "SELECT it.name, of.name, of.type, of.hidden
          FROM sqlite_schema AS it JOIN pragma_table_xinfo(it.name) AS of WHERE it.type = 'table'",

@@ -266,6 +266,8 @@ pub(crate) fn build(
     let mut connection = connect(&held.path().join(UNFINISHED), access).map_err(failed)?;
     connection.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
     connection.pragma_update(None, "user_version", FORM).map_err(failed)?;
+    // Rows come together with those that they refer to: none is looked up for each of them.
+    connection.pragma_update(None, "foreign_keys", false).map_err(failed)?;
     let transaction = connection.transaction().map_err(failed)?;
     transaction.execute_batch(TABLES).map_err(failed)?;
     let description = serde_json::to_string(run).expect("a run is plain data");

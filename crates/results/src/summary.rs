@@ -96,6 +96,24 @@ pub struct OperationSummary {
     pub retries: u64,
 }
 
+/// What ended in a slot of a trial, without its histogram. Latencies are in nanoseconds, to three digits, and 0
+/// where none ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlotSummary {
+    /// Where it starts, in seconds from the start of the clients.
+    pub start_s: f64,
+    /// Where it ends.
+    pub end_s: f64,
+    /// How many operations ended in it.
+    pub count: u64,
+    /// Their least latency.
+    pub least: u64,
+    /// Their mean latency.
+    pub mean: f64,
+    /// Their greatest latency.
+    pub most: u64,
+}
+
 impl OperationSummary {
     /// The figures of one operation of a trial.
     pub(crate) fn of_trial(operation: &Operation) -> Self {

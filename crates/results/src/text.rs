@@ -21,10 +21,16 @@ fn is_unseen(character: char) -> bool {
     }
 }
 
+/// Whether a byte is an ASCII character of which [`is_unseen`] says that it is seen: nearly all text is made
+/// of these, and there is much of it.
+fn is_plain(byte: &u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\t')
+}
+
 /// The text with whatever can't be seen in it as an escape: `\u{1b}`, `\r`. Line breaks and tabs
 /// stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unseen) {
+    if text.as_bytes().iter().all(is_plain) || !text.chars().any(is_unseen) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -39,6 +45,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// The same for JSON, of all strings in it, however they are escaped there.
 pub(crate) fn visible_json(json: &str) -> Cow<'_, str> {
+    if json.as_bytes().iter().all(|byte| is_plain(byte) && *byte != b'\\') {
+        return Cow::Borrowed(json);
+    }
     let escaped = |pair: &[u8]| matches!(pair, [b'\\', b'u' | b'b' | b'f' | b'r']);
     if !json.chars().any(is_unseen) && !json.as_bytes().windows(2).any(escaped) {
         return Cow::Borrowed(json);
@@ -107,6 +116,17 @@ mod tests {
         ] {
             assert_eq!(visible(text), shown);
             assert_eq!(visible(&visible(text)), shown, "once is enough");
+        }
+    }
+
+    /// What is found plain byte by byte is what is seen, character by character.
+    #[test]
+    fn plain_bytes_are_characters_that_are_seen() {
+        for byte in 0..=127_u8 {
+            assert!(!(is_plain(&byte) && is_unseen(byte.into())), "{byte:#x}");
+        }
+        for byte in 128..=255_u8 {
+            assert!(!is_plain(&byte), "{byte:#x} is a part of a character");
         }
     }
 

@@ -26,14 +26,15 @@ pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() || !crate::finite(values) {
         return None;
     }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        1 => Some(sorted[middle]),
-        // Halved first: the sum of two large values may be infinite.
-        _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
+    let mut values = values.to_vec();
+    let (middle, is_odd) = (values.len() / 2, values.len() % 2 == 1);
+    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if is_odd {
+        return Some(upper);
     }
+    let lower = below.iter().copied().max_by(f64::total_cmp)?;
+    // Halved first: the sum of two large values may be infinite.
+    Some(lower / 2.0 + upper / 2.0)
 }
 
 /// By what the median absolute deviation of normal values must be multiplied to give their
@@ -76,6 +77,19 @@ mod tests {
         // Median 2; deviations 1, 1, 0, 0, 2, 4, 7.
         assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
         assert_eq!(mad(&[]), None);
+    }
+
+    /// Of values in no order, some of them equal.
+    #[test]
+    fn a_median_is_in_the_middle_of_all_values_in_order() {
+        for length in 1..60_usize {
+            let value = |at: usize| (at * at * 37 % 61) as f64 - 30.0;
+            let values: Vec<f64> = (0..length).map(value).collect();
+            let mut sorted = values.clone();
+            sorted.sort_by(f64::total_cmp);
+            let expected = (sorted[(length - 1) / 2] + sorted[length / 2]) / 2.0;
+            assert_eq!(median(&values), Some(expected), "{values:?}");
+        }
     }
 
     #[test]

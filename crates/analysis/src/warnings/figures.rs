@@ -7,7 +7,6 @@ use bakeoff_stats::serial::Serial;
 use bakeoff_stats::{CONFIDENCE, quantile};
 
 use super::{Tally, part, part_of, percent, place};
-use crate::compare::{self, Mean};
 use crate::comparison::Comparison;
 use crate::document::CellView;
 use crate::open_loop::is_open;
@@ -94,17 +93,14 @@ pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) 
     })
 }
 
-/// Where the mean over whole trials leads to another verdict than the mean over the window.
+/// Where the means over whole trials lead to other verdicts than the means over their windows.
 pub(super) fn untrimmed(
     run: &Run,
-    trials: &[TrialSummary],
-    counted: &[&TrialSummary],
     trimmed: &[Comparison],
+    whole: &[Comparison],
 ) -> Option<Warning> {
-    let mean: Mean = |view| view.untrimmed_mean_s;
-    let whole = compare::all(run, trials, counted, mean).with_baseline;
     let differ: Vec<_> =
-        trimmed.iter().zip(&whole).filter(|(a, b)| a.verdict != b.verdict).collect();
+        trimmed.iter().zip(whole).filter(|(a, b)| a.verdict != b.verdict).collect();
     let (first, other) = differ.first()?;
     let mut levels = first.levels.clone();
     levels.insert(first.factor.clone(), first.level.clone());

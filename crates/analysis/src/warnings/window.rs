@@ -1,6 +1,8 @@
 //! Trials that were not watched alike: windows that went on, drains that were cut off, warm-ups that
 //! took longer than was allowed for.
 
+use std::collections::BTreeMap;
+
 use bakeoff_results::measure::{
     DRAIN, DRAIN_CUT_OFF, ROUNDS_RANGE, TRIALS_SINCE, TURNED_OVER, WARM_UP,
 };
@@ -114,9 +116,12 @@ pub(super) fn not_turned_over(run: &Run, counted: &[&TrialSummary]) -> Option<Wa
 /// their block followed another trial: what they began with differs.
 pub(super) fn conditioned_anew(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let place = |trial: &TrialSummary| trial.measures.get(&TRIALS_SINCE, &Scope::Trial);
+    let mut latest: BTreeMap<u32, f64> = BTreeMap::new();
+    for (trial, place) in counted.iter().filter_map(|trial| Some((trial, place(trial)?))) {
+        latest.entry(trial.block).and_modify(|it| *it = it.max(place)).or_insert(place);
+    }
     let earlier = |trial: &TrialSummary| {
-        let of_block = counted.iter().filter(|it| it.block == trial.block);
-        let latest = of_block.filter_map(|it| place(it)).reduce(f64::max);
+        let latest = latest.get(&trial.block).copied();
         latest.zip(place(trial)).map_or(0.0, |(latest, own)| latest - own)
     };
     Tally::of_trials(counted, earlier).say(run, |n, m, _, at| {

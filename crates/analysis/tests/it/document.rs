@@ -3,8 +3,8 @@
 use crate::known::{blocks, comparison, constant, document, measured, near, set, within};
 use bakeoff_analysis::Comparison;
 use bakeoff_analysis::document::Verdict;
-use bakeoff_results::Trial;
 use bakeoff_results::measure::*;
+use bakeoff_results::{Trial, histogram};
 
 /// Two blocks, the baseline at 1 ms and 4 ms, the level at 2 ms and 12 ms: ratios 2 and 3, their
 /// geometric mean √6, and t(0.975, 1) = 12.706 times the error of ln 2 and ln 3.
@@ -56,6 +56,24 @@ fn an_alias_is_one_before_its_base_has_run() {
     let document = document(&blocks(1)[3..]);
     assert!(document.comparisons.is_empty(), "{:?}", document.comparisons);
     assert_eq!((document.noise.len(), document.noise[0].ratio), (2, None));
+}
+
+/// The trials' own figures are enough for it: no histogram is read.
+#[test]
+fn a_cell_has_the_count_and_the_longest_of_all_its_trials() {
+    let trials = blocks(4);
+    let document = document(&trials);
+    assert!(document.cells.len() > 1);
+    for cell in &document.cells {
+        for (place, view) in cell.operations.iter().enumerate() {
+            let mut all = histogram::empty();
+            for trial in trials.iter().filter(|trial| trial.levels == cell.levels) {
+                all.add(&trial.measured.as_ref().unwrap().operations[place].kept).unwrap();
+            }
+            let longest = Some(all.max() as f64 / 1e9);
+            assert_eq!((view.count, view.max_s), (all.len(), longest), "{}", view.name);
+        }
+    }
 }
 
 /// What slows a whole block down says nothing of the levels.

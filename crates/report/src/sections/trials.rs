@@ -1,6 +1,7 @@
 //! Every trial.
 
 mod course;
+mod listed;
 
 use bakeoff_analysis::{Attempts, OpenLoop, Steadiness, Total, steadiness};
 use bakeoff_results::measure::*;
@@ -34,12 +35,18 @@ impl Section for Trials {
         if !layout::is_timed(layout.document) {
             return Vec::new();
         }
-        let trials = &layout.document.trials;
-        let count = words::many(trials.len(), "trial");
+        let trials = layout.document.trials.len();
+        let table = table(layout);
+        let count = match table.rows.len() {
+            listed if listed < trials => {
+                format!("{} of {}", words::count(listed as u64), words::many(trials, "trial"))
+            }
+            _ => words::many(trials, "trial"),
+        };
         let folded = Block::Folded(Folded {
             summary: format!("{count}, in the order in which they ran"),
-            blocks: vec![Block::Table(table(layout))],
-            long: trials.len() > PAPER,
+            blocks: vec![Block::Table(table)],
+            long: trials > PAPER,
         });
         course::charts(layout).map(Block::Charts).into_iter().chain([folded]).collect()
     }
@@ -49,10 +56,15 @@ impl Section for Trials {
     }
 }
 
-/// A row a trial; a column that says nothing in any row is left out.
+/// What is said of a table that leaves trials out.
+const LEFT_OUT: &str = "Listed are trials with a note, and then those whose mean times are furthest from \
+                        the means of their cells. Every trial: --format csv.";
+
+/// A row for each trial that is listed; a column that says nothing in any row is left out.
 fn table(layout: &Layout<'_>) -> Table {
     let trials = &layout.document.trials;
     let attempts = Attempts::of(trials);
+    let listed = listed::listed(layout.document, |it| !note(it, &attempts).is_empty());
     let ran_on = RanOn::of(&layout.document.run.run);
     let row = |trial: &TrialSummary| {
         let note = note(trial, &attempts);
@@ -61,11 +73,13 @@ fn table(layout: &Layout<'_>) -> Table {
         let cells = trial_cells(layout, trial).into_iter().chain([machine, note]);
         Row { bad: !trial.valid, ..Row::of(cells) }
     };
+    let left_out = listed.len() < trials.len();
     let table = Table {
-        caption: "Every trial".into(),
+        caption: if left_out { "Trials" } else { "Every trial" }.into(),
         look: Look::Records,
         columns: trial_columns(layout),
-        rows: trials.iter().map(row).collect(),
+        note: left_out.then(|| LEFT_OUT.to_owned()),
+        rows: listed.into_iter().map(row).collect(),
         ..Table::default()
     };
     table.without_empty_columns(|_| true)

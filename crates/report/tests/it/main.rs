@@ -19,6 +19,7 @@ mod limits;
 mod lines;
 mod little;
 mod machines;
+mod many;
 mod offered;
 mod over_time;
 mod own;

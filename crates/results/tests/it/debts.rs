@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::data::{Trials, run};
-use bakeoff_results::{DATABASE, Debts, Error, RunFolder, Trial};
+use bakeoff_results::{DATABASE, Debts, Error, RunFolder, Slot, SlotSummary, Trial};
 use rusqlite::Connection;
 
 const TOML: &str = "name = \"synthetic\"\n";
@@ -20,6 +20,18 @@ fn debts(trial: &mut Trial) -> &mut Debts {
     &mut trial.measured.as_mut().unwrap().debts
 }
 
+/// What the histogram of a slot says of itself.
+fn outline(Slot { start_s, end_s, histogram }: &Slot) -> SlotSummary {
+    SlotSummary {
+        start_s: *start_s,
+        end_s: *end_s,
+        count: histogram.len(),
+        least: histogram.min(),
+        mean: histogram.mean(),
+        most: histogram.max(),
+    }
+}
+
 #[test]
 fn the_course_of_a_trial_is_its_slots_and_its_debts() {
     let dir = tempfile::tempdir().unwrap();
@@ -32,9 +44,9 @@ fn the_course_of_a_trial_is_its_slots_and_its_debts() {
     let mut courses = folder.courses();
     for (trial, summary) in trials.iter().zip(&summaries) {
         let course = courses.of(summary).unwrap();
-        let (slots, debts) = match &trial.measured {
+        let (slots, debts): (Vec<Vec<SlotSummary>>, Debts) = match &trial.measured {
             Some(it) => {
-                let slots = it.operations.iter().map(|it| it.slots.clone());
+                let slots = it.operations.iter().map(|it| it.slots.iter().map(outline).collect());
                 (slots.collect(), it.debts.clone())
             }
             None => (Vec::new(), Debts::default()),

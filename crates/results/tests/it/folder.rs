@@ -9,7 +9,7 @@ use crate::data::{Trials, run};
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{
     Answers, Calibration, Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status,
-    Trial, histogram,
+    Trial, TrialSummary, histogram,
 };
 use rusqlite::Connection;
 
@@ -77,7 +77,7 @@ fn service_times_come_back_and_so_do_their_figures() {
     let mut trials = trials(0);
     let mut service = histogram::empty();
     service.record_n(2_000_000, 10_000).unwrap();
-    trials[0].measured.as_mut().unwrap().operations[0].service = Some(service.clone());
+    trials[0].measured.as_mut().unwrap().operations[0].service = Some(service);
     // What a child process says is what is kept.
     let measured = serde_json::to_string(&trials[0].measured).unwrap();
     trials[0].measured = serde_json::from_str(&measured).unwrap();
@@ -90,10 +90,6 @@ fn service_times_come_back_and_so_do_their_figures() {
         assert!((figure.unwrap() / 0.002 - 1.0).abs() < 0.001, "{figure:?}");
     }
     assert_eq!((closed.service_mean_s, closed.service_p99_s), (None, None));
-    let mut windows = folder.windows().unwrap();
-    let [first, second] = &windows.of(&summaries[0]).unwrap()[..] else { panic!("two operations") };
-    assert_eq!((&first.service, &second.service), (&Some(service), &None));
-    assert_eq!(first.kept, trials[0].measured.as_ref().unwrap().operations[0].kept);
 }
 
 /// An image is noted once: what it answers when it is asked again takes the place of what it had.
@@ -401,12 +397,12 @@ fn another_form_is_refused_with_what_to_do() {
     }
 }
 
-/// Reads all that a report needs.
+/// Reads all that is there.
 fn everything(folder: &RunFolder) -> bakeoff_results::Result<()> {
     let _snapshot = folder.snapshot()?;
     folder.state()?;
-    let mut windows = folder.windows()?;
-    folder.trials()?.iter().try_for_each(|trial| windows.of(trial).map(drop))?;
+    let whole = |it: &TrialSummary| folder.trial(it.block, it.attempt, it.order).map(drop);
+    folder.trials()?.iter().try_for_each(whole)?;
     let mut courses = folder.courses();
     folder.trials()?.iter().try_for_each(|trial| courses.of(trial).map(drop))?;
     folder.canaries()?;

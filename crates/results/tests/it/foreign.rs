@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::data::{Trials, run};
-use bakeoff_results::{DATABASE, EXPERIMENT, Error, RunFolder};
+use bakeoff_results::{DATABASE, EXPERIMENT, Error, RunFolder, TrialSummary};
 use rusqlite::Connection;
 
 const TOML: &str = "name = \"synthetic\"\n";
@@ -25,13 +25,13 @@ fn changed(sql: &str) -> (tempfile::TempDir, PathBuf) {
     (dir, path)
 }
 
-/// Reads all that a report needs.
+/// Reads all that is there.
 fn everything(path: &Path) -> bakeoff_results::Result<()> {
     let folder = RunFolder::open(path)?;
     let _snapshot = folder.snapshot()?;
     folder.state()?;
-    let mut windows = folder.windows()?;
-    folder.trials()?.iter().try_for_each(|trial| windows.of(trial).map(drop))?;
+    let whole = |it: &TrialSummary| folder.trial(it.block, it.attempt, it.order).map(drop);
+    folder.trials()?.iter().try_for_each(whole)?;
     let mut courses = folder.courses();
     folder.trials()?.iter().try_for_each(|trial| courses.of(trial).map(drop))?;
     folder.canaries()?;
