@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_testkit::{Tmpfs, wait_until};
+use bakeoff_testkit::{Tmpfs, comes_while, in_time, wait_until};
 use serde_json::Value;
 
 use super::on_disks::{can_mount, mounts_below};
@@ -225,18 +225,21 @@ fn the_power_of_a_private_server_is_cut() {
 #[test]
 #[ignore = "slow: make test-slow"]
 fn cuts_that_were_killed_leave_no_mount_and_go_on_with_what_is_missing() {
-    use rustix::process::{Pid, Signal, kill_process};
     if !can_mount() {
         return;
     }
-    let place = Place::new();
     let flags = ["--engine", "sqlite", "--durability", "strict,none", "--keep", "prefix"];
     let run = ["run", "power-cut", "--repetitions", "0", "--cuts", "4", "--out", "r"];
-    let mut run = place.start(&[&run[..], &flags].concat());
-    wait_until("the second cut", || cuts_in(&place.path("r")) >= 2);
-    wait_until("a mount", || mounts_below(&place.path("r")));
-    kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
-    run.wait().unwrap();
+    let place = in_time("the run", |_| {
+        let place = Place::new();
+        let mut run = place.start(&[&run[..], &flags].concat());
+        let begun = comes_while(&mut run, "a mount after the second cut", || {
+            cuts_in(&place.path("r")) >= 2 && mounts_below(&place.path("r"))
+        });
+        run.kill().unwrap();
+        run.wait().unwrap();
+        (begun && cuts_in(&place.path("r")) < 8).then_some(place)
+    });
     wait_until("the end of the mount", || !mounts_below(&place.path("r")));
     let before = of(&place.json("r"), "cuts").to_vec();
     assert!((2..8).contains(&before.len()), "{}", before.len());
