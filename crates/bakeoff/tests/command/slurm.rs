@@ -11,7 +11,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use bakeoff_testkit::{PATIENCE, ended_within, folder_for_all, needs, needs_root, wait_until};
+use bakeoff_testkit::{
+    PATIENCE, ended_within, folder_for_all, in_time, needs, needs_root, wait_until,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -45,7 +47,12 @@ struct Slurm {
 }
 
 impl Slurm {
+    /// A port that somebody else has by the time a server asks for it ends that server: then all begin anew.
     fn start() -> Self {
+        in_time("a free port", |_| Self::try_start())
+    }
+
+    fn try_start() -> Option<Self> {
         let mut slurm = Self { folder: folder_for_all(), servers: Vec::new() };
         slurm.write_key();
         slurm.write_configuration();
@@ -68,11 +75,13 @@ impl Slurm {
             let own = ["-N".to_owned(), node.to_owned()];
             slurm.spawn(&format!("slurmd-{node}"), "slurmd", &[&foreground[..], &own].concat());
         }
+        let mut are_idle = false;
         wait_until("two idle nodes", || {
             let states = slurm.tell("sinfo", &["-h", "-N", "-o", "%t"]);
-            states.lines().filter(|state| *state == "idle").count() == NODES.len()
+            are_idle = states.lines().filter(|state| *state == "idle").count() == NODES.len();
+            are_idle || slurm.ended().inspect(|ended| eprintln!("{ended}")).is_some()
         });
-        slurm
+        are_idle.then_some(slurm)
     }
 
     /// A key for munge, which nobody else may read.
@@ -178,7 +187,7 @@ impl Drop for Slurm {
         if std::thread::panicking() {
             self.print_logs();
         }
-        // What a job has started is no child of ours: its own server ends it.
+        // What a job has started is no child of ours: its own server ends it, where there is one.
         if !self.tell("squeue", &["-h"]).is_empty() {
             self.run("scancel", &["--full", "--user=root"]);
             let end = bakeoff_testkit::Since::now();
