@@ -145,6 +145,11 @@ fn of<'a>(document: &'a Value, list: &str) -> &'a [Value] {
     document[list].as_array().unwrap()
 }
 
+/// Whether anybody was promised anything before the power went: else there was nothing to lose.
+pub fn is_any_acknowledged(document: &Value) -> bool {
+    of(document, "cuts").iter().any(|cut| cut["acknowledged"].as_u64() > Some(0))
+}
+
 /// A system whose syncs do nothing, under whatever is started with it.
 const NO_SYNC: &str = "int fsync(int file) { return 0; }\nint fdatasync(int file) { return 0; }\n";
 
@@ -162,12 +167,16 @@ fn a_broken_promise_is_red_ends_with_code_6_and_leaves_its_images_and_the_comman
     if !can_mount() {
         return;
     }
-    let place = Place::new();
     let flags = ["--cuts", "4", "--durability", "strict", "--keep", "drop-all", "--keep-images"];
     let run = [&CUTS[..6], &flags, &["--out", "r"]].concat();
-    let done = unsynced(&place, &run).code(6).says(&["sqlite, strict"]);
+    let (place, done, document) = in_time("the time before the cuts", |_| {
+        let place = Place::new();
+        let done = unsynced(&place, &run);
+        let document = place.json("r");
+        is_any_acknowledged(&document).then_some((place, done, document))
+    });
+    let done = done.code(6).says(&["sqlite, strict"]);
     place.assert_clean("r");
-    let document = place.json("r");
     assert_eq!(document["promises"][0]["kept"], false);
 
     // The images of what is broken, and no others.
@@ -393,7 +402,9 @@ fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
     let count = |name: &str| every[name].as_u64().unwrap();
     assert_eq!((count("budget"), count("judged"), count("broken")), (40, 40, 0));
     assert!(count("distinct") > 40 && count("drawn") == count("moments"), "{every}");
-    assert!(count("writes") >= 3000, "{every}");
+    // As many as are wanted, or all that a busy machine does in the five seconds that it has for them.
+    let took_s = every["took_s"].as_f64().unwrap();
+    assert!(count("writes") >= 3000 || took_s >= 5.0, "{every}");
     // What is done is not done again.
     place.run(&["run", "--resume", "r"]).code(0);
     assert_eq!(of(&place.json("r"), "cuts"), std::slice::from_ref(cut));
