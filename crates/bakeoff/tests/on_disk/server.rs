@@ -251,12 +251,13 @@ impl Client {
         Self { answered: database.answered(), child, input, output, log }
     }
 
-    /// Runs a statement and returns the rows of its answer. None when the client has ended.
+    /// Runs a statement and returns the rows of its answer. None when the client has ended. It may be one that loads
+    /// or checks all rows.
     pub fn ask(&mut self, statement: &str) -> Option<Vec<String>> {
         writeln!(self.input, "{statement}\n{}", self.answered).ok()?;
         let mut rows = Vec::new();
         loop {
-            match self.output.recv_timeout(PATIENCE) {
+            match self.output.recv_timeout(10 * PATIENCE) {
                 Ok(line) if line == ANSWERED => return Some(rows),
                 Ok(line) => rows.push(line),
                 Err(RecvTimeoutError::Disconnected) => return None,
