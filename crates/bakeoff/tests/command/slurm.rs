@@ -17,7 +17,7 @@ use bakeoff_testkit::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{Place, SMALL};
+use super::{Place, SMALL, trials};
 
 /// The nodes' names.
 const NODES: [&str; 2] = ["one", "two"];
@@ -164,6 +164,12 @@ impl Slurm {
         String::from_utf8_lossy(&self.run(name, arguments).stdout).into_owned()
     }
 
+    /// How many tasks wait or run; `None` where the controller does not say so in time.
+    fn tasks(&self) -> Option<usize> {
+        let output = self.run("squeue", &["-h", "-r"]);
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).lines().count())
+    }
+
     /// Whether a server has ended.
     fn ended(&mut self) -> Option<String> {
         let mut ended = self.servers.iter_mut();
@@ -269,16 +275,16 @@ fn four_shards_by_slurm_are_one_plan_with_no_block_twice_and_none_missing() {
     sbatch.arg("job.sh").current_dir(&path).env("XDG_RUNTIME_DIR", &path).env("TMPDIR", &path);
     let sent = sbatch.output().unwrap();
     assert!(sent.status.success(), "{sent:?}");
-    // Each task of the array is waited for by itself, however many run beside it.
-    let tasks = || slurm.tell("squeue", &["-h", "-r"]).lines().count();
+    let shards = [1, 2, 3, 4].map(|number| format!("all/shard-{number}"));
+    // Each trial and task of the array is waited for by itself, however much runs beside it.
+    let ended = || shards.iter().map(|shard| trials(&place.path(shard))).sum::<i64>();
     loop {
-        let left = tasks();
-        if left == 0 {
+        let before = (slurm.tasks(), ended());
+        if before.0 == Some(0) {
             break;
         }
-        wait_until("the end of a task", || tasks() < left);
+        wait_until("the end of a trial or a task", || (slurm.tasks(), ended()) != before);
     }
-    let shards = [1, 2, 3, 4].map(|number| format!("all/shard-{number}"));
     for shard in &shards {
         wait_until(shard, || place.path(shard).exists());
     }
