@@ -230,6 +230,7 @@ fn power_cuts_find_what_a_disk_without_barriers_has_lost() {
     let (document, done) = in_time("the time before the cuts", |_| {
         let place = Place::new();
         let done = place.run(&[&run[..], &more].concat());
+        println!("{}{}", done.out(), done.err());
         let document = place.json("r");
         let mut without = document.clone();
         let cuts = without["cuts"].as_array_mut().unwrap();

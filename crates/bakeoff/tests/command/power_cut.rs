@@ -172,6 +172,7 @@ fn a_broken_promise_is_red_ends_with_code_6_and_leaves_its_images_and_the_comman
     let (place, done, document) = in_time("the time before the cuts", |_| {
         let place = Place::new();
         let done = unsynced(&place, &run);
+        println!("{}{}", done.out(), done.err());
         let document = place.json("r");
         is_any_acknowledged(&document).then_some((place, done, document))
     });

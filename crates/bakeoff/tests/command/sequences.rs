@@ -149,6 +149,7 @@ fn what_comes_after_a_trial_that_failed_is_conditioned_anew_and_said_so() {
         let pid = trial_of(&run).filter(|_| begun).and_then(|pid| Pid::from_raw(pid as i32));
         let killed = pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok());
         let done = super::Done(run.wait_with_output().unwrap());
+        println!("{}{}", done.out(), done.err());
         let all = ran(&place.whole_json("r"));
         let is_second = all.get(1).is_some_and(|it| it.reason.contains("killed"));
         (killed && is_second).then_some((place, all, done))
