@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, lchown, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{FAULTS, WRITTEN};
-use bakeoff_testkit::{NOBODY, needs, needs_root, wait_until};
+use bakeoff_testkit::{NOBODY, in_time, needs, needs_root, wait_until};
 
 use super::{Done, Place, SMALL, measured};
 
@@ -220,20 +221,30 @@ fn what_is_on_a_device_is_said_to_those_who_want_the_verdict_alone_too() {
 /// A loop device has no serial number, and its number may be another file's by now.
 #[test]
 fn a_run_goes_on_on_no_other_device_of_the_same_number() {
-    let place = Place::new();
-    let Some(device) = Loop::over(&place) else { return };
-    let small = [DESTROYS, "--factor", "size=4M"];
-    device.run(&place, &small).code(0);
-    let name = device.0.clone();
-    drop(device);
-    let other = place.path("other");
-    let file = File::create_new(&other).unwrap();
-    file.set_len(BYTES).unwrap();
-    file.write_all_at(PRECIOUS, 0).unwrap();
-    // Another test may have the number for a while.
-    wait_until("the number", || call("losetup", &[&name, other.to_str().unwrap()]).is_ok());
-    let _device = Loop(name.clone());
-    let resume = ["run", "--resume", "r", "--path", &name, DESTROYS];
+    if Loop::over(&Place::new()).is_none() {
+        return;
+    }
+    // Another test may take the number at once, and have it for as long as it goes on.
+    let (place, device, file) = in_time("the time of the number", |_| {
+        let place = Place::new();
+        let device = Loop::over(&place)?;
+        device.run(&place, &[DESTROYS, "--factor", "size=4M"]).code(0);
+        let name = device.0.clone();
+        drop(device);
+        let other = place.path("other");
+        let file = File::create_new(&other).unwrap();
+        file.set_len(BYTES).unwrap();
+        file.write_all_at(PRECIOUS, 0).unwrap();
+        // The kernel lets go of the number when nobody looks at the device any more.
+        let is_attached = (0..100).any(|milliseconds| {
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            call("losetup", &[&name, other.to_str().unwrap()]).is_ok()
+        });
+        // What is attached there else is not this test's to detach.
+        is_attached.then(|| (place, Loop(name), file))
+    });
+    let name = &device.0;
+    let resume = ["run", "--resume", "r", "--path", name, DESTROYS];
     place.run(&resume).code(3).says(&["the machine changed", "attached as"]);
     let mut bytes = vec![0; PRECIOUS.len()];
     file.read_exact_at(&mut bytes, 0).unwrap();
