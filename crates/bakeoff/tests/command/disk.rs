@@ -72,7 +72,8 @@ impl Drop for Disks {
     }
 }
 
-/// After so long the file system makes durable what was changed, though nobody has asked for it: ext4's `commit`.
+/// So long after its first change the file system makes durable what was changed, though nobody has asked for it:
+/// ext4's `commit`.
 const COMMIT: Duration = Duration::from_secs(5);
 
 #[test]
@@ -83,9 +84,10 @@ fn what_was_written_before_the_timing_is_on_the_device_when_it_comes_on() {
     let written =
         |disks: &Disks| disks.stat()["files"]["all"]["device_writes"]["bytes"].as_u64().unwrap();
     let disks = in_time("the time before a commit", |_| {
-        let (disks, since) = (Disks::new()?, Since::now());
+        let disks = Disks::new()?;
         let mount = ["disk", "mount", "b", "m", "--model", "hdd-7200", "--timing", "off"];
         disks.0.run(&mount).code(0);
+        let since = Since::now();
         fs::write(disks.0.path("m/file"), vec![1; 20_000_000]).unwrap();
         let bytes = written(&disks);
         let late = since.at_least(COMMIT);
@@ -156,11 +158,9 @@ fn a_cut_leaves_an_image_and_a_mount_that_fails() {
         return;
     }
     let disks = in_time("the time before a commit", |_| {
-        let (disks, since) = (Disks::new()?, Since::now());
+        let disks = Disks::new()?;
         let place = &disks.0;
         disks.mount("hdd-7200/used=0.02");
-        write_through(&place.path("m/synced"), "kept").unwrap();
-        fs::write(place.path("m/not-synced"), "lost").unwrap();
         fs::create_dir(place.path("full")).unwrap();
         place.write("full/thesis", "years of work");
 
@@ -172,6 +172,9 @@ fn a_cut_leaves_an_image_and_a_mount_that_fails() {
         cut("nowhere/image").code(3).says(&["nowhere/image"]);
         assert!(disks.stat()["off_at_ns"].is_null(), "none of these pulled the plug");
 
+        let since = Since::now();
+        write_through(&place.path("m/synced"), "kept").unwrap();
+        fs::write(place.path("m/not-synced"), "lost").unwrap();
         let cut = place.run(&["disk", "cut", "m", "--keep", "drop-all", "--seed", "7"]).code(0);
         cut.says(&["the power is off", "b-crash"]);
         (!since.at_least(COMMIT)).then_some(disks)
@@ -333,14 +336,15 @@ fn a_snapshot_is_of_now_and_the_disk_runs_on() {
         return;
     }
     let disks = in_time("the time before a commit", |_| {
-        let (disks, since) = (Disks::new()?, Since::now());
+        let disks = Disks::new()?;
         let place = &disks.0;
         disks.mount("null");
-        write_through(&place.path("m/synced"), "kept").unwrap();
-        fs::write(place.path("m/not-synced"), "lost").unwrap();
         let snapshot = |folder: &str| place.run(&["disk", "snapshot", "m", folder]);
         snapshot("b/inside").code(3).says(&["inside the disk's backing folder"]);
         snapshot("b").code(3).says(&["inside the disk's backing folder"]);
+        let since = Since::now();
+        write_through(&place.path("m/synced"), "kept").unwrap();
+        fs::write(place.path("m/not-synced"), "lost").unwrap();
         snapshot("first").code(0).says(&["is in first", "runs on"]);
         (!since.at_least(COMMIT)).then_some(disks)
     });
