@@ -7,6 +7,7 @@
 mod clock;
 mod folder;
 mod harness;
+mod port;
 mod process;
 mod skip;
 mod tmpfs;
@@ -15,7 +16,8 @@ mod user;
 pub use clock::{PATIENCE, Since};
 pub use folder::{folder_for_all, open_to_all, write_script};
 pub use harness::{Test, run};
-pub use process::{children, ended_within, wait_until};
+pub use port::ClosedPort;
+pub use process::{children, comes_while, ended_within, in_time, wait_until};
 pub use skip::{in_ci, needs, skip};
 pub use tmpfs::{Full, Tmpfs};
 pub use user::{AS_NOBODY, NOBODY, is_root, needs_root};

@@ -23,6 +23,38 @@ pub fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
+/// Waits until something is there that a child is to bring; whether it came before the child had ended.
+///
+/// # Panics
+/// When neither came within a minute.
+#[track_caller]
+pub fn comes_while(child: &mut Child, what: &str, mut there: impl FnMut() -> bool) -> bool {
+    let mut came = false;
+    wait_until(what, || {
+        came = there();
+        came || child.try_wait().expect("a child of ours").is_some()
+    });
+    came
+}
+
+/// How often what a test wants to break into may be over before the test gets there.
+const TRIES: u32 = 10;
+
+/// What came of the first attempt that was in time. A test waits for a processor as all others do: where what
+/// it wants to break into is over by then, the attempt is `None`, and is made again. It is told its number.
+///
+/// # Panics
+/// When each of ten attempts was late.
+#[track_caller]
+pub fn in_time<T>(what: &str, attempt: impl FnMut(u32) -> Option<T>) -> T {
+    let Some(came) = (0..TRIES).find_map(attempt) else {
+        panic!(
+            "{what} was over in each of {TRIES} attempts, or went on as if nothing had happened"
+        );
+    };
+    came
+}
+
 /// How a child ended, if it did within that time.
 ///
 /// # Panics
@@ -71,6 +103,34 @@ mod tests {
         let ended = ended_within(PATIENCE, &mut child).expect("it was killed");
         assert!(!ended.success());
         assert!(!children(std::process::id()).contains(&child.id()));
+    }
+
+    #[test]
+    fn what_a_child_brings_is_told_from_its_end() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let mut left = 3;
+        assert!(comes_while(&mut child, "zero", || {
+            left -= 1;
+            left == 0
+        }));
+        child.kill().unwrap();
+        assert!(!comes_while(&mut child, "what nobody brings", || false));
+    }
+
+    #[test]
+    fn the_first_attempt_that_is_in_time_is_the_last() {
+        let mut made = Vec::new();
+        let came = in_time("it", |number| {
+            made.push(number);
+            (number == 2).then_some("in time")
+        });
+        assert_eq!((came, made), ("in time", vec![0, 1, 2]));
+    }
+
+    #[test]
+    #[should_panic(expected = "it was over in each of 10 attempts")]
+    fn attempts_that_are_all_late_are_a_failure() {
+        in_time("it", |_| None::<()>);
     }
 
     #[test]

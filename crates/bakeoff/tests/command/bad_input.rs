@@ -204,7 +204,7 @@ fn a_run_goes_on_only_under_the_terms_that_it_began_with() {
     // As of a bakeoff that orders blocks otherwise.
     let database = rusqlite::Connection::open(place.path("r/run.sqlite")).unwrap();
     let swapped = "UPDATE trial SET levels = replace(levels, 'sqlite', 'lmdb')";
-    assert_eq!(database.execute(swapped, []).unwrap(), 2);
+    assert!(database.execute(swapped, []).unwrap() >= 2);
     drop(database);
     place.run(&["run", "--resume", "r"]).code(3).says(&["another order", "--out"]);
 }

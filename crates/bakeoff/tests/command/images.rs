@@ -53,7 +53,7 @@ fn an_image_is_written_only_where_nobody_else_decides() {
     for (way, folder) in WAYS.into_iter().zip(["open/one", "open/other"]) {
         place.run(&[way, &[folder]].concat()).code(0);
     }
-    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.unmount();
     disks.assert_clean();
 }
 
@@ -76,7 +76,7 @@ fn two_images_are_not_written_into_one_folder() {
     drop(writer);
     place.run(&["disk", "snapshot", "m", "image"]).code(0);
     assert!(place.path("image/file").exists());
-    place.run(&["disk", "unmount", "m"]).code(0);
+    disks.unmount();
     disks.assert_clean();
 }
 

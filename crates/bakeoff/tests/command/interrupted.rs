@@ -1,11 +1,11 @@
 //! Runs that are stopped, killed or cut short, and go on.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::Child;
 
-use bakeoff_testkit::{PATIENCE, children, ended_within, wait_until};
+use bakeoff_testkit::{PATIENCE, children, comes_while, ended_within, in_time, wait_until};
 
-use super::{Place, trials};
+use super::{Done, Place, trials};
 
 const SLOW: &str = r#"
 name = "slow"
@@ -36,15 +36,19 @@ fn assert_whole(place: &Place, folder: &str) {
 
 #[test]
 fn ctrl_c_keeps_what_is_done_and_resumes() {
-    let place = Place::new();
-    place.write("slow.toml", SLOW);
-    let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
-    wait_until("the fourth trial", || trials(&place.path("r")) >= 4);
-    signal(&run, rustix::process::Signal::INT);
-    assert_eq!(run.wait().unwrap().code(), Some(130));
-    let mut errors = String::new();
-    run.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
-    assert!(errors.contains("--resume r"), "{errors}");
+    let (place, done) = in_time("the run", |_| {
+        let place = Place::new();
+        place.write("slow.toml", SLOW);
+        let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
+        if !comes_while(&mut run, "the fourth trial", || trials(&place.path("r")) >= 4) {
+            return None;
+        }
+        signal(&run, rustix::process::Signal::INT);
+        let done = Done(run.wait_with_output().unwrap());
+        let over = done.0.status.code() == Some(0) || trials(&place.path("r")) >= PLANNED;
+        (!over).then_some((place, done))
+    });
+    done.code(130).says(&["--resume r"]);
     place.assert_clean("r");
     assert_eq!(place.json("r")["run"]["status"], "interrupted");
     let kept = trials(&place.path("r"));
@@ -89,7 +93,7 @@ fn ctrl_c_while_data_are_loaded_is_not_told_as_a_failure() {
         place.path("r/work").exists() && !children(run.id()).is_empty()
     });
     signal(&run, rustix::process::Signal::INT);
-    let done = super::Done(run.wait_with_output().unwrap()).code(130);
+    let done = Done(run.wait_with_output().unwrap()).code(130);
     assert!(!done.err().contains("could not load"), "{}", done.err());
     done.says(&["interrupted", "--resume r"]);
     place.assert_clean("r");
@@ -97,14 +101,20 @@ fn ctrl_c_while_data_are_loaded_is_not_told_as_a_failure() {
 
 #[test]
 fn a_killed_run_takes_its_trial_along_and_resumes() {
-    let place = Place::new();
-    place.write("slow.toml", SLOW);
-    let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
-    wait_until("the second trial", || trials(&place.path("r")) >= 2);
-    wait_until("a trial's process", || !children(run.id()).is_empty());
-    let orphans = children(run.id());
-    signal(&run, rustix::process::Signal::KILL);
-    run.wait().unwrap();
+    let (place, orphans) = in_time("the run", |_| {
+        let place = Place::new();
+        place.write("slow.toml", SLOW);
+        let mut run = place.start(&["run", "slow.toml", "--out", "r"]);
+        let (id, mut orphans) = (run.id(), Vec::new());
+        let begun = comes_while(&mut run, "the third trial's process", || {
+            orphans = children(id);
+            trials(&place.path("r")) >= 2 && !orphans.is_empty()
+        });
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let over = !begun || trials(&place.path("r")) >= PLANNED;
+        (!over).then_some((place, orphans))
+    });
     wait_until("the trial's end", || {
         orphans.iter().all(|pid| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -119,13 +129,15 @@ fn a_killed_run_takes_its_trial_along_and_resumes() {
 
 #[test]
 fn what_a_killed_run_left_is_removed_by_the_next_one() {
-    let place = Place::new();
-    place.write("slow.toml", SLOW);
-    let mut run = place.start(&["run", "slow.toml", "--out", "killed"]);
-    wait_until("the first trial", || trials(&place.path("killed")) >= 1);
-    signal(&run, rustix::process::Signal::KILL);
-    run.wait().unwrap();
-    assert!(place.path("killed/work").exists());
+    let place = in_time("the run", |_| {
+        let place = Place::new();
+        place.write("slow.toml", SLOW);
+        let mut run = place.start(&["run", "slow.toml", "--out", "killed"]);
+        let begun = comes_while(&mut run, "the first trial", || trials(&place.path("killed")) >= 1);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        (begun && place.path("killed/work").exists()).then_some(place)
+    });
     let next = place.run(&["run", "slow.toml", "--out", "next", "--repetitions", "1"]).code(0);
     next.says(&["removed what a killed run had left"]);
     place.assert_clean("killed");

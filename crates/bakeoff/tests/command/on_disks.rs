@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_results::measure::*;
-use bakeoff_testkit::{needs, needs_root, wait_until};
+use bakeoff_testkit::{comes_while, in_time, needs, needs_root, wait_until};
 
 use super::{Place, measured, trials};
 
@@ -59,6 +59,7 @@ fn a_slow_disk_is_slow_and_says_what_it_did() {
     // it takes without them is up to the machine, and to who else is busy on it.
     let fits = slow > 0.0 && slow <= 120.0 / 11.0 && null > slow;
     assert!(fits, "null {null}, hdd-7200 {slow} operations a second");
+    let mut busiest = 0.0_f64;
     for trial in document["trials"].as_array().unwrap() {
         let (measures, level) = (measured(trial), trial["levels"]["disk"].as_str().unwrap());
         let of_disk = |measure| measures.get(measure, &Scope::Disk);
@@ -66,10 +67,13 @@ fn a_slow_disk_is_slow_and_says_what_it_did() {
             assert!(of_disk(counted).unwrap() > 0.0, "{}: {trial}", counted.name);
         }
         let utilisation = of_disk(&UTILISATION).unwrap();
-        assert!(utilisation <= 1.0 && (utilisation > 0.5) == (level == "hdd-7200"), "{trial}");
+        assert!(utilisation <= 1.0 && (utilisation <= 0.5 || level == "hdd-7200"), "{trial}");
+        busiest = busiest.max(utilisation);
         assert_eq!(of_disk(&MODELLED_LATENCY).is_none(), level == "null", "{trial}");
         assert!(measures.get(&SPACE, &Scope::Trial).unwrap() > 100e3, "{trial}");
     }
+    // In one trial of the slow disk at least: in another its client may wait for a processor.
+    assert!(busiest > 0.5, "{busiest}");
 }
 
 #[test]
@@ -119,21 +123,28 @@ fn a_run_that_is_stopped_or_killed_leaves_no_mount() {
     if !can_mount() {
         return;
     }
-    let place = Place::new();
-    place.write("disks.toml", DISKS);
-    for (signal, folder) in [(Signal::INT, "stopped"), (Signal::KILL, "killed")] {
-        let run = ["run", "disks.toml", "--out", folder, "--disk", "null,hdd-7200"];
-        let mut run = place.start(&[&run[..], &["--seconds", "1"]].concat());
-        wait_until("the first trial", || trials(&place.path(folder)) >= 1);
-        wait_until("a mount", || mounts_below(&place.path(folder)));
-        kill_process(Pid::from_child(&run), signal).unwrap();
-        run.wait().unwrap();
+    for signal in [Signal::INT, Signal::KILL] {
+        let place = in_time("the run", |_| {
+            let place = Place::new();
+            place.write("disks.toml", DISKS);
+            let run = ["run", "disks.toml", "--out", "r", "--disk", "null,hdd-7200"];
+            let mut run = place.start(&[&run[..], &["--seconds", "1"]].concat());
+            let begun = comes_while(&mut run, "a mount after the first trial", || {
+                trials(&place.path("r")) >= 1 && mounts_below(&place.path("r"))
+            });
+            if begun {
+                kill_process(Pid::from_child(&run), signal).unwrap();
+            }
+            // One that is over when it is told to end has nothing mounted.
+            (run.wait().unwrap().code() != Some(0)).then_some(place)
+        });
         // Its daemon hears of its end.
-        wait_until("the end of the mount", || !mounts_below(&place.path(folder)));
+        wait_until("the end of the mount", || !mounts_below(&place.path("r")));
+        if signal == Signal::KILL {
+            place.run(&["run", "--resume", "r"]).code(0);
+        }
+        place.assert_clean("r");
     }
-    assert!(!place.path("stopped/work").exists());
-    place.run(&["run", "--resume", "killed"]).code(0);
-    place.assert_clean("killed");
 }
 
 /// A command in a world of its own where /dev/fuse is none.

@@ -3,7 +3,7 @@
 use bakeoff_results::Scope;
 use bakeoff_results::measure::*;
 
-use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, skip};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, skip, wait_until};
 
 use super::stack::with_php;
 use super::{Place, measured};
@@ -162,7 +162,8 @@ fn a_group_that_is_given_to_a_user_limits_memory() {
     command.args([&run[..], &terms, &same].concat()).current_dir(place.path(""));
     command.env("XDG_RUNTIME_DIR", place.path(""));
     let done = super::Done(command.output().unwrap());
-    std::fs::remove_dir(&group).unwrap();
+    // The kernel may need a moment to let go of who was in it.
+    wait_until("the end of the group", || std::fs::remove_dir(&group).is_ok());
     done.code(0);
     let document = place.json("r");
     let limit = measured(&document["trials"][0]).get(&MEMORY_LIMIT, &Scope::DATABASE);

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bakeoff_testkit::{AS_NOBODY, NOBODY, is_root, needs_root, wait_until};
+use bakeoff_testkit::{AS_NOBODY, NOBODY, comes_while, in_time, is_root, needs_root, wait_until};
 
 use super::{Done, Place, SMALL};
 
@@ -129,14 +129,20 @@ fn nobody_else_gets_to_what_a_run_works_with() {
     place.write("small.toml", &format!("text = \"private.txt\"\n{SMALL}"));
     let arguments = ["run", "small.toml", "--out", "r", "--repetitions", "2", "--seconds", "2"];
     fs::set_permissions(place.path(""), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut run = place.command(&arguments);
-    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("an image", || place.path("r/work/image-0").exists());
-    let mut find = Command::new(AS_NOBODY[0]);
-    find.args(&AS_NOBODY[1..]).arg("find").arg(place.path("r")).args(["-type", "f", "-readable"]);
-    let found = String::from_utf8(find.output().unwrap().stdout).unwrap();
+    let image = place.path("r/work/image-0");
+    let found = in_time("the run", |_| {
+        let _ = fs::remove_dir_all(place.path("r"));
+        let mut run = place.command(&arguments);
+        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = comes_while(&mut run, "an image", || image.exists());
+        let mut find = Command::new(AS_NOBODY[0]);
+        find.args(&AS_NOBODY[1..]).arg("find").arg(place.path("r"));
+        let found = find.args(["-type", "f", "-readable"]).output().unwrap();
+        let goes_on = image.exists();
+        assert!(run.wait().unwrap().success());
+        (begun && goes_on).then(|| String::from_utf8(found.stdout).unwrap())
+    });
     assert!(found.contains("r/run.sqlite") && !found.contains("r/work/"), "{found}");
-    assert!(run.wait().unwrap().success());
 }
 
 /// What a plan is asked for is looked at as a run would.
@@ -264,14 +270,18 @@ fn an_unrelated_run_sweeps_nothing_but_what_the_killed_one_made() {
     let users = if user == 0 { vec![0, NOBODY] } else { vec![user] };
     for user in users {
         for linked in [true, false] {
-            let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
-            place.write("small.toml", SMALL);
-            let run = ["run", "small.toml", "--out", "killed"];
-            let mut killed = place.command_as(user, &run).spawn().unwrap();
+            let place = in_time("the run", |_| {
+                let place = if user == NOBODY { Place::of(NOBODY) } else { Place::new() };
+                place.write("small.toml", SMALL);
+                let run = ["run", "small.toml", "--out", "killed"];
+                let mut killed = place.command_as(user, &run).spawn().unwrap();
+                let mark = place.path("killed/work/.bakeoff-work");
+                let begun = comes_while(&mut killed, "the work folder", || mark.exists());
+                killed.kill().unwrap();
+                killed.wait().unwrap();
+                (begun && mark.exists()).then_some(place)
+            });
             let work = place.path("killed/work");
-            wait_until("the work folder", || work.join(".bakeoff-work").exists());
-            killed.kill().unwrap();
-            killed.wait().unwrap();
             let made = place.path("killed/was-work");
             wait_until("its processes' end", || fs::rename(&work, &made).is_ok());
             let victim = treasure(if linked { place.path("victim") } else { work.clone() });

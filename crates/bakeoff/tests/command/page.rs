@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
-use bakeoff_testkit::wait_until;
+use bakeoff_testkit::{ClosedPort, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Place, trials};
@@ -59,8 +59,8 @@ fn what_can_not_be_loaded_is_refused_before_anything_begins() {
         place.run(&[&run[..], more].concat()).code(2).says(texts);
         assert!(!place.path("r").exists(), "nothing was begun");
     };
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    refused(&["--url", &format!("http://{nobody}/")], &["can't be connected to"]);
+    let nobody = ClosedPort::take();
+    refused(&["--url", &format!("http://{}/", nobody.address())], &["can't be connected to"]);
     refused(
         &["--url", "http://192.0.2.1/"],
         &["192.0.2.1 is another machine", "--i-run-this-server"],

@@ -2,10 +2,11 @@
 //! what a run writes, says or starts.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Output};
+
+use bakeoff_testkit::ClosedPort;
 
 use super::elsewhere::{SHORT, Theirs};
 use super::servers::installed;
@@ -109,16 +110,12 @@ fn watched(mut child: Child) -> (BTreeSet<String>, Done) {
     (lines, Done(output))
 }
 
-/// A port where nobody listens.
-fn dead_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[test]
 fn no_form_of_a_password_is_kept_or_shown() {
     let place = Place::new();
     place.write("mine.toml", "workload = \"point\"\nengine = \"null\"\n");
-    let port = dead_port();
+    let nobody = ClosedPort::take();
+    let port = nobody.address().port();
     let long = "x".repeat(300);
     let passwords = BETWEEN.iter().map(|(between, _)| *between).chain([&*long]);
     let urls = passwords.enumerate().flat_map(|(number, between)| {

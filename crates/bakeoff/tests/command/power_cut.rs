@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_testkit::{Tmpfs, wait_until};
+use bakeoff_testkit::{Tmpfs, comes_while, in_time, wait_until};
 use serde_json::Value;
 
 use super::on_disks::{can_mount, mounts_below};
@@ -145,6 +145,11 @@ fn of<'a>(document: &'a Value, list: &str) -> &'a [Value] {
     document[list].as_array().unwrap()
 }
 
+/// Whether anybody was promised anything before the power went: else there was nothing to lose.
+pub fn is_any_acknowledged(document: &Value) -> bool {
+    of(document, "cuts").iter().any(|cut| cut["acknowledged"].as_u64() > Some(0))
+}
+
 /// A system whose syncs do nothing, under whatever is started with it.
 const NO_SYNC: &str = "int fsync(int file) { return 0; }\nint fdatasync(int file) { return 0; }\n";
 
@@ -162,12 +167,17 @@ fn a_broken_promise_is_red_ends_with_code_6_and_leaves_its_images_and_the_comman
     if !can_mount() {
         return;
     }
-    let place = Place::new();
     let flags = ["--cuts", "4", "--durability", "strict", "--keep", "drop-all", "--keep-images"];
     let run = [&CUTS[..6], &flags, &["--out", "r"]].concat();
-    let done = unsynced(&place, &run).code(6).says(&["sqlite, strict"]);
+    let (place, done, document) = in_time("the time before the cuts", |_| {
+        let place = Place::new();
+        let done = unsynced(&place, &run);
+        println!("{}{}", done.out(), done.err());
+        let document = place.json("r");
+        is_any_acknowledged(&document).then_some((place, done, document))
+    });
+    let done = done.code(6).says(&["sqlite, strict"]);
     place.assert_clean("r");
-    let document = place.json("r");
     assert_eq!(document["promises"][0]["kept"], false);
 
     // The images of what is broken, and no others.
@@ -225,18 +235,21 @@ fn the_power_of_a_private_server_is_cut() {
 #[test]
 #[ignore = "slow: make test-slow"]
 fn cuts_that_were_killed_leave_no_mount_and_go_on_with_what_is_missing() {
-    use rustix::process::{Pid, Signal, kill_process};
     if !can_mount() {
         return;
     }
-    let place = Place::new();
     let flags = ["--engine", "sqlite", "--durability", "strict,none", "--keep", "prefix"];
     let run = ["run", "power-cut", "--repetitions", "0", "--cuts", "4", "--out", "r"];
-    let mut run = place.start(&[&run[..], &flags].concat());
-    wait_until("the second cut", || cuts_in(&place.path("r")) >= 2);
-    wait_until("a mount", || mounts_below(&place.path("r")));
-    kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
-    run.wait().unwrap();
+    let place = in_time("the run", |_| {
+        let place = Place::new();
+        let mut run = place.start(&[&run[..], &flags].concat());
+        let begun = comes_while(&mut run, "a mount after the second cut", || {
+            cuts_in(&place.path("r")) >= 2 && mounts_below(&place.path("r"))
+        });
+        run.kill().unwrap();
+        run.wait().unwrap();
+        (begun && cuts_in(&place.path("r")) < 8).then_some(place)
+    });
     wait_until("the end of the mount", || !mounts_below(&place.path("r")));
     let before = of(&place.json("r"), "cuts").to_vec();
     assert!((2..8).contains(&before.len()), "{}", before.len());
@@ -389,7 +402,9 @@ fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
     let count = |name: &str| every[name].as_u64().unwrap();
     assert_eq!((count("budget"), count("judged"), count("broken")), (40, 40, 0));
     assert!(count("distinct") > 40 && count("drawn") == count("moments"), "{every}");
-    assert!(count("writes") >= 3000, "{every}");
+    // As many as are wanted, or all that a busy machine does in the five seconds that it has for them.
+    let took_s = every["took_s"].as_f64().unwrap();
+    assert!(count("writes") >= 3000 || took_s >= 5.0, "{every}");
     // What is done is not done again.
     place.run(&["run", "--resume", "r"]).code(0);
     assert_eq!(of(&place.json("r"), "cuts"), std::slice::from_ref(cut));

@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, lchown, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use bakeoff_results::Scope;
 use bakeoff_results::measure::{FAULTS, WRITTEN};
-use bakeoff_testkit::{NOBODY, needs, needs_root, wait_until};
+use bakeoff_testkit::{NOBODY, in_time, needs, needs_root, wait_until};
 
 use super::{Done, Place, SMALL, measured};
 
@@ -73,6 +74,15 @@ fn call(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
+/// Makes a file system on a device; none where that can't be done here. A process that another test starts may have
+/// the device a little longer than this one.
+fn with_file_system(device: &Loop, options: &[&str]) -> Option<()> {
+    needs(call("mkfs.ext4", &["-V"]))?;
+    let arguments = [&["-q"][..], options, &[&*device.0]].concat();
+    wait_until("a file system", || call("mkfs.ext4", &arguments).is_ok());
+    Some(())
+}
+
 /// What is on the device at a byte.
 fn held_at(place: &Place, at: u64) -> Vec<u8> {
     let mut bytes = vec![0; PRECIOUS.len()];
@@ -130,7 +140,7 @@ fn a_raw_device_in_use_is_not_written_to() {
     assert_eq!(held_at(&place, 0), PRECIOUS);
     let at = place.path("mount");
     fs::create_dir(&at).unwrap();
-    if needs(call("mkfs.ext4", &["-q", &device.0])).is_none() {
+    if with_file_system(&device, &[]).is_none() {
         return;
     }
     let mounted = call("mount", &[&device.0, at.to_str().unwrap()]).map(|_| Mounted(&at));
@@ -150,7 +160,7 @@ fn a_mounted_device_is_known_by_a_link_to_it() {
     let Some(device) = Loop::over(&place) else { return };
     let at = place.path("mount");
     fs::create_dir(&at).unwrap();
-    if needs(call("mkfs.ext4", &["-q", &device.0])).is_none() {
+    if with_file_system(&device, &[]).is_none() {
         return;
     }
     let mounted = call("mount", &[&device.0, at.to_str().unwrap()]).map(|_| Mounted(&at));
@@ -199,7 +209,7 @@ fn a_device_that_can_only_be_read_is_refused() {
 fn what_is_on_a_device_is_said_to_those_who_want_the_verdict_alone_too() {
     let place = Place::new();
     let Some(device) = Loop::over(&place) else { return };
-    let known = needs(call("mkfs.ext4", &["-q", "-L", "thesis", &device.0]));
+    let known = with_file_system(&device, &["-L", "thesis"]);
     if known.and(needs(call("blkid", &["-p", &device.0]))).is_none() {
         return;
     }
@@ -211,20 +221,30 @@ fn what_is_on_a_device_is_said_to_those_who_want_the_verdict_alone_too() {
 /// A loop device has no serial number, and its number may be another file's by now.
 #[test]
 fn a_run_goes_on_on_no_other_device_of_the_same_number() {
-    let place = Place::new();
-    let Some(device) = Loop::over(&place) else { return };
-    let small = [DESTROYS, "--factor", "size=4M"];
-    device.run(&place, &small).code(0);
-    let name = device.0.clone();
-    drop(device);
-    let other = place.path("other");
-    let file = File::create_new(&other).unwrap();
-    file.set_len(BYTES).unwrap();
-    file.write_all_at(PRECIOUS, 0).unwrap();
-    // Another test may have the number for a while.
-    wait_until("the number", || call("losetup", &[&name, other.to_str().unwrap()]).is_ok());
-    let _device = Loop(name.clone());
-    let resume = ["run", "--resume", "r", "--path", &name, DESTROYS];
+    if Loop::over(&Place::new()).is_none() {
+        return;
+    }
+    // Another test may take the number at once, and have it for as long as it goes on.
+    let (place, device, file) = in_time("the time of the number", |_| {
+        let place = Place::new();
+        let device = Loop::over(&place)?;
+        device.run(&place, &[DESTROYS, "--factor", "size=4M"]).code(0);
+        let name = device.0.clone();
+        drop(device);
+        let other = place.path("other");
+        let file = File::create_new(&other).unwrap();
+        file.set_len(BYTES).unwrap();
+        file.write_all_at(PRECIOUS, 0).unwrap();
+        // The kernel lets go of the number when nobody looks at the device any more.
+        let is_attached = (0..100).any(|milliseconds| {
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            call("losetup", &[&name, other.to_str().unwrap()]).is_ok()
+        });
+        // What is attached there else is not this test's to detach.
+        is_attached.then(|| (place, Loop(name), file))
+    });
+    let name = &device.0;
+    let resume = ["run", "--resume", "r", "--path", name, DESTROYS];
     place.run(&resume).code(3).says(&["the machine changed", "attached as"]);
     let mut bytes = vec![0; PRECIOUS.len()];
     file.read_exact_at(&mut bytes, 0).unwrap();
@@ -280,7 +300,7 @@ fn layouts_of_a_device_that_holds_something_or_is_in_use_say_so() {
     let Some(device) = Loop::over(&place) else { return };
     let layouts = |code: i32| place.run(&["layouts", &device.0]).code(code).out();
     assert!(!layouts(0).contains("# NOT"), "nothing is known that is on it");
-    if needs(call("mkfs.ext4", &["-q", "-F", "-L", "thesis", &device.0])).is_none() {
+    if with_file_system(&device, &["-F", "-L", "thesis"]).is_none() {
         return;
     }
     let held = layouts(2);

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Child;
 
 use bakeoff_results::measure::*;
-use bakeoff_testkit::{children, wait_until};
+use bakeoff_testkit::{children, comes_while, in_time};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -35,6 +35,11 @@ struct Ran {
 impl Ran {
     fn of(&self, measure: &Measure, scope: Scope) -> Option<f64> {
         self.measures.get(measure, &scope)
+    }
+
+    /// Whether it counts, or counted until its block was run again.
+    fn counts(&self) -> bool {
+        self.valid || self.reason.starts_with("the machine was disturbed")
     }
 
     /// How many trials it followed after its conditioning.
@@ -72,7 +77,7 @@ fn assert_pair(pair: &[Ran]) {
     assert_eq!((drained(first), drained(second)), (false, true));
     for it in pair {
         // What the machine was disturbed in is set aside, and in the same order all the same.
-        assert!(it.valid || it.reason.starts_with("the machine was disturbed"), "{}", it.reason);
+        assert!(it.counts(), "{}", it.reason);
         let rate = it.of(&RATE, Scope::Neighbours).expect("the neighbours' rate");
         assert_eq!(rate > 0.0, it.neighbours != "0", "{rate}/s beside {}", it.neighbours);
         // A ledger's operation commits once at most: nothing is counted twice.
@@ -113,8 +118,10 @@ fn trials_that_differ_in_neighbours_follow_one_conditioning() {
     }
     let begins = |sequence: &[Ran]| sequence[0].neighbours.clone();
     assert_ne!(begins(sequences[0]), begins(sequences[1]), "in turn");
+    // One that was run again by itself has followed none.
     let steady = &document["cells"][0]["steady"];
-    assert_eq!(steady["followed_others"], 1, "{steady}");
+    let followed = steady["followed_others"].as_u64().unwrap();
+    assert!(followed == 1 || (followed == 0 && all.len() > 8), "{steady}");
 }
 
 /// The trial's process of a run.
@@ -132,24 +139,29 @@ fn what_comes_after_a_trial_that_failed_is_conditioned_anew_and_said_so() {
     if !can_mount() {
         return;
     }
-    let place = Place::new();
-    let toml = format!("{STEADY}neighbours = [\"0\", \"x1\", \"x2\"]\nrepetitions = 1\n");
-    place.write("steady.toml", &toml.replace("seconds = 1", "seconds = 2"));
-    let run = place.start(&["run", "steady.toml", "--out", "r"]);
-    // Of the first level, the first trial has ended and the second goes on in the same process.
-    wait_until("the first trial", || trials(&place.path("r")) >= 1);
-    let pid = trial_of(&run).expect("the second trial's process");
-    kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL).unwrap();
-    let done = super::Done(run.wait_with_output().unwrap());
+    let (place, all, done) = in_time("the second trial", |_| {
+        let place = Place::new();
+        let toml = format!("{STEADY}neighbours = [\"0\", \"x1\", \"x2\"]\nrepetitions = 1\n");
+        place.write("steady.toml", &toml.replace("seconds = 1", "seconds = 2"));
+        let mut run = place.start(&["run", "steady.toml", "--out", "r"]);
+        // Of the first level, the first trial has ended and the second goes on in the same process.
+        let begun = comes_while(&mut run, "the first trial", || trials(&place.path("r")) >= 1);
+        let pid = trial_of(&run).filter(|_| begun).and_then(|pid| Pid::from_raw(pid as i32));
+        let killed = pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok());
+        let done = super::Done(run.wait_with_output().unwrap());
+        println!("{}{}", done.out(), done.err());
+        let all = ran(&place.whole_json("r"));
+        let is_second = all.get(1).is_some_and(|it| it.reason.contains("killed"));
+        (killed && is_second).then_some((place, all, done))
+    });
     assert!(done.out().contains("onditioned anew"), "{}\n{}", done.out(), done.err());
     place.assert_clean("r");
-    let all = ran(&place.whole_json("r"));
     let places: Vec<Option<f64>> = all[..6].iter().map(Ran::since).collect();
     let in_turn = [Some(0.0), Some(1.0), Some(2.0)];
     assert_eq!(places[..3], [Some(0.0), None, Some(0.0)], "the third begins anew");
     assert_eq!(places[3..], in_turn, "the other level goes on as planned");
-    assert!(all[1].reason.contains("killed") && !all[1].valid, "{}", all[1].reason);
-    assert!(all[0].valid && all[2..6].iter().all(|it| it.valid));
+    assert!(!all[1].valid, "{}", all[1].reason);
+    assert!(all[0].counts() && all[2..6].iter().all(Ran::counts));
 }
 
 #[test]
@@ -158,26 +170,32 @@ fn a_run_that_stops_within_a_sequence_goes_on_with_whole_blocks() {
     if !can_mount() {
         return;
     }
-    let place = Place::new();
-    let toml = format!("{STEADY}neighbours = [\"0\", \"x2\"]\nrepetitions = 1\n");
-    place.write("steady.toml", &toml);
-    let run = place.start(&["run", "steady.toml", "--out", "r"]);
-    // The block that was the first is whole then, the other lacks its last trial.
-    wait_until("the third trial", || trials(&place.path("r")) >= 3);
-    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
-    super::Done(run.wait_with_output().unwrap()).code(130).says(&["--resume r"]);
-    let kept = ran(&place.whole_json("r"));
-    assert_eq!(kept.len(), 3);
+    let (place, done) = in_time("the run", |_| {
+        let place = Place::new();
+        let toml = format!("{STEADY}neighbours = [\"0\", \"x2\"]\nrepetitions = 1\n");
+        place.write("steady.toml", &toml);
+        let mut run = place.start(&["run", "steady.toml", "--out", "r"]);
+        // The block that was the first is whole then, the other lacks its last trial.
+        if !comes_while(&mut run, "the third trial", || trials(&place.path("r")) >= 3) {
+            return None;
+        }
+        kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+        let done = super::Done(run.wait_with_output().unwrap());
+        let over = done.0.status.code() == Some(0) || trials(&place.path("r")) > 3;
+        (!over).then_some((place, done))
+    });
+    done.code(130).says(&["--resume r"]);
     place.run(&["run", "--resume", "r"]).code(0);
     place.assert_clean("r");
+    // What the machine disturbed may be run once more.
     let all = ran(&place.whole_json("r"));
     let (before, after) = all.split_at(3);
-    assert!(before[0].valid && before[2].valid, "the whole block counts");
+    assert!(before[0].counts() && before[2].counts(), "the whole block counts");
     assert!(!before[1].valid && before[1].reason.contains("interrupted"), "{}", before[1].reason);
     // What was cut short is run again as a whole, after a conditioning of its own.
-    assert_eq!(after.len(), 2);
-    for it in after {
-        assert!(it.valid && it.block == before[1].block, "{}", it.reason);
+    assert!(after.len() >= 2);
+    for it in &after[..2] {
+        assert!(it.counts() && it.block == before[1].block, "{}", it.reason);
         assert_eq!(it.since(), Some(0.0));
         assert!(it.of(&DRAIN, Scope::Trial).is_some());
     }

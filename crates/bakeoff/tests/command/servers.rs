@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use serde_json::Value;
 
 use bakeoff_results::measure::{CPU, MEMORY_LIMIT};
-use bakeoff_testkit::{NOBODY, needs, needs_root, open_to_all, write_script};
+use bakeoff_testkit::{NOBODY, in_time, needs, needs_root, open_to_all, write_script};
 
 use super::{Place, measured};
 
@@ -299,21 +299,27 @@ fn a_server_that_dies_fails_its_trial_and_no_other() {
     if !installed(&[ENGINE]) {
         return;
     }
-    let place = Place::new();
-    place.write("mine.toml", &format!("workload = \"point\"\nengine = [\"null\", \"{ENGINE}\"]\n"));
-    let arguments = ["run", "mine.toml", "--out", "r", "--repetitions", "2", "--seconds", "3"];
-    let mut run = place.start(&[&arguments[..], &["--log", "debug"]].concat());
-    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
-    // The server of its first trial, whose clients are connected.
-    for step in [&["trial begins", ENGINE][..], &["DEBUG ready"]] {
-        let is_step = |line: String| step.iter().all(|word| line.contains(word));
-        assert!(said.any(is_step), "{step:?} was not said");
-    }
-    let server = *below(run.id(), &[ENGINE, "/data"]).first().expect("its server");
-    let pid = rustix::process::Pid::from_raw(server.cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    let said: Vec<String> = said.collect();
-    assert_eq!(run.wait().unwrap().code(), Some(5), "{said:#?}");
+    let (place, said, code) = in_time("the server's trial", |_| {
+        let place = Place::new();
+        let engines = format!("engine = [\"null\", \"{ENGINE}\"]\n");
+        place.write("mine.toml", &format!("workload = \"point\"\n{engines}"));
+        let arguments = ["run", "mine.toml", "--out", "r", "--repetitions", "2", "--seconds", "3"];
+        let mut run = place.start(&[&arguments[..], &["--log", "debug"]].concat());
+        let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+        // The server of its first trial, whose clients are connected.
+        for step in [&["trial begins", ENGINE][..], &["DEBUG ready"]] {
+            let is_step = |line: String| step.iter().all(|word| line.contains(word));
+            assert!(said.any(is_step), "{step:?} was not said");
+        }
+        let server = below(run.id(), &[ENGINE, "/data"]).first().copied();
+        let server = server.and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed()));
+        let kill = |pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        let killed = server.is_some_and(|pid| kill(pid).is_ok());
+        let said: Vec<String> = said.collect();
+        let code = run.wait().unwrap().code();
+        (killed && code != Some(0)).then_some((place, said, code))
+    });
+    assert_eq!(code, Some(5), "{said:#?}");
     let document = place.json("r");
     let failed: Vec<&Value> = trials(&document)
         .into_iter()

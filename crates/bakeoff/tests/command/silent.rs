@@ -6,15 +6,19 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bakeoff_testkit::{PATIENCE, children, ended_within, wait_until};
+use bakeoff_testkit::{PATIENCE, children, comes_while, ended_within, in_time, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::on_disks::{can_mount, mounts_below};
 use super::{Place, trials};
 
+fn pid_of(number: u32) -> Option<Pid> {
+    Pid::from_raw(number.cast_signed())
+}
+
 fn signal(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+    kill_process(pid_of(pid).unwrap(), signal).unwrap();
 }
 
 /// A disk of the model `null`, mounted in the folder `m`; it goes with this.
@@ -90,28 +94,34 @@ fn a_run_ends_in_order_although_its_disk_is_stopped() {
     if !can_mount() {
         return;
     }
-    let place = Place::new();
-    let toml = "workload = \"point\"\nengine = [\"sqlite\", \"lmdb\"]\ndisk = \"ssd-sata\"\n\
-                seconds = 2.0\nrepetitions = 2\n";
-    place.write("disks.toml", toml);
-    let mut run = place.start(&["run", "disks.toml", "--out", "r"]);
-    wait_until("the second trial", || trials(&place.path("r")) >= 1);
-    wait_until("its disk", || {
-        mounts_below(place.path("r").as_path()) && daemon(run.id()).is_some()
+    let (place, done) = in_time("the second trial's disk", |_| {
+        let place = Place::new();
+        let toml = "workload = \"point\"\nengine = [\"sqlite\", \"lmdb\"]\ndisk = \"ssd-sata\"\n\
+                    seconds = 2.0\nrepetitions = 2\n";
+        place.write("disks.toml", toml);
+        let mut run = place.start(&["run", "disks.toml", "--out", "r"]);
+        let (id, mut found) = (run.id(), None);
+        let begun = comes_while(&mut run, "the second trial's disk", || {
+            found = daemon(id).filter(|_| mounts_below(place.path("r").as_path()));
+            trials(&place.path("r")) >= 1 && found.is_some()
+        });
+        let daemon = found.filter(|_| begun).and_then(pid_of)?;
+        let stopped = kill_process(daemon, Signal::STOP).is_ok();
+        // Somebody who waits for the disk can't be ended before it is.
+        std::thread::sleep(Duration::from_millis(500));
+        signal(id, Signal::TERM);
+        if ended_within(PATIENCE, &mut run).is_none() {
+            let at = [id, daemon.as_raw_pid().cast_unsigned()].map(waits);
+            let _ = kill_process(daemon, Signal::CONT);
+            run.wait().unwrap();
+            panic!("it is held up; the run and the daemon wait in {at:?}");
+        }
+        let done = super::Done(run.wait_with_output().unwrap());
+        // Where it was over, or was told so late that the stopped disk had failed its trial.
+        let late = !stopped || matches!(done.0.status.code(), Some(0 | 5));
+        (!late).then_some((place, done))
     });
-    let daemon = daemon(run.id()).unwrap();
-    signal(daemon, Signal::STOP);
-    // Somebody who waits for the disk can't be ended before it is.
-    std::thread::sleep(Duration::from_millis(500));
-    signal(run.id(), Signal::TERM);
-    let ended = ended_within(PATIENCE, &mut run);
-    if ended.is_none() {
-        let at = [run.id(), daemon].map(waits);
-        signal(daemon, Signal::CONT);
-        run.wait().unwrap();
-        panic!("it is held up; the run and the daemon wait in {at:?}");
-    }
-    super::Done(run.wait_with_output().unwrap()).code(130).says(&["--resume r"]);
+    done.code(130).says(&["--resume r"]);
     assert!(!mounts_below(place.path("r").as_path()));
     place.assert_clean("r");
     place.run(&["run", "--resume", "r"]).code(0);

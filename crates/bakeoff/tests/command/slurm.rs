@@ -11,11 +11,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use bakeoff_testkit::{PATIENCE, ended_within, folder_for_all, needs, needs_root, wait_until};
+use bakeoff_testkit::{
+    PATIENCE, ended_within, folder_for_all, in_time, needs, needs_root, wait_until,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{Place, SMALL};
+use super::{Place, SMALL, trials};
 
 /// The nodes' names.
 const NODES: [&str; 2] = ["one", "two"];
@@ -45,7 +47,12 @@ struct Slurm {
 }
 
 impl Slurm {
+    /// A port that somebody else has by the time a server asks for it ends that server: then all begin anew.
     fn start() -> Self {
+        in_time("a free port", |_| Self::try_start())
+    }
+
+    fn try_start() -> Option<Self> {
         let mut slurm = Self { folder: folder_for_all(), servers: Vec::new() };
         slurm.write_key();
         slurm.write_configuration();
@@ -68,11 +75,13 @@ impl Slurm {
             let own = ["-N".to_owned(), node.to_owned()];
             slurm.spawn(&format!("slurmd-{node}"), "slurmd", &[&foreground[..], &own].concat());
         }
+        let mut are_idle = false;
         wait_until("two idle nodes", || {
             let states = slurm.tell("sinfo", &["-h", "-N", "-o", "%t"]);
-            states.lines().filter(|state| *state == "idle").count() == NODES.len()
+            are_idle = states.lines().filter(|state| *state == "idle").count() == NODES.len();
+            are_idle || slurm.ended().inspect(|ended| eprintln!("{ended}")).is_some()
         });
-        slurm
+        are_idle.then_some(slurm)
     }
 
     /// A key for munge, which nobody else may read.
@@ -155,6 +164,12 @@ impl Slurm {
         String::from_utf8_lossy(&self.run(name, arguments).stdout).into_owned()
     }
 
+    /// How many tasks wait or run; `None` where the controller does not say so in time.
+    fn tasks(&self) -> Option<usize> {
+        let output = self.run("squeue", &["-h", "-r"]);
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).lines().count())
+    }
+
     /// Whether a server has ended.
     fn ended(&mut self) -> Option<String> {
         let mut ended = self.servers.iter_mut();
@@ -178,7 +193,7 @@ impl Drop for Slurm {
         if std::thread::panicking() {
             self.print_logs();
         }
-        // What a job has started is no child of ours: its own server ends it.
+        // What a job has started is no child of ours: its own server ends it, where there is one.
         if !self.tell("squeue", &["-h"]).is_empty() {
             self.run("scancel", &["--full", "--user=root"]);
             let end = bakeoff_testkit::Since::now();
@@ -260,16 +275,16 @@ fn four_shards_by_slurm_are_one_plan_with_no_block_twice_and_none_missing() {
     sbatch.arg("job.sh").current_dir(&path).env("XDG_RUNTIME_DIR", &path).env("TMPDIR", &path);
     let sent = sbatch.output().unwrap();
     assert!(sent.status.success(), "{sent:?}");
-    // Each task of the array is waited for by itself, however many run beside it.
-    let tasks = || slurm.tell("squeue", &["-h", "-r"]).lines().count();
+    let shards = [1, 2, 3, 4].map(|number| format!("all/shard-{number}"));
+    // Each trial and task of the array is waited for by itself, however much runs beside it.
+    let ended = || shards.iter().map(|shard| trials(&place.path(shard))).sum::<i64>();
     loop {
-        let left = tasks();
-        if left == 0 {
+        let before = (slurm.tasks(), ended());
+        if before.0 == Some(0) {
             break;
         }
-        wait_until("the end of a task", || tasks() < left);
+        wait_until("the end of a trial or a task", || (slurm.tasks(), ended()) != before);
     }
-    let shards = [1, 2, 3, 4].map(|number| format!("all/shard-{number}"));
     for shard in &shards {
         wait_until(shard, || place.path(shard).exists());
     }

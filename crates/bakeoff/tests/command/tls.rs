@@ -13,7 +13,7 @@ use std::thread;
 
 use bakeoff_engines::postgres;
 use bakeoff_servers::{Launch, Server};
-use bakeoff_testkit::{folder_for_all, is_root, wait_until};
+use bakeoff_testkit::{comes_while, folder_for_all, in_time, is_root, wait_until};
 
 use super::elsewhere::{SHORT, Theirs};
 use super::servers::{installed, trials};
@@ -91,10 +91,9 @@ impl Postgres {
         Server::initialise(&postgres::SERVER, &launch).unwrap();
         let data = launch.directory.join("data");
         certificates.give_key_to(&data);
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut conf = std::fs::read_to_string(data.join("postgresql.conf")).unwrap();
         conf += &format!(
-            "\nlisten_addresses = '127.0.0.1'\nport = {port}\n\
+            "\nlisten_addresses = '127.0.0.1'\n\
              unix_socket_directories = '{}'\nssl = on\nssl_cert_file = '{}'\nssl_key_file = '{}'\n",
             data.display(),
             certificates.path("server.pem").display(),
@@ -104,15 +103,21 @@ impl Postgres {
         let rules = "local all all trust\nhostssl all me 127.0.0.1/32 scram-sha-256\n\
                      hostnossl all plain 127.0.0.1/32 scram-sha-256\n";
         std::fs::write(data.join("pg_hba.conf"), rules).unwrap();
-        let mut command = Command::new(&postgres::SERVER.find().unwrap().server);
-        command.arg("-D").arg(&data).stdout(Stdio::null()).stderr(Stdio::null());
-        let owner = std::fs::metadata(&data).unwrap();
-        if is_root() {
-            command.uid(owner.uid()).gid(owner.gid());
-        }
-        let child = command.current_dir("/").spawn().unwrap();
+        // A port that somebody else has by the time the server asks for it ends the server.
+        let (child, port) = in_time("a free port", |_| {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let mut command = Command::new(&postgres::SERVER.find().unwrap().server);
+            command.arg("-D").arg(&data).arg("-p").arg(port.to_string());
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let owner = std::fs::metadata(&data).unwrap();
+            if is_root() {
+                command.uid(owner.uid()).gid(owner.gid());
+            }
+            let mut child = command.current_dir("/").spawn().unwrap();
+            let serves = || administrator(&data, port, "SELECT 1").is_ok();
+            comes_while(&mut child, "a server", serves).then_some((child, port))
+        });
         let postgres = Self { child, port, data, _folder: folder };
-        wait_until("a server", || postgres.sql("SELECT 1").is_ok());
         for user in ["me", "plain"] {
             let create = format!("CREATE ROLE {user} LOGIN SUPERUSER PASSWORD '{PASSWORD}'");
             postgres.sql(&create).unwrap();
@@ -123,13 +128,18 @@ impl Postgres {
 
     /// What the administrator is answered.
     fn sql(&self, sql: &str) -> Result<String, String> {
-        let mut client = Command::new("psql");
-        client.args(["--no-psqlrc", "--username=bakeoff", "--dbname=postgres", "--tuples-only"]);
-        client.arg("--host").arg(&self.data).arg(format!("--port={}", self.port));
-        let output = client.arg(format!("--command={sql}")).output().unwrap();
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+        administrator(&self.data, self.port, sql)
     }
+}
+
+/// What the administrator is answered by the server with its socket in that folder.
+fn administrator(folder: &Path, port: u16, sql: &str) -> Result<String, String> {
+    let mut client = Command::new("psql");
+    client.args(["--no-psqlrc", "--username=bakeoff", "--dbname=postgres", "--tuples-only"]);
+    client.arg("--host").arg(folder).arg(format!("--port={port}"));
+    let output = client.arg(format!("--command={sql}")).output().unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
 impl Drop for Postgres {

@@ -4,13 +4,17 @@ use serde_json::Value;
 
 use super::{Place, SMALL};
 
-/// The block, place and engine of each trial that counts.
+/// The block, place and engine of each trial that counts, in the plan's order: a block that was run again comes
+/// later.
 fn trials(document: &Value) -> Vec<(u64, u64, String)> {
     let trials = document["trials"].as_array().unwrap().iter();
     let trials = trials.filter(|trial| trial["valid"] == true);
     let number = |trial: &Value, field: &str| trial[field].as_u64().unwrap();
     let engine = |trial: &Value| trial["levels"]["engine"].as_str().unwrap().to_owned();
-    trials.map(|it| (number(it, "block"), number(it, "order"), engine(it))).collect()
+    let mut trials: Vec<_> =
+        trials.map(|it| (number(it, "block"), number(it, "order"), engine(it))).collect();
+    trials.sort();
+    trials
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::place::{CUTS, Place, TRIALS};
 /// A run is killed within so many seconds of its start; whole, it takes about 3.
 const WITHIN_S: f64 = 4.0;
 
-/// How long the last run may take.
-const LIMIT: Duration = Duration::from_secs(180);
+/// How long the last run may take: one that waits for ever takes longer.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Kills one run until it has come to its end, or was killed `most` times and is then left to finish.
 /// How often it was killed; what does not hold.

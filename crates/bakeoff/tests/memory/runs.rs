@@ -36,12 +36,16 @@ fn start(place: &Path, arguments: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Each trial of a run, by its level of memory.
-fn trials(place: &Path, run: &str) -> Vec<(String, Value)> {
+/// Each trial of a run, but for those of blocks that the machine disturbed and that were run again.
+fn trials(place: &Path, run: &str) -> Vec<Value> {
     let report = start(place, &["report", run, "--format", "json"]).wait_with_output().unwrap();
     let document: Value = serde_json::from_slice(&report.stdout).unwrap();
-    let trials = document["trials"].as_array().unwrap().iter();
-    trials.map(|it| (it["levels"]["memory"].as_str().unwrap().into(), it.clone())).collect()
+    let mut trials = document["trials"].as_array().unwrap().clone();
+    trials.retain(|trial| {
+        let reason = trial["reason"].as_str().unwrap_or_default();
+        !reason.starts_with("the machine was disturbed")
+    });
+    trials
 }
 
 #[test]
@@ -64,12 +68,9 @@ fn a_quota_of_processors_is_kept_and_told_and_no_more_than_there_are_is_given() 
         assert!(said.contains(&format!("this machine has {there} processor")), "{said}");
         assert!(said.contains("cpus: sqlite works in the clients' process"), "{said}");
     }
-    let report = start(place.path(), &["report", "r", "--format", "json"]);
-    let document: Value =
-        serde_json::from_slice(&report.wait_with_output().unwrap().stdout).unwrap();
-    let trials = document["trials"].as_array().unwrap();
+    let trials = trials(place.path(), "r");
     assert_eq!(trials.len(), 2);
-    for trial in trials {
+    for trial in &trials {
         assert_eq!(trial["valid"], true, "{trial}");
         let measures: Measures = serde_json::from_value(trial["measures"].clone()).unwrap();
         let of = |what| measures.of_database(what);
@@ -79,10 +80,12 @@ fn a_quota_of_processors_is_kept_and_told_and_no_more_than_there_are_is_given() 
         }
         assert_eq!((of(&CPU_LIMIT), of(&MEMORY_LIMIT)), (Some(0.1), None), "{trial}");
         let (periods, throttled) = (of(&CPU_PERIODS).unwrap(), of(&CPU_THROTTLED).unwrap());
-        assert!(0.0 < throttled && throttled <= periods, "{trial}");
-        assert!(of(&CPU_WAITED).unwrap() > 0.0, "{trial}");
         // All that the process did: the engine's and the clients' together.
         let cpu = of(&CPU).unwrap() + measures.get(&CPU, &Scope::Clients).unwrap();
+        assert!(throttled <= periods, "{trial}");
+        assert!(throttled < 2.0 || of(&CPU_WAITED).unwrap() > 0.0, "{trial}");
+        // Others may leave it less than its quota.
+        assert!(throttled > 0.0 || cpu < periods * 0.01, "{trial}");
         assert!(cpu <= (periods + 3.0) * 0.01 + 0.05, "{cpu} s in {periods} periods of 10 ms");
     }
 }
@@ -101,11 +104,11 @@ fn limits_are_kept_and_told_on(disk: &str) {
     assert!(said.contains("not run: sqlite × memory 1M (1 trial): 1M is 1.0 MB"), "{said}");
     let trials = trials(place.path(), "r");
     assert_eq!(trials.len(), 3);
-    for (level, trial) in trials {
+    for trial in trials {
         let measures: Measures = serde_json::from_value(trial["measures"].clone()).unwrap();
         let limit = measures.of_database(&MEMORY_LIMIT);
         assert_eq!(trial["valid"], true, "{trial}");
-        match &*level {
+        match trial["levels"]["memory"].as_str().unwrap() {
             "unlimited" => assert_eq!(limit, None),
             "64M" => assert_eq!(limit, Some(f64::from(64 << 20))),
             // 10,000 rows of a key and a text, together about 100 bytes, ten times over.
@@ -150,7 +153,7 @@ fn a_server_that_does_not_fit_is_told_and_others_are_run() {
     let run = [&run[..], &["--engine", &engines]].concat();
     let output = start(place.path(), &run).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
-    for (_, trial) in trials(place.path(), "r") {
+    for trial in trials(place.path(), "r") {
         let fits = trial["levels"]["engine"] == "sqlite";
         assert_eq!(trial["valid"], fits, "{trial}");
         let reason = trial["reason"].as_str().unwrap_or_default();

@@ -129,12 +129,12 @@ impl Drop for Home {
     }
 }
 
+/// However long it takes: a database is made by hundreds of statements.
 fn finish(command: &mut Command, log: Option<&Path>) {
     if let Some(log) = log {
         write_to(command, log);
     }
-    let mut child = command.spawn().expect("it is installed");
-    let status = wait(&mut child).expect("it ends in time");
+    let status = command.status().expect("it is installed");
     let said = log.map(tail).unwrap_or_default();
     assert!(status.success(), "{command:?}: {status}\n{said}");
 }
@@ -150,9 +150,10 @@ fn tail(log: &Path) -> String {
     lines[lines.len().saturating_sub(30)..].join("\n")
 }
 
-/// Waits until a process has ended; one that does not in time is killed.
+/// Waits until a server has ended, which first writes to its disk what it has put off; one that does not in time is
+/// killed.
 fn wait(child: &mut Child) -> Option<std::process::ExitStatus> {
-    let ended = ended_within(PATIENCE, child);
+    let ended = ended_within(10 * PATIENCE, child);
     if ended.is_none() {
         let _ = child.kill();
     }
@@ -250,12 +251,13 @@ impl Client {
         Self { answered: database.answered(), child, input, output, log }
     }
 
-    /// Runs a statement and returns the rows of its answer. None when the client has ended.
+    /// Runs a statement and returns the rows of its answer. None when the client has ended. It may be one that loads
+    /// or checks all rows.
     pub fn ask(&mut self, statement: &str) -> Option<Vec<String>> {
         writeln!(self.input, "{statement}\n{}", self.answered).ok()?;
         let mut rows = Vec::new();
         loop {
-            match self.output.recv_timeout(PATIENCE) {
+            match self.output.recv_timeout(10 * PATIENCE) {
                 Ok(line) if line == ANSWERED => return Some(rows),
                 Ok(line) => rows.push(line),
                 Err(RecvTimeoutError::Disconnected) => return None,
