@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use bakeoff_testkit::{Tmpfs, wait_until};
+use bakeoff_testkit::{Tmpfs, comes_while, in_time, wait_until};
 
 use super::{Place, SMALL};
 
@@ -215,20 +215,27 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     place.write("small.toml", SMALL);
     let small = place.path("small-disk");
     let Some(disk) = Tmpfs::mount(&small, "120m") else { return };
-    // So many trials that the disk is full before the last.
-    let run = ["run", "small.toml", "--repetitions", "6", "--out", "small-disk/r"];
-    let run = place.start(&run);
-    wait_until("the first trial", || super::trials(&small.join("r")) >= 1);
-    // Somebody else fills the disk, and takes what a trial frees.
-    let full = disk.fill();
-    super::Done(run.wait_with_output().unwrap()).code(4);
-    place.assert_clean("small-disk/r");
-    let kept = super::trials(&small.join("r"));
+    let (folder, full, done) = in_time("the run", |number| {
+        let folder = format!("small-disk/r{number}");
+        // So many trials that the disk is full before the last.
+        let run = ["run", "small.toml", "--repetitions", "6", "--out", &folder];
+        let mut run = place.start(&run);
+        let ran = || super::trials(&place.path(&folder));
+        comes_while(&mut run, "the first trial", || ran() >= 1);
+        // Somebody else fills the disk, and takes what a trial frees.
+        let full = disk.fill();
+        let done = super::Done(run.wait_with_output().unwrap());
+        let over = done.0.status.code() == Some(0) || ran() >= 12;
+        (!over).then_some((folder, full, done))
+    });
+    done.code(4);
+    place.assert_clean(&folder);
+    let kept = super::trials(&place.path(&folder));
     assert!((1..12).contains(&kept), "{kept}");
 
     drop(full);
-    place.run(&["run", "--resume", "small-disk/r"]).code(0);
-    let document = place.json("small-disk/r");
+    place.run(&["run", "--resume", &folder]).code(0);
+    let document = place.json(&folder);
     let trials = document["trials"].as_array().unwrap();
     assert_eq!(trials.iter().filter(|trial| trial["valid"] == true).count(), 12);
 }

@@ -133,6 +133,11 @@ fn figures_of_a_fresh_database_are_told_as_such() {
         .says(&["before the first checkpoint or compaction", "fjall has written back"]);
 }
 
+/// A run of SQLite's into a folder.
+fn on_small_disk(folder: &str) -> [&str; 6] {
+    ["run", "slow.toml", "--out", folder, "--engine", "sqlite"]
+}
+
 /// The disk has room for the trial and not for what the drain writes.
 #[test]
 #[ignore = "slow: make test-slow"]
@@ -146,24 +151,28 @@ fn a_disk_that_fills_while_draining_stops_the_run_and_loses_nothing() {
     }
     // What fills the disk is somebody else's file, written while it drains: for as long as the clients
     // ran, when it is cut off.
-    let arguments = ["run", "slow.toml", "--out", "small-disk/r", "--engine", "sqlite"];
-    let more = ["--seconds", "4", "--log", "debug"];
-    let mut run = place.start(&[&arguments[..], &more].concat());
-    let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(said.any(|line| line.contains("the clients have stopped")), "it does not drain");
-    let full = disk.fill();
-    let said: Vec<String> = said.collect();
-    assert_eq!(run.wait().unwrap().code(), Some(4), "{said:#?}");
+    let (folder, full, said, code) = in_time("the drain", |number| {
+        let folder = format!("small-disk/r{number}");
+        let more = ["--seconds", "4", "--log", "debug"];
+        let mut run = place.start(&[&on_small_disk(&folder)[..], &more].concat());
+        let mut said = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(said.any(|line| line.contains("the clients have stopped")), "it does not drain");
+        let full = disk.fill();
+        let said: Vec<String> = said.collect();
+        let code = run.wait().unwrap().code();
+        (code != Some(0)).then_some((folder, full, said, code))
+    });
+    assert_eq!(code, Some(4), "{said:#?}");
     assert!(said.iter().any(|line| line.contains("full")), "{said:#?}");
-    place.assert_clean("small-disk/r");
-    assert!(!super::on_disks::mounts_below(&small.join("r")));
+    place.assert_clean(&folder);
+    assert!(!super::on_disks::mounts_below(&place.path(&folder)));
     drop(full);
     // A run in which nothing was measured leaves nothing to go on with.
-    match small.join("r").exists() {
-        true => place.run(&["run", "--resume", "small-disk/r"]).code(0),
-        false => place.run(&arguments).code(0),
+    match place.path(&folder).exists() {
+        true => place.run(&["run", "--resume", &folder]).code(0),
+        false => place.run(&on_small_disk(&folder)).code(0),
     };
-    let document = place.json("small-disk/r");
+    let document = place.json(&folder);
     assert_eq!(
         document["trials"].as_array().unwrap().iter().filter(|it| it["valid"] == true).count(),
         1

@@ -296,20 +296,24 @@ fn a_full_work_folder_stops_the_cuts_and_loses_none() {
     let place = Place::new();
     let small = place.path("small-disk");
     let Some(disk) = Tmpfs::mount(&small, "120m") else { return };
-    let run =
-        ["run", "power-cut", "--engine", "sqlite", "--durability", "strict", "--keep", "torn"];
-    let run = [&run[..], &["--repetitions", "0", "--cuts", "10", "--out", "small-disk/r"]].concat();
-    let run = place.start(&run);
-    wait_until("the first cut", || cuts_in(&small.join("r")) >= 1);
-    // Somebody else fills the disk, and takes what a cut frees.
-    let full = disk.fill();
-    let done = Done(run.wait_with_output().unwrap()).code(4);
-    done.says(&["full", "bakeoff run --resume small-disk/r"]);
-    place.assert_clean("small-disk/r");
+    let (folder, full, done) = in_time("the run", |number| {
+        let folder = format!("small-disk/r{number}");
+        let run =
+            ["run", "power-cut", "--engine", "sqlite", "--durability", "strict", "--keep", "torn"];
+        let run = [&run[..], &["--repetitions", "0", "--cuts", "10", "--out", &folder]].concat();
+        let mut run = place.start(&run);
+        comes_while(&mut run, "the first cut", || cuts_in(&place.path(&folder)) >= 1);
+        // Somebody else fills the disk, and takes what a cut frees.
+        let full = disk.fill();
+        let done = Done(run.wait_with_output().unwrap());
+        (done.0.status.code() != Some(0)).then_some((folder, full, done))
+    });
+    done.code(4).says(&["full", &format!("bakeoff run --resume {folder}")]);
+    place.assert_clean(&folder);
 
     drop(full);
-    place.run(&["run", "--resume", "small-disk/r"]).code(0);
-    let document = place.json("small-disk/r");
+    place.run(&["run", "--resume", &folder]).code(0);
+    let document = place.json(&folder);
     assert_eq!(of(&document, "cuts").len(), 10);
     assert!(of(&document, "cuts").iter().all(|cut| cut["failed"].is_null()));
 }
