@@ -12,7 +12,7 @@ fn a_trial_ends_when_enough_operations_of_each_kind_have_ended() {
         "4 trials in 2 blocks, 20 s each, sooner after 100 operations of each kind, about ",
     ]);
     let done = place.run(&[&run[..], &["--out", "r"]].concat()).code(0);
-    done.says(&["1 block so far: lmdb ", "2 blocks so far: lmdb "]);
+    done.says(&["so far (1 block)", "so far (2 blocks)"]);
     let document = place.json("r");
     assert_eq!(document["run"]["operations_each"], 100);
     let trials = document["trials"].as_array().unwrap();
