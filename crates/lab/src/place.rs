@@ -30,7 +30,7 @@ pub use image::{Sync, copy};
 /// Bytes that must stay free on the disk: less, and the run stops before something breaks.
 pub const RESERVE: u64 = 64 << 20;
 /// How long removing a folder may take.
-const REMOVING: Duration = Duration::from_secs(5);
+const REMOVING: Duration = Duration::from_secs(30);
 
 /// A place, as the processes that work in it know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

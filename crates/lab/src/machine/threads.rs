@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::TrialError;
 
 /// How long threads that were told to end may take.
-const ENDING: Duration = Duration::from_secs(2);
+const ENDING: Duration = Duration::from_secs(10);
 
 /// What the kernel's own threads are called, which it keeps for a while for a ring of requests.
 const KERNELS: &str = "iou-";
