@@ -7,6 +7,7 @@ mod cuts;
 #[path = "../../../results/examples/synthetic/data.rs"]
 mod data;
 mod document;
+mod fileio;
 mod groups;
 mod guide;
 mod kept;
