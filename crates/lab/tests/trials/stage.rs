@@ -327,5 +327,7 @@ pub fn all_kept(cuts: &[Cut]) {
         assert!(!breaks(cut), "{cut:#?}");
     }
     let acknowledged: u64 = cuts.iter().map(|cut| cut.acknowledged).sum();
-    assert!(acknowledged > cuts.len() as u64, "hardly anything was acknowledged");
+    // The power may go some milliseconds after the start: on a busy machine a cut or two come before all else.
+    let least = if cuts.len() > 2 { cuts.len() as u64 } else { 0 };
+    assert!(acknowledged > least, "hardly anything was acknowledged");
 }
