@@ -142,7 +142,7 @@ fn asks_only_what_it_must(engine: &MariaDb) {
         let found: Vec<(String, u64)> = administrator.query(text).expect("counts");
         COUNTS.map(|name| found.iter().find(|(found, _)| found == name).expect(name).1)
     };
-    let mut asked = |numbers: std::ops::Range<i64>| {
+    let mut asked = |numbers: std::ops::Range<i64>| -> Vec<u64> {
         let before = counts();
         for number in numbers {
             session.begin(Access::Write).expect("begin");
@@ -153,8 +153,7 @@ fn asks_only_what_it_must(engine: &MariaDb) {
             session.commit().expect("commit");
         }
         let after = counts();
-        let asked: Vec<u64> = after.iter().zip(before).map(|(after, it)| after - it).collect();
-        asked
+        after.iter().zip(before).map(|(after, before)| after - before).collect()
     };
     // A farewell is a question, too, and that of an earlier connection may be heard late: not every time.
     let rounds = [asked(0..20), asked(20..40), asked(40..60)];
