@@ -82,6 +82,18 @@ test breaks ... FAILED (tests/trials/main.rs (trials))
 }
 
 #[test]
+fn a_test_that_was_not_over_when_all_was_ended_is_said() {
+    let long = "has been running for over 60 seconds";
+    let head = "     Running tests/it/main.rs (target/debug/deps/it-0123abcd)\n";
+    let log = format!("{head}test a {long}\ntest b {long}\ntest c {long}\ntest a ... ok\n");
+    let log = format!("{log}test c - should panic ... FAILED\n");
+    let said = said(&log);
+    let wanted =
+        ["test c ... FAILED (tests/it/main.rs (it))", "test b did not end (tests/it/main.rs (it))"];
+    assert_eq!(said.lines().collect::<Vec<_>>(), wanted);
+}
+
+#[test]
 fn errors_of_a_compiler_are_said_and_so_is_the_end_of_what_says_none() {
     let error = "error[E0308]: mismatched types\n --> crates/a/src/b.rs:1:2\n";
     let log = format!("    Checking a\n{error}error: could not compile `a` (lib)\n");
