@@ -21,15 +21,19 @@ packages:
 tests:
 	cargo test --workspace --locked --tests --no-run
 
-# What a change is tried with, again and again. Examples in documentation are tested in the whole workspace:
-# for some of its crates alone cargo would choose other features of what they are built on, and build all of
-# that a second time.
+# What a change is tried with, again and again; with SLOW=1 the slow tests, too, beside the others: each program
+# of tests is run once then, and its short tests run while the long ones wait. Examples in documentation are tested
+# in the whole workspace: for some of its crates alone cargo would choose other features of what they are built on,
+# and build all of that a second time. Whatever fails, all are run.
+chosen = $(if $(SLOW),-- --include-ignored --skip soak)
 test: packages tests
 	cargo fmt --all --check
-	cargo test --workspace --locked --no-fail-fast --tests
-	cargo test --workspace --locked --no-fail-fast --doc
+	failed=0; \
+	cargo test --workspace --locked --no-fail-fast --tests $(chosen) || failed=1; \
+	cargo test --workspace --locked --no-fail-fast --doc || failed=1; \
+	exit $$failed
 
-# Tests that take longer, marked `ignore`: presets, all engines on all disks, a part of the faults.
+# The slow tests alone, marked `ignore`: presets, all engines on all disks, a part of the faults.
 test-slow: packages tests
 	cargo test --workspace --locked --no-fail-fast --tests -- --ignored --skip soak
 
@@ -40,7 +44,7 @@ lint:
 
 # All that has to hold before a change lands. What fails to build ends it; of the tests all are run.
 test-all: packages tests
-	failed=0; for part in lint test test-slow; do $(MAKE) $$part || failed=1; done; exit $$failed
+	failed=0; for part in lint "test SLOW=1"; do $(MAKE) $$part || failed=1; done; exit $$failed
 
 # What needs hours or a quiet machine; `ci/soak PART ...` runs parts of it.
 soak: packages tests

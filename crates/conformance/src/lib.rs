@@ -42,7 +42,7 @@ pub fn given(engine: &dyn Engine) -> Vec<Durability> {
 }
 
 /// How long one check of one engine may take. The longest takes a minute on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The variable that names the engine that alone is tried, where there is one.
 pub const ALONE: &str = "CONFORMANCE_ENGINE";

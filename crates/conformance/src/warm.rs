@@ -29,14 +29,19 @@ pub fn is_warm_when_all_was_read(engine: &dyn Engine) {
     let open =
         |folder: &FilePath| engine.open(folder, &terms, &schema, &statements).expect("a database");
     fill(&*open(folder.path()));
-    let database = open(folder.path());
-    database.warm().expect("warm");
-    let before = settled(&*database);
-    read_all(&*database);
-    if let Some((before, after)) = before.zip(settled(&*database)) {
-        // PostgreSQL's and RocksDB's own tables are not among those that were read.
-        assert!(after - before < 20, "{} fetches by {}", after - before, engine.about().name);
-    }
+    // What there is to fetch once it is warm; `None` where that is not counted.
+    let fetched = || {
+        let database = open(folder.path());
+        database.warm().expect("warm");
+        let before = settled(&*database)?;
+        read_all(&*database);
+        Some(settled(&*database)? - before)
+    };
+    // PostgreSQL's and RocksDB's own tables are not among those that were read. What a session before has
+    // fetched may be told late on a busy machine, but not every time.
+    let is_warm = |fetched: &u64| *fetched < 20;
+    let tried: Vec<u64> = (0..3).map_while(|_| fetched().filter(|it| !is_warm(it))).collect();
+    assert!(tried.len() < 3, "{tried:?} fetches by {}", engine.about().name);
 }
 
 /// The count when it has come to rest: PostgreSQL's sessions add theirs when they have ended.

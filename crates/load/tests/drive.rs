@@ -43,9 +43,10 @@ impl<F: FnMut(usize) -> Done> Client for By<F> {
     }
 }
 
+/// No cap ends it: a machine that is busy for seconds would.
 fn plan(clients: usize, kinds: usize, milliseconds: u64) -> Plan {
-    let whole = Duration::from_millis(milliseconds);
-    Plan { warm_up: whole / 10, ..Plan::closed(clients, kinds, whole) }
+    let (whole, cap) = (Duration::from_millis(milliseconds), Duration::from_millis(HOUR));
+    Plan { warm_up: whole / 10, cap, ..Plan::closed(clients, kinds, whole) }
 }
 
 fn ok() -> Done {
@@ -110,7 +111,8 @@ fn slots_cover_the_time_and_every_operation_is_in_one() {
         assert!(near(slot.start_s, start_s) && near(slot.end_s, end_s), "{slot:?}");
     }
     assert_eq!(outcome.window_s, (0.12, 1.2));
-    assert!((1..=count(kind)).contains(&kind.kept.len()));
+    // On a machine that was too busy no operation is in the window.
+    assert!(kind.kept.len() <= count(kind));
     assert_eq!(count(kind), done.load(Relaxed));
     assert!(!outcome.stopped && kind.unfinished == 0 && outcome.in_flight <= 2);
 }
@@ -139,19 +141,24 @@ fn no_latency_is_shorter_than_it_was() {
     assert!(client.cpu.as_secs_f64() < there / 2.0, "sleeping needs no processor: {client:?}");
 }
 
-/// The first client's first operation lasts from the start until the other one has worked on after
+/// The first client's first operation lasts from its start until the other one has worked on after
 /// the window's end: which it has to, to keep the load up.
 #[test]
 fn clients_keep_working_until_the_last_that_counts_is_over() {
-    let (since, later) = (Since::now(), AtomicU64::new(0));
-    let outcome = run(&plan(2, 1, 200), |number| {
-        let later = &later;
+    let (begun, later) = (AtomicBool::new(false), AtomicU64::new(0));
+    let outcome = run(&Plan { least: 1, ..plan(2, 1, 200) }, |number| {
+        let (begun, later) = (&begun, &later);
         move || {
-            if number == 0 {
-                wait_until("work after the window", || later.load(Relaxed) >= 20);
+            if number == 0 && !begun.swap(true, Relaxed) {
+                let since = Since::now();
+                wait_until("the window's end", || since.at_least(Duration::from_millis(400)));
+                let before = later.load(Relaxed);
+                wait_until("work after it", || later.load(Relaxed) >= before + 20);
             } else {
+                // Nothing ends, and so the window doesn't, before the first has begun.
+                wait_until("the first client", || begun.load(Relaxed));
                 sleep(Duration::from_millis(1));
-                later.fetch_add(u64::from(since.at_least(Duration::from_millis(400))), Relaxed);
+                later.fetch_add(u64::from(number > 0), Relaxed);
             }
             ok()
         }
@@ -159,7 +166,8 @@ fn clients_keep_working_until_the_last_that_counts_is_over() {
     .unwrap();
     let kind = &outcome.kinds[0];
     assert!(kind.kept.max() >= 200_000_000, "the long one counts: {}", kind.kept.max());
-    assert_eq!(outcome.window_s, (0.02, 0.2));
+    let (from, to) = outcome.window_s;
+    assert!(near(from, 0.02) && to >= 0.2, "{from} to {to}");
     assert!(count(kind) >= kind.kept.len() + 19, "what starts later does not count");
 }
 
@@ -169,29 +177,46 @@ fn a_client_that_never_ends_is_told_of() {
     struct Watch<'a> {
         told: Option<Outcome>,
         release: &'a AtomicBool,
+        later: &'a AtomicU64,
     }
     impl Observer<Infallible> for Watch<'_> {
+        /// It is asked before the window's end is looked at: what was done in the window is on its way
+        /// here by then.
+        fn progress(&mut self, _: &Progress) {
+            wait_until("work after the window", || self.later.load(Relaxed) >= 3);
+        }
+
         fn overdue(&mut self, so_far: &Outcome) {
             assert!(self.told.is_none(), "told once");
             self.told = Some(so_far.clone());
             self.release.store(true, Relaxed);
         }
     }
-    let release = AtomicBool::new(false);
-    let plan = Plan { cap: Duration::from_millis(1500), ..plan(2, 2, 200) };
+    let (release, is_hanging, later) =
+        (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
+    let plan = Plan { cap: Duration::from_secs(3), ..plan(2, 2, 200) };
     let plan = Plan { patience: Duration::from_millis(200), least: 1, ..plan };
+    let since = Since::now();
     let connect = |share: &Share| {
         let (number, release) = (share.clients.start, &release);
+        let (is_hanging, later) = (&is_hanging, &later);
         // The second one takes the second kind first.
         Ok(Box::new(Blocking(by(number, 2, move |_| {
+            if number == 0 {
+                // So that the other one is there for all that counts.
+                wait_until("the one that hangs", || is_hanging.load(Relaxed));
+                let is_later = since.at_least(Duration::from_millis(400));
+                later.fetch_add(u64::from(is_later), Relaxed);
+            }
             sleep(Duration::from_millis(5));
             if number == 1 {
+                is_hanging.store(true, Relaxed);
                 wait_until("the drive's word", || release.load(Relaxed));
             }
             ok()
         }))) as Box<dyn Driver>)
     };
-    let mut watch = Watch { told: None, release: &release };
+    let mut watch = Watch { told: None, release: &release, later: &later };
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut watch).unwrap();
     let told = watch.told.expect("it was told");
     let unfinished = |outcome: &Outcome| [outcome.kinds[0].unfinished, outcome.kinds[1].unfinished];
@@ -424,7 +449,7 @@ fn due_in_a_second(pace: Pace) -> u64 {
 /// Drives so many clients at a rate for a second; every start that was due then was made, or is
 /// counted as not made. What was made before that was told may count as well: one of each client.
 fn all_are_accounted_for(clients: usize, pace: Pace, each: Duration) -> Outcome {
-    let plan = Plan { pace, ..Plan::closed(clients, 1, Duration::from_secs(1)) };
+    let plan = Plan { pace, warm_up: Duration::ZERO, ..plan(clients, 1, 1000) };
     let outcome = run(&plan, |_| {
         move || {
             sleep(each);
@@ -450,8 +475,8 @@ fn an_open_loop_starts_what_is_due_and_nothing_early() {
         let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
         assert!(!outcome.stopped);
         let service = kind.service.as_ref().unwrap();
-        assert!(service.min() >= 999_000 && kind.kept.mean() >= service.mean());
         let all = kind.kept.len();
+        assert!(all == 0 || service.min() >= 999_000 && kind.kept.mean() >= service.mean());
         assert_eq!((service.len(), open.start_delay.len()), (all, all));
         assert!(near(outcome.rates(4)[0], all as f64));
     }
@@ -462,7 +487,7 @@ fn an_open_loop_starts_what_is_due_and_nothing_early() {
 fn what_comes_faster_than_it_is_served_waits_and_is_counted_when_nobody_starts_it() {
     let outcome = all_are_accounted_for(1, even(200.0), Duration::from_millis(10));
     let service = outcome.kinds[0].service.as_ref().unwrap();
-    assert!(service.min() >= 9_990_000, "{}", service.min());
+    assert!(service.is_empty() || service.min() >= 9_990_000, "{}", service.min());
 }
 
 #[test]

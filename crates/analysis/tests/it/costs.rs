@@ -11,7 +11,7 @@ fn blocks(number: u32) -> Vec<Trial> {
 }
 
 fn document(trials: &[Trial]) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let run = run(&["1", "4"], &["0"], 32);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());

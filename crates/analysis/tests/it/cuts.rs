@@ -16,7 +16,7 @@ fn folder(dir: &tempfile::TempDir) -> RunFolder {
 
 #[test]
 fn cuts_are_counted_by_rule_and_a_broken_promise_says_how_to_see_it_again() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder = folder(&dir);
     for cut in cuts() {
         folder.commit_cut(&cut).unwrap();
@@ -46,7 +46,7 @@ fn cuts_are_counted_by_rule_and_a_broken_promise_says_how_to_see_it_again() {
 
 #[test]
 fn a_promise_of_nothing_is_neither_kept_nor_broken() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder = folder(&dir);
     for cut in cuts() {
         folder.commit_cut(&Cut { promised: Promised::Nothing, ..cut }).unwrap();

@@ -18,7 +18,7 @@ fn document(change: impl Fn(u32, &mut Measures)) -> Document {
 }
 
 fn of_blocks(blocks: u32, change: impl Fn(u32, &mut Measures)) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let run = run(&["1"], &["0"], 4);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let mut generator = Trials::new(5, 10);
@@ -224,7 +224,7 @@ fn what_clients_and_servers_waited_is_judged_together() {
 /// A change is judged by the same rule as a comparison in blocks.
 #[test]
 fn what_a_change_buys_is_withheld_too() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let run = run(&["1"], &["0"], 4);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let mut generator = Trials::new(5, 10);

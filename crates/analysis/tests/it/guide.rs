@@ -11,7 +11,7 @@ const GUIDE: &str = include_str!("../../../../docs/results.md");
 
 /// A run of two blocks, one of them set aside.
 fn database() -> (tempfile::TempDir, Connection) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let path = dir.path().join("run");
     let mut folder = RunFolder::create(&path, &run(&["1", "16"], &["0"], 16), "").unwrap();
     let canary =

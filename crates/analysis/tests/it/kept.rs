@@ -15,7 +15,7 @@ pub fn path(name: &str) -> PathBuf {
 /// What is taken out of a run folder of docs/findings. Its database is unpacked into a temporary folder, which is
 /// removed afterwards.
 pub fn read<T>(name: &str, take: impl FnOnce(&RunFolder) -> T) -> T {
-    let place = tempfile::tempdir().unwrap();
+    let place = crate::place();
     let path = path(name).join("run.sqlite.gz");
     let packed = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut database = File::create(place.path().join("run.sqlite")).unwrap();

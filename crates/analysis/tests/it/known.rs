@@ -12,7 +12,7 @@ pub fn document_with(trials: &[Trial], canaries: &[Canary]) -> Document {
 
 /// As it is where attempts at blocks were disturbed.
 pub fn document_of(trials: &[Trial], canaries: &[Canary], disturbed: &[(u32, u32)]) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let path = dir.path().join("run");
     let run = run(&["1", "4"], &["0"], 32);
     let mut folder = RunFolder::create(&path, &run, "").unwrap();

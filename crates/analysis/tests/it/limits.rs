@@ -12,7 +12,7 @@ use crate::schema::{closed, complaints, schema};
 /// The document of a run with a trial for each of these loops, in their order: the rate of an open one, and
 /// how many milliseconds its operations took.
 fn document(loops: &[Option<(f64, u64)>], change: impl Fn(usize, &mut Trial)) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut run = run(&["1"], &["0"], 8);
     run.limit = Some(Limit::read("p99=50ms").unwrap());
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
@@ -135,7 +135,7 @@ fn the_schema_knows_every_field_of_a_search() {
 
 #[test]
 fn a_run_without_a_limit_has_no_searches() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let folder = RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 8), "").unwrap();
     let document = bakeoff_analysis::document(&folder).unwrap();
     assert!(document.limits.is_empty());

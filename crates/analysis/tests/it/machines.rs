@@ -30,7 +30,7 @@ fn merged(members: Vec<Member>) -> Run {
 
 /// The document of such a run of 12 blocks; `change` is made to each trial.
 fn measured(run: &Run, change: impl Fn(&mut Trial)) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
     let mut trials = Trials::new(11, 20);
     for block in 0..12 {

@@ -33,3 +33,9 @@ mod verdicts;
 mod vote;
 mod warnings;
 mod work;
+
+/// A folder for a run that is made up: in memory where that can be had. Each trial is made durable before the
+/// next, which takes a disk most of the time of these tests, and none of them is about that.
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a temporary folder")
+}

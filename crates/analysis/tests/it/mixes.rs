@@ -17,7 +17,7 @@ fn document(has: impl Fn(&str, &str, &str) -> bool) -> Document {
         measured.operations.retain(|it| has(&engine, &clients, &it.name));
         measured.operations.iter_mut().for_each(|operation| operation.slots.truncate(2));
     }
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder =
         RunFolder::create(&dir.path().join("run"), &run(&["1", "4"], &["0"], 32), "").unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
@@ -62,7 +62,7 @@ fn what_a_cell_does_not_do_is_in_no_figure_and_no_comparison_of_it() {
 /// Trials of one cell that did not do the same: each figure is of those that have it.
 #[test]
 fn the_figures_of_a_cell_are_put_together_by_name() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder =
         RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 8), "").unwrap();
     let mut generator = Trials::new(5, 10);

@@ -7,7 +7,7 @@ use bakeoff_results::{RunFolder, Trial};
 
 /// Two blocks, with every trial changed.
 fn document(change: impl Fn(&mut Trial)) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let run = run(&["1", "4"], &["0"], 8);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     let mut generator = Trials::new(5, 10);

@@ -14,7 +14,7 @@ fn documents() -> [Document; 2] {
 }
 
 fn make() -> [Document; 2] {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut timed = run(&["1"], &["0"], 4);
     timed.cuts = None;
     timed.factors[1].1.push("relaxed".into());

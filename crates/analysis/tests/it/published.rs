@@ -54,7 +54,7 @@ fn of(
     before: impl FnOnce(&mut bakeoff_results::Run),
     after: impl FnOnce(&mut RunFolder),
 ) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut run = run(&["1"], &["0"], 4 * repetitions.max(1));
     run.published = Some(published);
     before(&mut run);
@@ -155,7 +155,7 @@ fn a_base_that_is_a_bound_or_a_gap_divides_nothing() {
 
 #[test]
 fn a_base_of_another_factor_is_paired_by_repetitions() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut run = run(&["1", "4"], &["0"], 40);
     let at = |clients: &str, value: f64| {
         figure(&[("clients", clients)], "ms", Some(Value::Exactly(value)))
@@ -187,7 +187,7 @@ fn a_base_of_another_factor_is_paired_by_repetitions() {
 
 #[test]
 fn a_run_without_published_figures_has_no_view_of_any() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let folder = RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 4), "").unwrap();
     assert_eq!(document(&folder).unwrap().published, None);
 }

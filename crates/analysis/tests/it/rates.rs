@@ -43,7 +43,7 @@ fn of(merit: FigureOfMerit) -> Run {
 }
 
 fn document(run: &Run, trials: &[Trial]) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
     bakeoff_analysis::document(&folder).unwrap()

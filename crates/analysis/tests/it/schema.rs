@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// The documents of a run at all its stages: empty, interrupted with failed and disturbed trials,
 /// finished.
 fn documents() -> [Value; 3] {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut run = run(&["1"], &["0", "25%", "x1"], 24);
     run.left_out.push(LeftOut {
         levels: [("engine".to_owned(), "gamma".to_owned())].into(),

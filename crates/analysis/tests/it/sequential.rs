@@ -45,7 +45,7 @@ fn folder(dir: &tempfile::TempDir, run: &Run, trials: &[Trial]) -> RunFolder {
 }
 
 fn document(run: &Run, trials: &[Trial]) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     bakeoff_analysis::document(&folder(&dir, run, trials)).unwrap()
 }
 
@@ -135,7 +135,7 @@ fn why_a_condition_ends_is_told() {
 fn where_the_time_is_over_it_says_so() {
     let mut run = until_decided(20);
     run.sequential.as_mut().unwrap().max_time_s = Some(60.0);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder = folder(&dir, &run, &blocks(4, open));
     let state = |folder: &RunFolder| Judged::of(folder).unwrap().conditions[0].state;
     assert_eq!(state(&folder), ConditionState::Open);
@@ -187,7 +187,7 @@ fn blocks_that_follow_each_other_are_warned_of() {
 /// A run of twenty fixed repetitions says the same after fewer, where the ratio is clear.
 #[test]
 fn a_recorded_run_is_replayed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let replayed = replay(&folder(&dir, &two(), &blocks(20, slower))).unwrap();
     let [condition] = &replayed[..] else { panic!("{replayed:?}") };
     assert_eq!(condition.state, ConditionState::Decided);

@@ -16,7 +16,7 @@ fn every_trial_has_its_series() {
     // A failed trial has no series.
     again[2].measured = None;
     trials.extend(again);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let run = run(&["1"], &["0"], 8);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());

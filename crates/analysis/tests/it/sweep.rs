@@ -34,7 +34,7 @@ fn crossing(engine: &str, clients: usize, _: usize) -> f64 {
 impl Made<'_> {
     /// Three blocks of each cell, by way of a run folder.
     fn document(&self) -> Document {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::place();
         let cells = (self.clients.len() * self.neighbours.len()) as u32;
         let run = run(self.clients, self.neighbours, 3 * cells * ENGINES.len() as u32);
         let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();

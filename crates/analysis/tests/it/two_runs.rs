@@ -33,7 +33,7 @@ fn trials(blocks: u32, clients: &str, take: impl Fn(u32, &str) -> f64) -> Vec<Tr
 }
 
 fn document_with(run: &Run, trials: &[Trial], note: impl Fn(&mut RunFolder)) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
     trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());
     note(&mut folder);

@@ -35,7 +35,7 @@ fn document(trials: &[Trial]) -> Document {
 
 /// The document of a run whose images were asked before.
 fn document_with(trials: &[Trial], answers: &[Answers]) -> Document {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let path = dir.path().join("run");
     let mut folder = RunFolder::create(&path, &run(&["1", "4"], &["0"], 32), "").unwrap();
     answers.iter().for_each(|it| folder.note_answers(it).unwrap());

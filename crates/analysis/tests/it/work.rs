@@ -8,7 +8,7 @@ use bakeoff_results::{RunFolder, Scope, Trial};
 
 /// The cell of alpha in a run of two blocks, of whose trials `change` makes something else.
 fn alpha(change: impl Fn(&mut Trial)) -> CellView {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = crate::place();
     let mut folder =
         RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 8), "").unwrap();
     let mut generator = Trials::new(5, 10);

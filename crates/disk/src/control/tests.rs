@@ -8,6 +8,9 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
+/// How long who says nothing is waited for.
+const SHORT: Duration = Duration::from_millis(300);
+
 /// A folder with a `socket`, on which a daemon does with each connection what `serve` says.
 fn daemon(serve: impl Fn(UnixStream) + Send + 'static) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
@@ -16,9 +19,9 @@ fn daemon(serve: impl Fn(UnixStream) + Send + 'static) -> tempfile::TempDir {
     place
 }
 
-/// What is told of a daemon that does so.
-fn told(serve: impl Fn(UnixStream) + Send + 'static) -> String {
-    stat(&daemon(serve).path().join("socket"))
+/// What is told, after so long at most, of a daemon that does so.
+fn told(patience: Duration, serve: impl Fn(UnixStream) + Send + 'static) -> String {
+    stat(&daemon(serve).path().join("socket"), patience)
 }
 
 fn control(socket: &Path, patience: Duration) -> Control {
@@ -26,8 +29,7 @@ fn control(socket: &Path, patience: Duration) -> Control {
 }
 
 /// Asks whoever listens, and sees that it ends; how.
-fn stat(socket: &Path) -> String {
-    let patience = Duration::from_millis(300);
+fn stat(socket: &Path, patience: Duration) -> String {
     let control = control(socket, patience);
     let (told, heard) = mpsc::channel();
     thread::spawn(move || told.send(control.stat().unwrap_err().to_string()));
@@ -36,15 +38,17 @@ fn stat(socket: &Path) -> String {
 
 #[test]
 fn a_daemon_that_says_nothing_or_no_end_is_given_up() {
-    let said = told(std::mem::forget);
+    let said = told(SHORT, std::mem::forget);
     let pid = std::process::id();
     assert!(said.contains(&format!("kill -CONT {pid}")), "{said}");
-    let said = told(|mut stream| while stream.write_all(&[b'x'; 4096]).is_ok() {});
+    // What ends by itself has time for it.
+    let longer = PATIENCE / 2;
+    let said = told(longer, |mut stream| while stream.write_all(&[b'x'; 4096]).is_ok() {});
     assert!(said.contains("more than 1048576 bytes"), "{said}");
-    let said = told(drop);
+    let said = told(longer, drop);
     assert!(said.contains("does not answer"), "{said}");
     // A byte now and then is no line.
-    let said = told(|mut stream| {
+    let said = told(SHORT, |mut stream| {
         while stream.write_all(b"x").is_ok() {
             thread::sleep(Duration::from_millis(50));
         }
@@ -101,7 +105,7 @@ fn a_daemon_to_which_too_many_wait_is_given_up() {
     rustix::net::bind(&listener, &address).unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let waiting = UnixStream::connect(&socket);
-    let said = stat(&socket);
+    let said = stat(&socket, SHORT);
     assert!(said.contains("does not answer"), "{said}");
     drop(waiting);
 }
@@ -124,7 +128,7 @@ fn a_stranger_who_listens_is_not_asked() {
     let listener = bound.join().unwrap();
     std::os::unix::fs::chown(place.path(), Some(0), None).unwrap();
     let heard = thread::spawn(move || listener.accept().unwrap().0.read(&mut [0]).unwrap());
-    let said = stat(&socket);
+    let said = stat(&socket, SHORT);
     assert!(said.contains("user 65534 is at the other end"), "{said}");
     assert_eq!(heard.join().unwrap(), 0, "it has heard nothing");
 }

@@ -10,7 +10,7 @@ use bakeoff_devices::device::model::{Model, Parameters};
 use bakeoff_devices::device::{Completion, Device, Kind, Nanos, Request, Wrong, within, wrongs};
 use bakeoff_devices::models::Models;
 use bakeoff_disk::mount::{Error, Launcher, Mounted};
-use bakeoff_testkit::Since;
+use bakeoff_testkit::{Since, wait_until};
 use serde::{Deserialize, Serialize};
 
 use super::{launcher, options, place, wait_until_gone};
@@ -141,7 +141,10 @@ pub fn it_takes_its_time() {
         read(&mounted.path().join("file"));
         let least = Duration::from_millis(each_ms) * READS as u32;
         assert!(since.at_least(least), "{model}: not even {least:?}");
-        let modelled = mounted.control().stat().unwrap().latency.modelled;
+        // An answer counts when it has ended, a moment after it was heard.
+        let modelled = || mounted.control().stat().unwrap().latency.modelled;
+        wait_until("the last answer's end", || modelled().count >= READS as u64);
+        let modelled = modelled();
         assert_eq!(modelled.count, READS as u64, "{model}");
         let mean_ms = modelled.mean_us / 1e3;
         assert!((mean_ms / each_ms as f64 - 1.0).abs() < 0.05, "{model}: {modelled:?}");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::TrialError;
 
-/// How long threads that were told to end may take.
+/// How long threads that were told to end may take, on a machine that does much else.
 const ENDING: Duration = Duration::from_secs(10);
 
 /// What the kernel's own threads are called, which it keeps for a while for a ring of requests.

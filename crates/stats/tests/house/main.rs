@@ -7,6 +7,7 @@
 
 mod catches;
 mod clocks;
+mod failures;
 mod laws;
 mod modules;
 mod source;

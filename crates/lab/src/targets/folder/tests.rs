@@ -11,6 +11,7 @@ use bakeoff_load::{
     Arrivals, Clock, Driver, Nanos, Operation, Outcome, Pace, Pacer, Plan, Progress, Record, Share,
     drive,
 };
+use bakeoff_testkit::needs;
 
 use super::files::Shape;
 use super::levels::{Pattern, Rule};
@@ -33,6 +34,13 @@ fn of_depth(depth: usize) -> Resolved {
 }
 
 fn quietly(_: &Progress) {}
+
+/// Drives for a second, and until so many of each kind have ended. No cap ends it: a machine that is busy for
+/// seconds would.
+fn plan(clients: usize, kinds: usize, least: u64) -> Plan {
+    let cap = Duration::from_secs(3600);
+    Plan { least, cap, ..Plan::closed(clients, kinds, Duration::from_secs(1)) }
+}
 
 /// A driver, and the most requests that it ever had in flight.
 struct Counted<'a> {
@@ -73,8 +81,8 @@ impl Record for Counting<'_> {
     }
 }
 
-/// Drives a file of its own on the machine's disk; and the most requests that a client had in
-/// flight.
+/// Drives a file of its own on the machine's disk until the window is over, and each request of it; and the
+/// most requests that a client had in flight.
 fn driven(clients: usize, depth: usize, pace: Pace) -> (Outcome, usize) {
     // Not the system's temporary folder: that may be in memory.
     let program = std::env::current_exe().unwrap();
@@ -84,7 +92,8 @@ fn driven(clients: usize, depth: usize, pace: Pace) -> (Outcome, usize) {
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let running = resolved.open(&place).unwrap();
     assert_eq!(running.concurrency(clients), clients * depth);
-    let plan = Plan { pace, ..Plan::closed(clients, 1, Duration::from_secs(1)) };
+    let least = if pace == Pace::Closed { 1 } else { 0 };
+    let plan = Plan { pace, ..plan(clients, 1, least) };
     let most = AtomicUsize::new(0);
     let connect = |share: &Share| {
         let driver = running.driver(share, None)?;
@@ -113,8 +122,10 @@ fn as_many_requests_are_in_flight_as_the_depth_says() {
         // requests that the others made while that was waited for do not.
         let in_window = kind.slots[0].histogram.len();
         let all = in_window..=in_window + (clients * depth) as u64;
+        // On a machine that was too busy the window was longer.
+        let is_usual = outcome.window_s == (0.0, 1.0);
         assert!(
-            all.contains(&kind.kept.len()),
+            !is_usual || all.contains(&kind.kept.len()),
             "{clients} × {depth}: {}, {all:?}",
             kind.kept.len()
         );
@@ -217,7 +228,7 @@ fn a_ring_that_is_told_of_the_end_starts_what_is_due_and_nothing_else() {
             let told = ToldOfTheEnd { driver, in_an_hour, ended: &ended };
             Ok::<_, TrialError>(Box::new(told) as Box<dyn Driver>)
         };
-        let plan = Plan::closed(1, 1, Duration::from_secs(1));
+        let plan = plan(1, 1, 0);
         drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
         assert_eq!(ended.into_inner(), operations, "in an hour: {in_an_hour}");
     }
@@ -235,13 +246,13 @@ fn a_file_that_ends_too_early_fails_its_reads() {
         let file = File::options().write(true).open(medium::path(folder.path(), 0)).unwrap();
         file.set_len(4096).unwrap();
         let connect = |share: &Share| running.driver(share, None);
-        let plan = Plan::closed(1, 1, Duration::from_secs(5));
+        let plan = Plan::closed(1, 1, Duration::from_secs(60));
         let error = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap_err();
         assert!(error.to_string().contains("gave up"), "{error}");
     }
 }
 
-/// What clients did for a second, and what is wrong with what they left.
+/// What clients did for a second, of each kind something, and what is wrong with what they left.
 fn written(resolved: Resolved, clients: usize) -> (Outcome, Tally, Option<Vec<String>>) {
     let program = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
@@ -249,7 +260,7 @@ fn written(resolved: Resolved, clients: usize) -> (Outcome, Tally, Option<Vec<St
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let running = resolved.open(&place).unwrap();
     let kinds = running.operations().len();
-    let plan = Plan::closed(clients, kinds, Duration::from_secs(1));
+    let plan = plan(clients, kinds, 1);
     let connect = |share: &Share| running.driver(share, None);
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     running.drain().unwrap();
@@ -302,7 +313,8 @@ fn a_write_that_was_acknowledged_and_is_gone_is_found() {
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let before = std::fs::read(medium::path(folder.path(), 0)).unwrap();
     let running = resolved.open(&place).unwrap();
-    let plan = Plan::closed(1, 1, Duration::from_secs(1));
+    // Each block is written.
+    let plan = plan(1, 1, 16);
     let connect = |share: &Share| running.driver(share, None);
     drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     assert_eq!(running.check().unwrap(), Some(Vec::new()));
@@ -338,10 +350,8 @@ fn on_a_device_a_trial_finds_what_an_earlier_one_left_and_writes_of_its_own_that
     let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
     let path = folder.path().join("device");
     std::fs::write(&path, vec![7; 128 << 10]).unwrap();
-    let Some(looped) = Loop::over(&path) else {
-        println!("skipped: no loop device can be had");
-        return;
-    };
+    let looped = Loop::over(&path).ok_or("no loop device can be had");
+    let Some(looped) = needs(looped) else { return };
     let number = std::fs::metadata(&looped.0).unwrap().rdev();
     let device = RawDevice { path: looped.0.clone(), number, bytes: 128 << 10, sector: 4096 };
     let place = Place { device: Some(device), ..Place::default() };
@@ -351,7 +361,8 @@ fn on_a_device_a_trial_finds_what_an_earlier_one_left_and_writes_of_its_own_that
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let drive = |running: &dyn Running| {
         let connect = |share: &Share| running.driver(share, None);
-        let plan = Plan::closed(1, 1, Duration::from_secs(1));
+        // Each block is written.
+        let plan = plan(1, 1, 16);
         drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
         running.drain().unwrap();
         assert_eq!(running.check().unwrap(), Some(Vec::new()));

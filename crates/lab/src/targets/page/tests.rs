@@ -77,12 +77,17 @@ fn resolved(url: &str, requests_each: Option<u32>) -> Resolved {
 
 fn quietly(_: &Progress) {}
 
-/// Loads a page for a second.
+/// No cap ends what is driven: a machine that is busy for seconds would.
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// Loads a page for a second, and in a closed loop until 20 requests have ended, at least.
 fn driven(resolved: &Resolved, clients: usize, pace: Pace) -> (Outcome, Measures) {
     let running = resolved.open(&Place::default()).unwrap();
     let plan = Plan {
         pace,
         drivers: running.drivers(clients),
+        least: if pace == Pace::Closed { 20 } else { 0 },
+        cap: NEVER,
         ..Plan::closed(clients, 1, Duration::from_secs(1))
     };
     let connect = |share: &Share| running.driver(share, None);
@@ -108,7 +113,9 @@ fn each_request_is_one_operation_and_connections_are_kept() {
     let (outcome, _) = driven(&resolved(&url, None), 8, Pace::Closed);
     assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
     assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
-    assert_eq!(seen.connections.load(SeqCst), PROBES + 8);
+    // A thread that comes too late makes no connection.
+    let connections = seen.connections.load(SeqCst);
+    assert!((PROBES + 1..=PROBES + 8).contains(&connections), "{connections}");
     assert_eq!(outcome.kinds[0].work_in_all.bytes, 5 * outcome.kinds[0].count());
 }
 
