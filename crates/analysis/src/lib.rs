@@ -66,7 +66,7 @@ pub use over::{sweep, times};
 pub use over_time::{OverTime, OwedOverTime, Piece};
 pub use priced::{PriceRatio, PricedView};
 pub use promises::{Found, PromiseView, RuleView};
-pub use published::{OurWay, Ours, PublishedView, Shape, Statement, Way, Why, shape};
+pub use published::{Goes, Ours, PublishedView, Shape, Statement, Why, shape};
 pub use replay::{Replayed, Word, replay};
 pub use series::{OperationSeries, SlotView, TrialSeries};
 pub use space::SpaceView;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::RatioIs;
 
-pub use shape::{OurWay, Shape, Way, Why, shape};
+pub use shape::{Goes, Shape, Why, shape};
 
 /// Published figures beside the run's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

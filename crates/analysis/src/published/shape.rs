@@ -31,9 +31,9 @@ pub enum Shape {
     /// Another direction.
     NotTheSame {
         /// Where the published ratio goes.
-        theirs: Way,
+        theirs: Goes,
         /// Where ours goes, as far as its interval tells.
-        ours: OurWay,
+        ours: Goes,
     },
     /// It can't be told.
     CantTell {
@@ -43,34 +43,30 @@ pub enum Shape {
 }
 
 /// Where a ratio goes from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Way {
-    /// Down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
     Falls,
-    /// Nowhere.
     Stays,
-    /// Up.
     Rises,
 }
 
-/// Where our ratio goes, as far as its interval tells.
+/// Where a ratio goes from 1, as far as an interval or a bound tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OurWay {
+pub enum Goes {
     /// Down.
     Falls,
     /// Nowhere.
     Stays,
     /// Up.
     Rises,
-    /// Down or nowhere: the interval reaches into both.
+    /// Down or nowhere: both are possible.
     DoesNotRise,
-    /// Up or nowhere: the interval reaches into both.
+    /// Up or nowhere: both are possible.
     DoesNotFall,
 }
 
-impl OurWay {
+impl Goes {
     /// Of an interval's ends; `None` where all three are possible.
     fn of(low: Way, high: Way) -> Option<Self> {
         Some(match (low, high) {
@@ -162,13 +158,14 @@ impl Way {
             _ => Self::Stays,
         }
     }
+}
 
-    /// It in words.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Falls => "falls",
-            Self::Stays => "stays",
-            Self::Rises => "rises",
+impl From<Way> for Goes {
+    fn from(way: Way) -> Self {
+        match way {
+            Way::Falls => Self::Falls,
+            Way::Stays => Self::Stays,
+            Way::Rises => Self::Rises,
         }
     }
 }
@@ -193,7 +190,7 @@ impl Shape {
             Self::Weaker => "same direction, weaker here".to_owned(),
             Self::SizeOpen => "same direction, size open".to_owned(),
             Self::NotTheSame { theirs, ours } => {
-                format!("not the same: theirs {}, ours {}", theirs.word(), ours.words())
+                format!("not the same: theirs {}, ours {}", theirs.words(), ours.words())
             }
             Self::CantTell { why } => format!("can’t tell: {}", why.words()),
         }
@@ -259,18 +256,34 @@ fn way(theirs: Value) -> Result<Way, Why> {
     }
 }
 
+/// A published bound near 1 leaves two ways open, and excludes the third.
+fn beside_two_ways(theirs: Value, ours: Way) -> Result<Shape, Why> {
+    let (theirs, excluded) = match theirs {
+        Value::AtMost(most) if Way::of(most) == Way::Stays => (Goes::DoesNotRise, Way::Rises),
+        Value::AtLeast(least) if Way::of(least) == Way::Stays => (Goes::DoesNotFall, Way::Falls),
+        _ => return Err(Why::BoundIsOpen),
+    };
+    match ours == excluded {
+        true => Ok(Shape::NotTheSame { theirs, ours: ours.into() }),
+        false => Err(Why::BoundIsOpen),
+    }
+}
+
 fn beside_bound(theirs: Value, ours: Way) -> Result<Shape, Why> {
-    let theirs = way(theirs)?;
-    match OurWay::of(ours, ours) {
-        Some(ours_goes) if theirs != ours => Ok(Shape::NotTheSame { theirs, ours: ours_goes }),
-        _ => Ok(Shape::SizeOpen),
+    match way(theirs) {
+        Ok(goes) if goes == ours => Ok(Shape::SizeOpen),
+        Ok(goes) => Ok(Shape::NotTheSame { theirs: goes.into(), ours: ours.into() }),
+        Err(_) => beside_two_ways(theirs, ours),
     }
 }
 
 fn beside_interval(theirs: Value, ratio: f64, low: f64, high: f64) -> Result<Shape, Why> {
-    let goes = way(theirs)?;
+    let goes = match way(theirs) {
+        Err(_) if Way::of(low) == Way::of(high) => return beside_two_ways(theirs, Way::of(low)),
+        goes => goes?,
+    };
     let possible = Way::of(low)..=Way::of(high);
-    let ours = OurWay::of(*possible.start(), *possible.end());
+    let ours = Goes::of(*possible.start(), *possible.end());
     let (least, most) = match theirs {
         Value::Exactly(ratio) => (ratio, ratio),
         Value::Between(least, most) => (least, most),
@@ -280,7 +293,7 @@ fn beside_interval(theirs: Value, ratio: f64, low: f64, high: f64) -> Result<Sha
     // Two ratios of which one has just changed and the other just has not are no two shapes.
     let apart = (least / ratio).max(ratio / most);
     if let Some(ours) = ours.filter(|_| !possible.contains(&goes) && apart >= CHANGE) {
-        return Ok(Shape::NotTheSame { theirs: goes, ours });
+        return Ok(Shape::NotTheSame { theirs: goes.into(), ours });
     }
     let is_beside = least <= high * BESIDE && most >= low / BESIDE;
     if !is_beside && possible.start() == possible.end() {
@@ -350,6 +363,13 @@ mod tests {
             (AtLeast(10.0), exact(0.98, 1.02), "not the same: theirs rises, ours stays"),
             (AtLeast(0.9), exact(0.98, 1.02), "can’t tell: a bound leaves it open"),
             (AtMost(0.5), exact(0.4, 0.5), "same direction, size open"),
+            // What is at most as much may be less: more it is not.
+            (AtMost(1.0), exact(1.5, 1.6), "not the same: theirs does not rise, ours rises"),
+            (AtMost(1.0), at_least(10.5), "not the same: theirs does not rise, ours rises"),
+            (AtMost(1.0), exact(1.05, 1.6), "can’t tell: a bound leaves it open"),
+            (AtMost(1.0), exact(0.5, 0.6), "can’t tell: a bound leaves it open"),
+            (AtMost(1.5), exact(1.6, 1.7), "can’t tell: a bound leaves it open"),
+            (AtLeast(0.95), exact(0.5, 0.6), "not the same: theirs does not fall, ours falls"),
             (Between(6.0, 7.0), exact(6.3, 6.7), "same shape, by words only"),
             (Between(6.0, 7.0), exact(3.0, 3.2), "same direction, weaker here"),
             (Between(6.0, 7.0), exact(12.0, 13.0), "same direction, stronger here"),

@@ -1,6 +1,6 @@
 //! Published figures beside a run's own, in every format.
 
-use bakeoff_analysis::{OurWay, Ours, PublishedView, RatioIs, Shape, Statement, Way, Why};
+use bakeoff_analysis::{Goes, Ours, PublishedView, RatioIs, Shape, Statement, Why};
 use bakeoff_report::{Article, articles};
 use bakeoff_results::FigureOfMerit;
 use bakeoff_results::published::{Difference, Figure, Published, Quantity, Table, Value};
@@ -36,7 +36,7 @@ fn statement(clients: &str, theirs: Option<f64>, ours: Option<f64>, shape: Shape
 /// A document with a statement of each kind.
 fn document() -> bakeoff_analysis::Document {
     let mut document = Sample::default().document();
-    let unlike = Shape::NotTheSame { theirs: Way::Rises, ours: OurWay::Stays };
+    let unlike = Shape::NotTheSame { theirs: Goes::Rises, ours: Goes::Stays };
     document.published = Some(PublishedView {
         statements: vec![
             statement("1", Some(1.25), Some(1.2), Shape::Same),

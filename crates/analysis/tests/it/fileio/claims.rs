@@ -82,25 +82,11 @@ fn verdict(statements: &[&Statement]) -> &'static str {
     }
 }
 
-/// What a figure of the article is beside ours, as the JSON names it.
-fn kind(shape: &Shape) -> String {
-    let json = serde_json::to_value(shape).unwrap();
-    let word = |key: &str| json[key].as_str().expect("a word").to_owned();
-    let is = word("is");
-    match shape {
-        Shape::NotTheSame { .. } => {
-            format!("{is} (theirs {}, ours {})", word("theirs"), word("ours"))
-        }
-        Shape::CantTell { .. } => format!("{is} ({})", word("why")),
-        _ => is,
-    }
-}
-
 /// How many figures are of each kind.
 fn counts(statements: &[&Statement]) -> String {
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     for it in statements {
-        *kinds.entry(kind(&it.shape)).or_default() += 1;
+        *kinds.entry(it.shape.words()).or_default() += 1;
     }
     let counts = kinds.iter().map(|(kind, count)| format!("{count} × {kind}"));
     counts.collect::<Vec<_>>().join(", ")
