@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::leads::{Ratio, groups, named};
 use crate::losses::{Loss, Losses, Worst};
 use crate::misleads;
-use crate::promises;
+use crate::promises::{self, COMMIT, SYNCED_BLOCK};
 use crate::verdict::Case;
 use crate::words;
 
@@ -129,10 +129,6 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         page_alone: false,
     })
 }
-
-/// What is lost, of an engine and of files.
-const COMMIT: &str = "commit";
-const SYNCED_BLOCK: &str = "synced block";
 
 /// What the lost commits are of.
 const LOAD: &str = "While the power is cut, clients commit small transactions as fast as they can: the faster an \
