@@ -9,6 +9,11 @@ use crate::words;
 /// The name of the section that says more.
 pub const SECTION: &str = "promises";
 
+/// What is lost of an engine.
+pub const COMMIT: &str = "commit";
+/// What is lost of files that are written without one.
+pub const SYNCED_BLOCK: &str = "synced block";
+
 /// What is said beside a cell whose promise was broken.
 pub const BROKEN: &str = "promise broken";
 /// The same, where it was broken only by a file system that promises no more than POSIX does.
@@ -227,8 +232,8 @@ fn lost(level: &str, group: &[&Told<'_>]) -> String {
     let oldest =
         oldest.map_or_else(String::new, |it| format!(", none older than {}", words::seconds(it)));
     let unit = match group.iter().any(|told| told.is_of_files()) {
-        true => "synced block",
-        false => "commit",
+        true => SYNCED_BLOCK,
+        false => COMMIT,
     };
     match most {
         0 => format!("{level} lost nothing"),

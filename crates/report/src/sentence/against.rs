@@ -152,8 +152,8 @@ fn tally(pairs: &[Pair<'_, '_>], word: &str) -> String {
     parts.join(", ")
 }
 
-/// "memory 1G against memory 256M depends on clients: faster with 64 clients (1.4 to 2.0 times), slower with 1 client
-/// (1.2 times)"; where no single factor tells, how often it is which.
+/// "memory 1G against memory 256M depends on clients: faster with 64 clients (1.4 to 2.0 times as fast), slower with 1
+/// client (1.2 times as long)"; where no single factor tells, how often it is which.
 fn turned<'a>(layout: &Layout<'a>, [name, other]: &[String; 2], pairs: &[Pair<'_, 'a>]) -> String {
     // Two factors that explain the directions equally well explain nothing.
     let mut splits = splits(layout, pairs);

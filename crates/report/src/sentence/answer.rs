@@ -106,7 +106,8 @@ fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Word
     Some(told.plain(open.iter().map(rest).collect::<String>() + "."))
 }
 
-/// "lmdb or sqlite is fastest: undecided which (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6) as lmdb": where the intervals leave it open who is fastest, and nothing else is amiss.
+/// "lmdb or sqlite is fastest: undecided which (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6) as lmdb.": where the
+/// intervals leave it open who is fastest, and nothing else is amiss.
 fn undecided_which<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     group.condition()?;
     let is_open = |case: &Case| {

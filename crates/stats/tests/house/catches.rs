@@ -69,6 +69,13 @@ fn what_is_no_forbidden_word_is_not_caught() {
 }
 
 #[test]
+fn a_path_is_no_part_of_another_name() {
+    let has = |source: &str| Words::of_source(source, source).has("std::process::exit");
+    assert!(has("use std::process::{Child, exit};") && has("fn f() { std::process::exit(1) }"));
+    assert!(!has("use std::process::{Child, ExitStatus};"));
+}
+
+#[test]
 fn a_forbidden_dependency_is_caught() {
     let manifest = "[package]\nname = \"bakeoff-made-up\"\n\n[dependencies]\nbakeoff-stats.workspace = \
                     true\nbakeoff-lab = { path = \"../lab\" }\n# heed = \"1\"\n\n\

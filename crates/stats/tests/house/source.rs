@@ -197,9 +197,10 @@ impl Words {
     }
 
     /// Whether a word stands there by itself. Of small letters alone, it is also found in other
-    /// letters, with an s behind it, and as a part of a name: `engine` in `EngineFact`.
+    /// letters, with an s behind it, and as a part of a name: `engine` in `EngineFact`. A path is found as
+    /// it is: `std::process::exit` is no part of `std::process::ExitStatus`.
     pub fn has(&self, word: &str) -> bool {
-        if word.chars().any(char::is_uppercase) {
+        if word.contains("::") || word.chars().any(char::is_uppercase) {
             return stands(&self.text, word, is_word);
         }
         let in_part = |c: char| c.is_alphanumeric();

@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::leads::{Ratio, groups, named};
 use crate::losses::{Loss, Losses, Worst};
 use crate::misleads;
-use crate::promises;
+use crate::promises::{self, COMMIT, SYNCED_BLOCK};
 use crate::verdict::Case;
 use crate::words;
 
@@ -130,10 +130,6 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
     })
 }
 
-/// What is lost, of an engine and of files.
-const COMMIT: &str = "commit";
-const SYNCED_BLOCK: &str = "synced block";
-
 /// What the lost commits are of.
 const LOAD: &str = "While the power is cut, clients commit small transactions as fast as they can: the faster an \
      engine, the more it has to lose in a second.";
@@ -142,8 +138,8 @@ const LOAD: &str = "While the power is cut, clients commit small transactions as
 const LOAD_OF_FILES: &str = "While the power is cut, clients write and sync blocks as fast as they can: the faster a \
      disk, the more it has to lose in a second.";
 
-/// "up to 81 commits were lost (sqlite; its clients did nothing but commit, 84.0 a second), none older than 0.97 s"; "nothing was lost in 45 power cuts at strict, of
-/// sqlite alone" where others were not tried.
+/// "up to 81 commits were lost (sqlite; its clients did nothing but commit, 84.0 a second), none older than 970 ms";
+/// "nothing was lost in 45 power cuts at strict, of sqlite alone" where others were not tried.
 fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -> String {
     let sum = |of: fn(&Loss) -> u64| found.iter().map(|(_, loss)| of(loss)).sum::<u64>();
     let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
