@@ -182,7 +182,8 @@ fn reads_over_threads_stand_beside_the_models_limit() {
 
 #[test]
 fn an_application_gains_what_its_run_compared() {
-    assert_eq!(levels_of(&APPLICATION, "disk"), DISKS);
+    // One volume is entered twice, to see what it differs from itself.
+    assert_eq!(levels_of(&APPLICATION, "disk")[..DISKS.len()], DISKS);
     let mut cases: Vec<(&str, &Levels)> = Vec::new();
     for it in APPLICATION.comparisons.iter().filter(|it| it.baseline == ONE) {
         let case = (it.operation.as_str(), &it.levels);

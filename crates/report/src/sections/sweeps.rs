@@ -56,7 +56,7 @@ fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
                     alone."
             .to_owned();
     if layout.contenders().len() > 1 {
-        text += " Who is fastest goes by pairs of trials of the same block, and not by the bars.";
+        text += " A verdict goes by pairs of trials of the same block, and not by the bars.";
     }
     let aside = point(&|it| it.state == PointState::SetAside);
     for (occurs, words) in [
