@@ -46,7 +46,7 @@ pub fn against<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
         is_any_decided |= !faster.is_empty() || !slower.is_empty();
         clauses.push(match (faster.is_empty(), slower.is_empty()) {
             (false, false) => turned(layout, &names, &pairs),
-            _ => one_way(layout, &names, &pairs, rate),
+            _ => one_way(layout, &names, &pairs, (rate, clauses.is_empty())),
         });
     }
     is_any_decided.then(|| clauses.join("; "))
@@ -67,89 +67,76 @@ fn of<'p, 'b, 'a>(pairs: &'p [Pair<'b, 'a>], verdict: Verdict) -> Vec<&'p Pair<'
     pairs.iter().filter(|pair| pair.contrast.verdict == verdict).collect()
 }
 
-/// "step stub serves 1.0 times (1 client and sqlite) to 39 times (500 clients and postgres) as many requests a second
-/// as step read+write: more in 22 of 30 comparisons, undecided in 8".
+/// "step stub serves 1.0 to 39 times as many requests a second as step read+write (more in 22 of 30 comparisons, most
+/// with 500 clients and postgres)"; of all but the first clause "step read 0.99 to 1.4 times (undecided in all 30
+/// comparisons)".
 fn one_way<'a>(
     layout: &Layout<'a>,
     [name, other]: &[String; 2],
     pairs: &[Pair<'_, 'a>],
-    rate: Option<FigureOfMerit>,
+    (rate, is_first): (Option<FigureOfMerit>, bool),
 ) -> String {
     let is_faster = !of(pairs, Verdict::Faster).is_empty();
-    let (verb, what, word) = match (rate.map(amount::counted), is_faster) {
-        (Some(what), true) => ("serves", format!("as many {what} a second"), "more"),
-        (Some(what), false) => ("serves", format!("as many {what} a second"), "fewer"),
-        (None, true) => ("is", "as fast".to_owned(), "faster"),
-        (None, false) => ("takes", "as long".to_owned(), "slower"),
+    let (verb, what, [more, most]) = match (rate.map(amount::counted), is_faster) {
+        (Some(what), true) => ("serves ", format!(" as many {what} a second"), ["more", "most"]),
+        (Some(what), false) => {
+            ("serves ", format!(" as many {what} a second"), ["fewer", "fewest"])
+        }
+        (None, true) => ("is ", " as fast".to_owned(), ["faster", "fastest"]),
+        (None, false) => ("takes ", " as long".to_owned(), ["slower", "slowest"]),
     };
     let turn = rate.is_some() || is_faster;
-    let range = range(layout, pairs, |pair| match turn {
-        true => pair.contrast.turned(),
-        false => pair.contrast,
-    });
-    format!("{name} {verb} {range} {what} as {other}: {}", tally(pairs, word))
-}
-
-/// "1.3 times", "1.0 times (1 client) to 39 times (500 clients)": the least and the greatest, and where they are.
-fn range<'a>(
-    layout: &Layout<'a>,
-    pairs: &[Pair<'_, 'a>],
-    shown: impl Fn(&Pair<'_, 'a>) -> Contrast,
-) -> String {
-    let by_ratio = |one: &&Pair<'_, 'a>, other: &&Pair<'_, 'a>| {
-        shown(one).ratio.total_cmp(&shown(other).ratio)
+    let shown = |pair: &Pair<'_, 'a>| if turn { pair.contrast.turned() } else { pair.contrast };
+    let contrasts: Vec<Contrast> = pairs.iter().map(shown).collect();
+    let range = figures(&contrasts).unwrap_or_default();
+    // Of a rate each clause goes on with what the first one has said.
+    let (verb, what) = if rate.is_some() && !is_first { ("", String::new()) } else { (verb, what) };
+    let other = if is_first { format!(" as {other}") } else { String::new() };
+    let by_ratio = |one: &&Pair<'_, 'a>, next: &&Pair<'_, 'a>| {
+        one.contrast.ratio.total_cmp(&next.contrast.ratio)
     };
-    let contrasts: Vec<Contrast> = pairs.iter().map(&shown).collect();
-    let is_exact = contrasts.iter().all(|it| it.is == RatioIs::Exact);
-    let ends = pairs.iter().min_by(by_ratio).zip(pairs.iter().max_by(by_ratio));
-    let places = ends.filter(|_| is_exact).map(|(least, most)| {
-        [least, most].map(|it| (words::two(shown(it).ratio), place(layout, it, pairs)))
-    });
-    match places {
-        Some([(low, least), (high, most)]) if low != high => {
-            format!("{low} times{least} to {high} times{most}")
-        }
-        _ => format!("{} times", figures(&contrasts).unwrap_or_default()),
-    }
+    let furthest = match is_faster {
+        true => pairs.iter().min_by(by_ratio),
+        false => pairs.iter().max_by(by_ratio),
+    };
+    let decided = of(pairs, Verdict::Faster).len() + of(pairs, Verdict::Slower).len();
+    let place =
+        furthest.filter(|_| decided > 0 && contrasts.iter().all(|it| it.is == RatioIs::Exact));
+    let place = place.and_then(|it| place_of(layout, it, pairs));
+    let place = place.map_or_else(String::new, |place| format!(", {most} {place}"));
+    format!("{name} {verb}{range} times{what}{other} ({}{place})", tally(pairs, more))
 }
 
-/// " (create_issue, 4 clients)": what sets a pair's cell apart.
-fn place<'a>(layout: &Layout<'a>, pair: &Pair<'_, 'a>, all: &[Pair<'_, 'a>]) -> String {
+/// "in create_issue with 4 clients and sqlite": what sets a pair's cell apart; `None` of the only one.
+fn place_of<'a>(layout: &Layout<'a>, pair: &Pair<'_, 'a>, all: &[Pair<'_, 'a>]) -> Option<String> {
     let Case { operation, condition, .. } = pair.case;
     let several = all.iter().any(|other| other.case.operation != *operation);
-    let operation = several.then(|| (*operation).to_owned());
+    let operation = several.then(|| format!("in {operation}"));
     let varies =
         |number: usize| all.iter().any(|other| other.case.condition[number] != condition[number]);
     let levels = layout.varying.iter().zip(condition).enumerate();
     let levels = levels.filter(|(number, _)| varies(*number));
-    let levels = levels.map(|(_, (factor, level))| words::level(factor, level));
+    let levels: Vec<String> =
+        levels.map(|(_, (factor, level))| words::level(factor, level)).collect();
+    let levels = (!levels.is_empty()).then(|| format!("with {}", words::list(&levels)));
     let parts: Vec<String> = operation.into_iter().chain(levels).collect();
-    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// "more in 22 of 30 comparisons, undecided in 8"; "in all 6 comparisons".
+/// "more in 22 of 30 comparisons"; "more in all 6 comparisons"; of none that is decided "the same within 5 % in 9 of 30
+/// comparisons" or "undecided in all 30 comparisons".
 fn tally(pairs: &[Pair<'_, '_>], word: &str) -> String {
     let decided = of(pairs, Verdict::Faster).len() + of(pairs, Verdict::Slower).len();
     let same = of(pairs, Verdict::Same).len();
-    if decided == pairs.len() {
-        return format!("{word} in {}", all(decided));
+    let (word, number) = match (decided, same) {
+        (0, 0) => ("undecided", pairs.len()),
+        (0, same) => ("the same within 5 %", same),
+        (decided, _) => (word, decided),
+    };
+    if number == pairs.len() {
+        return format!("{word} in {}", all(number));
     }
-    let open = pairs.len() - decided - same;
-    let is_open =
-        |it: &Pair| matches!(it.contrast.verdict, Verdict::Undecided | Verdict::WithinNoise);
-    let undecided = pairs.iter().filter(|pair| is_open(pair)).count();
-    let why = if undecided == open { "undecided" } else { "without a verdict" };
-    let mut parts = Vec::new();
-    for (number, word) in [(decided, word), (same, "the same within 5 %"), (open, why)] {
-        match (number, parts.is_empty()) {
-            (0, _) => {}
-            (number, true) => {
-                parts.push(format!("{word} in {number} of {} comparisons", pairs.len()))
-            }
-            (number, false) => parts.push(format!("{word} in {number}")),
-        }
-    }
-    parts.join(", ")
+    format!("{word} in {number} of {} comparisons", pairs.len())
 }
 
 /// "memory 1G against memory 256M depends on clients: faster with 64 clients (1.4 to 2.0 times as fast), slower with 1

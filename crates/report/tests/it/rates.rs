@@ -56,7 +56,7 @@ fn a_slower_engine_is_told_slower_by_every_format_alike() {
     for part in [
         "rows a second, right is faster",
         ">3330 rows/s</text>",
-        "lmdb serves 2.4× as much (2.1–2.7)",
+        "0.42× as much (",
         "above 1 is faster",
     ] {
         assert!(page.contains(part), "{part}");

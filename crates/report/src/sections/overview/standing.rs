@@ -10,7 +10,6 @@ use crate::leads::{
     Group, Ratio, bare, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
 };
 use crate::verdict::Outcome;
-use crate::words;
 
 /// What stands beside levels that are the same.
 const EVEN: &str = "as fast, within 5 %";
@@ -61,8 +60,8 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
 /// "1.4× as long (1.2–1.6)", "undecided (0.96–1.1)", "undecided: 1.4× as long (1.1–1.7)" where it would be told by
 /// itself and is not among so many comparisons; of a few operations that don't round alike "5.6× and 3.6× as long", and
 /// apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as long", and apart from it
-/// "all 95 % intervals lie within 1.8–3.3". A rate is told of who has the more, as in the sentence: "lmdb serves 2.4×
-/// as much (2.1–2.7)".
+/// "all 95 % intervals lie within 1.8–3.3". Of a rate "0.42× as much
+/// (0.37–0.48)".
 pub fn standing<'a>(
     layout: &Layout<'a>,
     group: &Group<'a>,
@@ -80,12 +79,7 @@ pub fn standing<'a>(
     }
     let turned = ratios.iter().map(|(operation, it)| (*operation, it.turned()));
     let turned: Vec<Ratio<'_>> = turned.collect();
-    let slower = || match (times(if by_rate { "much" } else { "long" }, &ratios), by_rate) {
-        ((text, intervals), true) => {
-            (format!("{} serves {text}", words::contender(layout.compare, other)), intervals)
-        }
-        (told, false) => told,
-    };
+    let slower = || if by_rate { times("much", &turned) } else { times("long", &ratios) };
     let of_all = contrasts.len() == group.cases.len();
     if of_all && contrasts.iter().all(|it| it.verdict == Verdict::Faster) {
         return times(if by_rate { "much" } else { "fast" }, &turned);
@@ -98,8 +92,7 @@ pub fn standing<'a>(
         it.blocks > 1 && matches!(it.ends, (Some(low), Some(high)) if low > 1.0 || high < 1.0)
     };
     if of_all && contrasts.iter().all(apart) {
-        let has_more = by_rate && contrasts.iter().all(|it| it.ratio < 1.0);
-        let (text, intervals) = if has_more { times("much", &turned) } else { slower() };
+        let (text, intervals) = slower();
         return (format!("undecided: {text}"), intervals);
     }
     let interval = bracket(&bare(if by_rate { &turned } else { &ratios }));
