@@ -3,10 +3,12 @@
 use bakeoff_analysis::{
     Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
 };
-use bakeoff_results::{Host, Machine, Member, Merged, PlanShard};
+use bakeoff_report::verdict;
+use bakeoff_results::{Host, Levels, Machine, Member, Merged, PlanShard};
 
 use crate::formats::{parse_csv, text};
 use crate::sample::Sample;
+use crate::verdict::{single, twice};
 
 const TITLE: &str = "What each machine found";
 
@@ -57,6 +59,62 @@ fn ratio(clients: &str, on: &[f64]) -> RatioOverMachines {
         }),
         disagree: false,
     }
+}
+
+/// A run of one comparison, of so many machines' own ratios of lmdb to sqlite.
+fn alone(on: &[f64], disagree: bool) -> Document {
+    let mut document = single(twice, 0.1).document();
+    let machines = ["a", "b", "c"].map(|name| machine(name, &[1])).into();
+    let ratio = RatioOverMachines { levels: Levels::new(), disagree, ..ratio("1", on) };
+    document.machines = Some(MachinesView { machines, ratios: vec![ratio] });
+    document
+}
+
+/// How sure an answer is, and the first reason.
+fn confidence(document: &Document) -> [String; 2] {
+    let json: serde_json::Value = serde_json::from_str(&text(document, "json")).unwrap();
+    let it = &json["answer"]["confidence"];
+    [&it["level"], &it["reasons"][0]].map(|it| it.as_str().unwrap().to_owned())
+}
+
+#[test]
+fn an_answer_on_which_machines_disagree_says_so_and_is_of_low_confidence() {
+    // Of lmdb to sqlite; the answer tells it the other way round.
+    let document = alone(&[0.5, 0.2, 1.25], true);
+    let told = verdict(&document);
+    let said =
+        "The machines disagree: on each alone, sqlite takes 0.80 to 5.0 times as long as lmdb.";
+    assert!(told.ends_with(said), "{told}");
+    assert!(told.starts_with("lmdb was fastest: "), "{told}");
+    assert_eq!(confidence(&document), ["low", "machines disagree"]);
+}
+
+#[test]
+fn an_answer_says_that_ratios_of_machines_lie_apart_though_that_may_be_chance() {
+    let document = alone(&[0.5, 0.2, 1.25], false);
+    let told = verdict(&document);
+    let said = "The machines’ own ratios lie far apart, which may be chance: on each alone, sqlite takes 0.80 to \
+                5.0 times as long as lmdb.";
+    assert!(told.ends_with(said), "{told}");
+    assert_eq!(confidence(&document), ["fair", "machines far apart"]);
+    // Near each other they are no matter.
+    let near = alone(&[0.5, 0.45, 0.55], false);
+    assert_eq!(verdict(&near), verdict(&single(twice, 0.1).document()));
+    assert_eq!(confidence(&near)[0], "high");
+}
+
+/// The ratios of another condition are near each other; where one machine alone has a ratio, nothing is told.
+#[test]
+fn an_answer_tells_of_several_comparisons_where_machines_disagree_most() {
+    let told = verdict(&merged());
+    let said = "The machines disagree on 1 of 8 comparisons, in create_issue with 4 clients and no neighbours: \
+                on each alone, sqlite takes 0.71 to 2.0 times as long as lmdb";
+    assert!(told.contains(said), "{told}");
+    let mut document = merged();
+    for ratio in &mut document.machines.as_mut().unwrap().ratios {
+        ratio.on.truncate(1);
+    }
+    assert!(!verdict(&document).contains("machines disagree"));
 }
 
 fn merged() -> Document {
