@@ -143,7 +143,9 @@ fn each_machine_stands_beside_the_others_in_every_format() {
             "1 of 5",
             "mix the machines",
             "The machines disagree on 1 of 2 ratios",
-            "they disagree",
+            "disagree, I² 75 %, Q 90.0",
+            "Load: how many processes wanted a processor",
+            "Off: of how many looks",
             "1.41",
             "1.28 to 1.55",
             "0.21 to 1.83",
@@ -237,7 +239,7 @@ fn there_is_an_end_to_the_ratios_that_are_shown() {
     view.ratios[99].disagree = true;
     let shown = text(&document, "md");
     assert!(shown.contains("70 more ratios in the JSON"), "{shown}");
-    assert!(shown.contains("they disagree"));
+    assert!(shown.contains("disagree, I² 75 %"), "{shown}");
     // One alone is shown, whatever its length.
     let view = document.machines.as_mut().unwrap();
     view.ratios = vec![ratio("1", &[0.5; 200]); 2];
