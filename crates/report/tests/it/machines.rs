@@ -4,10 +4,11 @@ use bakeoff_analysis::{
     Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
 };
 use bakeoff_report::verdict;
-use bakeoff_results::{Host, Levels, Machine, Member, Merged, PlanShard};
+use bakeoff_results::{FigureOfMerit, Host, Levels, Machine, Member, Merged, PlanShard};
 
 use crate::formats::{parse_csv, text};
 use crate::sample::Sample;
+use crate::sample::rate::rate;
 use crate::verdict::{single, twice};
 
 const TITLE: &str = "What each machine found";
@@ -63,7 +64,10 @@ fn ratio(clients: &str, on: &[f64]) -> RatioOverMachines {
 
 /// A run of one comparison, of so many machines' own ratios of lmdb to sqlite.
 fn alone(on: &[f64], disagree: bool) -> Document {
-    let mut document = single(twice, 0.1).document();
+    found(single(twice, 0.1).document(), on, disagree)
+}
+
+fn found(mut document: Document, on: &[f64], disagree: bool) -> Document {
     let machines = ["a", "b", "c"].map(|name| machine(name, &[1])).into();
     let ratio = RatioOverMachines { levels: Levels::new(), disagree, ..ratio("1", on) };
     document.machines = Some(MachinesView { machines, ratios: vec![ratio] });
@@ -101,6 +105,15 @@ fn an_answer_says_that_ratios_of_machines_lie_apart_though_that_may_be_chance() 
     let near = alone(&[0.5, 0.45, 0.55], false);
     assert_eq!(verdict(&near), verdict(&single(twice, 0.1).document()));
     assert_eq!(confidence(&near)[0], "high");
+}
+
+#[test]
+fn an_answer_by_a_rate_tells_the_machines_own_ratios_of_it() {
+    let document = rate(single(twice, 0.1).document(), FigureOfMerit::Rows);
+    let told = verdict(&found(document, &[0.5, 0.2, 1.25], true));
+    let said = "The machines disagree: on each alone, lmdb serves 0.80 to 5.0 times as many rows a second as \
+                sqlite.";
+    assert!(told.ends_with(said), "{told}");
 }
 
 /// The ratios of another condition are near each other; where one machine alone has a ratio, nothing is told.
