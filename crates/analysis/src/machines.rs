@@ -1,6 +1,7 @@
 //! What each machine of a merged run found, and whether they agree.
 
 use bakeoff_results::{Levels, Machine};
+use bakeoff_stats::MARGIN;
 use serde::{Deserialize, Serialize};
 
 /// The machines of a merged run.
@@ -92,4 +93,46 @@ pub struct Agreement {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
+}
+
+/// How far apart the machines' own ratios of two levels lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Apart {
+    /// The smallest of the ratios: how many times slower the one level is than the other.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// Whether the machines disagree: see [`RatioOverMachines::disagree`].
+    pub disagree: bool,
+}
+
+impl MachinesView {
+    /// How far apart the ratios of `slow` to `fast` lie, among the ratios that `is_here` picks, of one
+    /// operation at one condition. `None` where fewer than two machines have both.
+    ///
+    /// Two levels of which neither is the baseline are told by their ratios to it: the machines disagree
+    /// where they do so on one of these, and the ratio of the two differs by more than the margin.
+    pub fn apart(
+        &self,
+        is_here: impl Fn(&RatioOverMachines) -> bool,
+        fast: &str,
+        slow: &str,
+    ) -> Option<Apart> {
+        let here: Vec<&RatioOverMachines> =
+            self.ratios.iter().filter(|ratio| is_here(ratio)).collect();
+        let of = |level: &str| here.iter().copied().find(|ratio| ratio.level == level);
+        let to_baseline = |level: &str, machine: u32| match of(level) {
+            Some(ratio) => ratio.on.iter().find(|on| on.machine == machine).map(|on| on.ratio),
+            None => here.iter().any(|ratio| ratio.baseline == level).then_some(1.0),
+        };
+        let own = |machine| Some(to_baseline(slow, machine)? / to_baseline(fast, machine)?);
+        let ratios: Vec<f64> = (0..self.machines.len() as u32).filter_map(own).collect();
+        if ratios.len() < 2 {
+            return None;
+        }
+        let least = ratios.iter().copied().reduce(f64::min)?;
+        let most = ratios.iter().copied().reduce(f64::max)?;
+        let any = [fast, slow].into_iter().filter_map(of).any(|ratio| ratio.disagree);
+        Some(Apart { least, most, disagree: any && most / least > 1.0 + MARGIN })
+    }
 }

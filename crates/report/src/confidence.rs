@@ -1,9 +1,10 @@
 //! How sure the answer of a run is: by its warnings, by how often each block was run, and by whether the
 //! leads are decided.
 
-use bakeoff_analysis::{Warning, Weight};
+use bakeoff_analysis::{Warning, WarningKind, Weight};
 use serde::Serialize;
 
+use crate::apart::OverMachines;
 use crate::block::Badge;
 use crate::layout::Layout;
 use crate::leads::groups;
@@ -23,9 +24,11 @@ const REASONS: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// A warning voids figures, a block was run fewer than three times, or a lead is undecided.
+    /// The machines disagree on what is told, a warning voids figures, a block was run fewer than three times,
+    /// or a lead is undecided.
     Low,
-    /// A warning weakens figures, a block was run fewer than five times, or a lead's interval is wide.
+    /// A warning weakens figures, a block was run fewer than five times, a lead's interval is wide, or machines
+    /// lie far apart on it.
     Fair,
     /// None of these.
     High,
@@ -52,15 +55,20 @@ impl Confidence {
         let trials = format!("{} of each", words::many(blocks as usize, "trial"));
         let open = open(layout, cases);
         let wide = cases.iter().any(|case| is_wide(case.contrast.ends));
+        let OverMachines { disagree, far } = OverMachines::of(layout, cases);
+        let is_disputed = !disagree.is_empty();
+        let disputed =
+            is_disputed.then(|| (Level::Low, misleads::reason(WarningKind::MachinesDisagree)));
         let own = [
             (blocks < FEW).then(|| (Level::Low, format!("only {trials}"))),
             (open == Level::Low).then(|| (Level::Low, "a lead is undecided".to_owned())),
             (open == Level::Fair).then(|| (Level::Fair, "not every lead is decided".to_owned())),
             (FEW..ENOUGH).contains(&blocks).then(|| (Level::Fair, trials.clone())),
+            (!far.is_empty()).then(|| (Level::Fair, "machines far apart".to_owned())),
             wide.then(|| (Level::Fair, "wide intervals".to_owned())),
         ];
-        let mut reasons: Vec<(Level, String)> =
-            of(Weight::Voids).chain(own.into_iter().flatten()).chain(of(Weight::Weakens)).collect();
+        let others = of(Weight::Voids).chain(own.into_iter().flatten()).chain(of(Weight::Weakens));
+        let mut reasons: Vec<(Level, String)> = disputed.into_iter().chain(others).collect();
         reasons.sort_by_key(|(level, _)| *level);
         let level = reasons.first().map_or(Level::High, |(level, _)| *level);
         let mut reasons: Vec<String> = reasons.into_iter().map(|(_, reason)| reason).collect();

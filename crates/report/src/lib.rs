@@ -7,6 +7,7 @@
 //! writes the blocks in a format. [`Reports`] has both, and takes others' of either kind.
 
 mod amount;
+mod apart;
 mod articles;
 mod behind;
 pub mod block;

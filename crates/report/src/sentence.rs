@@ -4,6 +4,7 @@ mod against;
 mod answer;
 mod caveats;
 mod depends;
+mod machines;
 mod nothing;
 pub mod over;
 mod undecided;
@@ -61,6 +62,7 @@ impl Said {
         let confidence = Confidence::of(layout, &cases).filter(|_| is_timed);
         let mut clauses = Vec::new();
         if is_timed {
+            clauses.extend(machines::apart(layout, &cases));
             clauses.extend(caveats::held_back(layout));
             clauses.extend(caveats::not_decided(layout));
             clauses.extend(caveats::cut_off(layout, &cases));

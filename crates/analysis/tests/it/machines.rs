@@ -2,7 +2,7 @@
 
 use crate::data::{Trials, run};
 use crate::schema::{closed, complaints, schema};
-use bakeoff_analysis::{Document, MachinesView, WarningKind, document};
+use bakeoff_analysis::{Apart, Document, MachinesView, RatioOverMachines, WarningKind, document};
 use bakeoff_results::measure::{FOREIGN_CPU, MACHINE_WATCHED};
 use bakeoff_results::{Canary, Host, Machine, Member, Merged, Run, RunFolder, Scope, Trial};
 
@@ -115,7 +115,26 @@ fn a_machine_that_finds_the_opposite_is_told() {
         let agreement = ratio.agreement.as_ref().unwrap();
         assert!(agreement.i_squared > 0.9 && agreement.p_adjusted < 0.001, "{agreement:?}");
         assert!(agreement.low.unwrap() < 1.0 && agreement.high.unwrap() > 1.0);
+        let is_here = |it: &RatioOverMachines| it.operation == ratio.operation;
+        let apart = view.apart(is_here, &ratio.baseline, &ratio.level).unwrap();
+        let own = || ratio.on.iter().map(|on| on.ratio);
+        let (least, most) = (own().fold(f64::INFINITY, f64::min), own().fold(0.0, f64::max));
+        assert_eq!(apart, Apart { least, most, disagree: true });
+        // The other way round they are turned over.
+        let turned = view.apart(is_here, &ratio.level, &ratio.baseline).unwrap();
+        assert!((turned.least * most - 1.0).abs() < 1e-9, "{turned:?}");
+        assert!((turned.most * least - 1.0).abs() < 1e-9, "{turned:?}");
+        assert!(turned.disagree);
     }
+    // Two that are no baseline are told by their ratios to it: one machine has each for the other.
+    let first = view.ratios[0].operation.as_str();
+    let of: Vec<&RatioOverMachines> =
+        view.ratios.iter().filter(|it| it.operation == first).collect();
+    let [one, other] = of[..] else { panic!("two levels: {of:?}") };
+    let apart = view.apart(|it| it.operation == first, &one.level, &other.level).unwrap();
+    assert!(apart.disagree && apart.least < 1.0 && apart.most > 1.0, "{apart:?}");
+    let unknown = view.apart(|it| it.operation == first, &one.level, "unknown");
+    assert_eq!(unknown, None);
     assert!(has_warning(&document));
 }
 

@@ -28,7 +28,12 @@ const COLUMNS: [&str; 3] = ["95 % interval", "blocks", "between the machines"];
 /// What the last row of each ratio is, for a reader.
 const LAST: &str = "The last row of each is the mean of the machines’ true ratios, and its interval is where \
     the true ratio of one more such machine lies, 19 times in 20; it takes three machines. I² is the part of \
-    the spread that is between the machines, and no chance.";
+    the spread that is between the machines, and no chance. Q is Cochran’s: where machines agree, it is one \
+    less than there are, on average.";
+
+/// What two columns are, for a reader.
+const COLUMNS_ARE: &str = "Load: how many processes wanted a processor in the minute before its part began, at \
+    most. Off: of how many looks at the machine alone, one before each block, how many were unlike those before.";
 
 impl Section for Machines {
     fn name(&self) -> &str {
@@ -99,7 +104,7 @@ fn table(view: &MachinesView) -> Table {
         Column::new(Kind::Level, "kernel").short(None::<String>),
         Column::new(Kind::Number, "blocks"),
         Column::new(Kind::Number, "trials that count").short(Some("trials")),
-        Column::new(Kind::Number, "load before").short(Some("load")),
+        Column::new(Kind::Number, "load when it began").short(Some("load")),
         Column::new(Kind::Number, "harness, an operation").short(None::<String>),
         Column::new(Kind::Number, "neighbour alone, a second").short(None::<String>),
         Column::new(Kind::Number, "looks at it that were off").short(Some("off")),
@@ -108,6 +113,7 @@ fn table(view: &MachinesView) -> Table {
         caption: "The machines".into(),
         columns: columns.into(),
         rows: view.machines.iter().map(row).collect(),
+        note: Some(COLUMNS_ARE.into()),
         ..Table::default()
     };
     table.without_empty_columns(|_| true)
@@ -210,9 +216,9 @@ impl Forest<'_, '_> {
     fn last(&self, of: &RatioOverMachines, it: &Agreement) -> StripRow {
         let ends = (it.low, it.high);
         let blocks: u32 = of.on.iter().map(|on| on.blocks).sum();
-        let part = format!("I² {}", words::percent(it.i_squared));
+        let part = format!("I² {}, Q {}", words::percent(it.i_squared), words::digits(it.q));
         let between = match of.disagree {
-            true => Cell { tone: Tone::Bad, ..format!("they disagree, {part}").into() },
+            true => Cell { tone: Tone::Bad, ..format!("disagree, {part}").into() },
             false => part.into(),
         };
         let cells = vec![interval(ends, 1).into(), words::count(blocks.into()).into(), between];

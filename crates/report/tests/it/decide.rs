@@ -3,7 +3,7 @@
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{ConditionState, ConditionView, Document};
 use bakeoff_report::Options;
-use bakeoff_results::{Sequential, Status};
+use bakeoff_results::{Host, Merged, PlanShard, Sequential, Status};
 
 use crate::first_screen::words;
 use crate::sample::render;
@@ -81,6 +81,35 @@ fn what_more_blocks_do_not_help_has_no_such_command() {
         assert!(!short.contains("--until-decided"), "{format}: {short}");
     }
     is_told(&with(Verdict::TooFew), &format!("{COMMAND} --seconds 20"));
+}
+
+/// `--until-decided` is refused beside `--shard`, and one machine is not what a merged run was of.
+#[test]
+fn a_shard_and_a_merged_run_are_given_no_command_of_one_machine() {
+    let mut shard = with(Verdict::Undecided);
+    shard.run.run.command += " --shard 1/4";
+    let mut merged = shard.clone();
+    shard.run.run.shard = Some(PlanShard {
+        plan: "17".into(),
+        index: 1,
+        count: 4,
+        trials: 10,
+        host: Host::default(),
+        blocks: Vec::new(),
+        cuts: Vec::new(),
+    });
+    merged.run.run.merged = Some(Merged { plan: "17".into(), count: 4, members: Vec::new() });
+    for (document, said) in [
+        (shard, "the run that bakeoff merge makes of all parts"),
+        (merged, "more repetitions, dealt"),
+    ] {
+        is_told(&document, said);
+        for format in ["html", "md", "term"] {
+            let text = words(&document, format);
+            let (_, answer) = text.split_once(QUESTION).expect("the question");
+            assert!(!answer.contains("--until-decided"), "{format}: {answer}");
+        }
+    }
 }
 
 /// A shell takes what is broken for one command, and no line is wider than the terminal.

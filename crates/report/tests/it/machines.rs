@@ -3,10 +3,13 @@
 use bakeoff_analysis::{
     Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
 };
-use bakeoff_results::{Host, Machine, Member, Merged, PlanShard};
+use bakeoff_report::verdict;
+use bakeoff_results::{FigureOfMerit, Host, Levels, Machine, Member, Merged, PlanShard};
 
 use crate::formats::{parse_csv, text};
 use crate::sample::Sample;
+use crate::sample::rate::rate;
+use crate::verdict::{single, twice};
 
 const TITLE: &str = "What each machine found";
 
@@ -59,6 +62,74 @@ fn ratio(clients: &str, on: &[f64]) -> RatioOverMachines {
     }
 }
 
+/// A run of one comparison, of so many machines' own ratios of lmdb to sqlite.
+fn alone(on: &[f64], disagree: bool) -> Document {
+    found(single(twice, 0.1).document(), on, disagree)
+}
+
+fn found(mut document: Document, on: &[f64], disagree: bool) -> Document {
+    let machines = ["a", "b", "c"].map(|name| machine(name, &[1])).into();
+    let ratio = RatioOverMachines { levels: Levels::new(), disagree, ..ratio("1", on) };
+    document.machines = Some(MachinesView { machines, ratios: vec![ratio] });
+    document
+}
+
+/// How sure an answer is, and the first reason.
+fn confidence(document: &Document) -> [String; 2] {
+    let json: serde_json::Value = serde_json::from_str(&text(document, "json")).unwrap();
+    let it = &json["answer"]["confidence"];
+    [&it["level"], &it["reasons"][0]].map(|it| it.as_str().unwrap().to_owned())
+}
+
+#[test]
+fn an_answer_on_which_machines_disagree_says_so_and_is_of_low_confidence() {
+    // Of lmdb to sqlite; the answer tells it the other way round.
+    let document = alone(&[0.5, 0.2, 1.25], true);
+    let told = verdict(&document);
+    let said =
+        "The machines disagree: on each alone, sqlite takes 0.80 to 5.0 times as long as lmdb.";
+    assert!(told.ends_with(said), "{told}");
+    assert!(told.starts_with("lmdb was fastest: "), "{told}");
+    assert_eq!(confidence(&document), ["low", "machines disagree"]);
+}
+
+#[test]
+fn an_answer_says_that_ratios_of_machines_lie_apart_though_that_may_be_chance() {
+    let document = alone(&[0.5, 0.2, 1.25], false);
+    let told = verdict(&document);
+    let said = "The machines’ own ratios lie far apart, which may be chance: on each alone, sqlite takes 0.80 to \
+                5.0 times as long as lmdb.";
+    assert!(told.ends_with(said), "{told}");
+    assert_eq!(confidence(&document), ["fair", "machines far apart"]);
+    // Near each other they are no matter.
+    let near = alone(&[0.5, 0.45, 0.55], false);
+    assert_eq!(verdict(&near), verdict(&single(twice, 0.1).document()));
+    assert_eq!(confidence(&near)[0], "high");
+}
+
+#[test]
+fn an_answer_by_a_rate_tells_the_machines_own_ratios_of_it() {
+    let document = rate(single(twice, 0.1).document(), FigureOfMerit::Rows);
+    let told = verdict(&found(document, &[0.5, 0.2, 1.25], true));
+    let said = "The machines disagree: on each alone, lmdb serves 0.80 to 5.0 times as many rows a second as \
+                sqlite.";
+    assert!(told.ends_with(said), "{told}");
+}
+
+/// The ratios of another condition are near each other; where one machine alone has a ratio, nothing is told.
+#[test]
+fn an_answer_tells_of_several_comparisons_where_machines_disagree_most() {
+    let told = verdict(&merged());
+    let said = "The machines disagree on 1 of 8 comparisons, in create_issue with 4 clients and no neighbours: \
+                on each alone, sqlite takes 0.71 to 2.0 times as long as lmdb";
+    assert!(told.contains(said), "{told}");
+    let mut document = merged();
+    for ratio in &mut document.machines.as_mut().unwrap().ratios {
+        ratio.on.truncate(1);
+    }
+    assert!(!verdict(&document).contains("machines disagree"));
+}
+
 fn merged() -> Document {
     let mut document = Sample::default().document();
     let machines =
@@ -85,7 +156,9 @@ fn each_machine_stands_beside_the_others_in_every_format() {
             "1 of 5",
             "mix the machines",
             "The machines disagree on 1 of 2 ratios",
-            "they disagree",
+            "disagree, I² 75 %, Q 90.0",
+            "Load: how many processes wanted a processor",
+            "Off: of how many looks",
             "1.41",
             "1.28 to 1.55",
             "0.21 to 1.83",
@@ -179,7 +252,7 @@ fn there_is_an_end_to_the_ratios_that_are_shown() {
     view.ratios[99].disagree = true;
     let shown = text(&document, "md");
     assert!(shown.contains("70 more ratios in the JSON"), "{shown}");
-    assert!(shown.contains("they disagree"));
+    assert!(shown.contains("disagree, I² 75 %"), "{shown}");
     // One alone is shown, whatever its length.
     let view = document.machines.as_mut().unwrap();
     view.ratios = vec![ratio("1", &[0.5; 200]); 2];

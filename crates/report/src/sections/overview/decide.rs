@@ -25,6 +25,11 @@ const FEW: &str =
     "Trials have too few operations of a kind for a verdict: longer trials bring more.";
 const LONGER: &str =
     "More blocks are not likely to decide it. Longer trials differ less from each other, and may.";
+/// Said of a shard, and of a run that was merged: no command of one machine runs them again.
+const PART: &str =
+    "This is one part of a plan: what decides it is the run that bakeoff merge makes of all parts.";
+const DEALT: &str = "More blocks may decide it: the same plan with more repetitions, dealt to as many machines or more, \
+     and merged.";
 
 /// What is left open.
 struct Left {
@@ -75,6 +80,13 @@ fn more(layout: &Layout<'_>, left: &Left) -> (Option<&'static str>, Option<Strin
     if document.run.status != Status::Finished {
         let why = "The run has not come to its end. This goes on with it; DIR is its folder:";
         return (Some(why), Some("bakeoff run --resume DIR".into()));
+    }
+    if run.shard.is_some() {
+        return (Some(PART), None);
+    }
+    if run.merged.is_some() {
+        let why = if left.open { Some(DEALT) } else { left.few.then_some(FEW) };
+        return (why, None);
     }
     match (left.open, &run.sequential) {
         (false, _) if left.few => (Some(FEW), Some(longer(run))),
