@@ -11,8 +11,8 @@ mod ssh;
 use std::path::Path;
 
 use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, deal};
-use sha2::{Digest, Sha256};
 
+use super::checksum;
 use super::run::{SHARDS, instead, is_job_file, plan_is_known};
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command};
@@ -101,13 +101,13 @@ impl Job {
             false => Asked::File(whole(Path::new(name))?),
         };
         let program = std::env::current_exe().map_err(|error| system("this program", &error))?;
-        let bytes = std::fs::read(&program).map_err(|error| system("this program", &error))?;
+        let sha256 = checksum::of_file(&program);
         Ok(Self {
             experiment,
             name: scheduler_name(&loaded.name),
             shards,
             program: whole(&program)?,
-            sha256: Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: sha256.map_err(|error| system("this program", &error))?,
             flags: flags.to_vec(),
         })
     }

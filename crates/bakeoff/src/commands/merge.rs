@@ -99,7 +99,12 @@ impl<'a> Merging<'a> {
         let each_cut = each_cut.chain(of_earlier).max().unwrap_or(0);
         let members: Vec<Member> = pieces.iter().map(|piece| piece.member.clone()).collect();
         let shard = &sources[0].shard;
-        let merged = Merged { plan: shard.plan.clone(), count: shard.count, members };
+        let merged = Merged {
+            plan: shard.plan.clone(),
+            program_sha256: shard.program_sha256.clone(),
+            count: shard.count,
+            members,
+        };
         let lacks = shard.trials.saturating_sub(merged.trials());
         let went_on = merged.went_on_last().is_some();
         // Where all trials are somebody's, who went on has run, or runs, what was missing by then.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::sync::OnceLock;
 
 use bakeoff_testkit::Tmpfs;
@@ -275,6 +276,9 @@ fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
             it["engines"][0]["version"] = "0.0".into();
         });
     });
+    changed(&place, "two", "program", |run| {
+        describe(run, |it| it["shard"]["program_sha256"] = "0123abcd".into());
+    });
     changed(&place, "two", "plan", |run| {
         describe(run, |it| it["shard"]["plan"] = "0123456789abcdef".into());
     });
@@ -283,6 +287,7 @@ fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
     for (other, said) in [
         ("version", ["bakeoff is", "0.0.9 (another) in the second"]),
         ("build", ["bakeoff is", "a debug build"]),
+        ("program", ["the SHA-256 of bakeoff's program is", "0123abcd in the second"]),
         ("engine", [engine_is.as_str(), "0.0 in the second"]),
         ("plan", ["the plan is", "0123456789abcdef in the second"]),
     ] {
@@ -295,7 +300,35 @@ fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
     place.run(&["merge", "all", "one"]).code(0);
     let merged = bytes(&place, "all");
     refused(&place, &["all", "version"], &["bakeoff is", "0.0.9 (another) in the second"]);
+    refused(&place, &["all", "program"], &["the SHA-256", "0123abcd in the second"]);
     assert_eq!(bytes(&place, "all"), merged);
+}
+
+/// The same bakeoff by its version, and another file.
+#[test]
+fn a_shard_that_another_program_file_ran_is_neither_merged_nor_gone_on_with() {
+    let place = place();
+    half(&place, 1, "one");
+    // Written by another process: one that this one starts meanwhile would hold the file open for writing.
+    let copy = "cp -- \"$0\" other && printf x >>other";
+    let (this, dir) = (env!("CARGO_BIN_EXE_bakeoff"), place.path(""));
+    let copied = Command::new("sh").args(["-c", copy, this]).current_dir(&dir).status().unwrap();
+    assert!(copied.success());
+    let run_by_other = |arguments: &[&str]| {
+        let mut command = Command::new(place.path("other"));
+        command.args(arguments).current_dir(&dir).env("XDG_RUNTIME_DIR", &dir);
+        Done(command.output().unwrap())
+    };
+    let flags = ["--same-machine", "--quiet", "--out", "two"];
+    run_by_other(&[&["run", "four.toml", "--shard", "2/2"][..], &flags].concat()).code(0);
+    let [one, two] = ["one", "two"].map(|folder| {
+        let document = place.json(folder);
+        document["run"]["shard"]["program_sha256"].as_str().expect("a sum").to_owned()
+    });
+    assert_ne!(one, two);
+    refused(&place, &["all", "one", "two"], &["the SHA-256", &one, &two]);
+    assert!(!place.path("all").exists());
+    run_by_other(&["run", "--resume", "one"]).code(3).says(&["the SHA-256", &one, &two]);
 }
 
 #[test]

@@ -20,9 +20,7 @@ fn job(program: &str) -> Job {
         name: scheduler_name("redmine-sweep"),
         shards: 2,
         program: program.into(),
-        sha256: std::fs::read(program).map_or("0".into(), |bytes| {
-            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-        }),
+        sha256: checksum::of_file(Path::new(program)).unwrap_or("0".into()),
         flags: vec!["--engine".into(), "sqlite;reboot".into()],
     }
 }

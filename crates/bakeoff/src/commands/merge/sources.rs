@@ -155,15 +155,17 @@ pub struct Terms<'a> {
     pub run: &'a Run,
     pub experiment: &'a str,
     pub plan: &'a str,
+    /// The SHA-256 of the program; `None` where an older bakeoff has not recorded it.
+    pub program: Option<&'a str>,
     pub count: u32,
 }
 
 impl Source<'_> {
     /// What has to be the same in all shards.
     pub fn terms(&self) -> Terms<'_> {
-        let (plan, count) = (&self.shard.plan, self.shard.count);
-        let name = self.name().to_string();
-        Terms { name, run: &self.run, experiment: &self.experiment, plan, count }
+        let PlanShard { plan, program_sha256, count, .. } = &self.shard;
+        let (name, program) = (self.name().to_string(), program_sha256.as_deref());
+        Terms { name, run: &self.run, experiment: &self.experiment, plan, program, count: *count }
     }
 }
 
@@ -183,12 +185,14 @@ fn difference(one: &Terms<'_>, other: &Terms<'_>) -> Option<(String, String, Str
         (own != others).then(|| (what.to_owned(), own, others))
     };
     let build = |it: &Terms| if it.run.debug_build { "a debug build" } else { "optimised" };
+    let sum = |it: &Terms| it.program.unwrap_or("not recorded").to_owned();
     let left_out = |it: &Terms| {
         let lines: Vec<String> = it.run.left_out.iter().map(bakeoff_lab::possible::line).collect();
         if lines.is_empty() { "nothing".into() } else { lines.join("; ") }
     };
     differs("bakeoff is", one.run.version.clone(), other.run.version.clone())
         .or_else(|| differs("bakeoff is", build(one).into(), build(other).into()))
+        .or_else(|| differs("the SHA-256 of bakeoff's program is", sum(one), sum(other)))
         .or_else(|| settled(one.experiment, other.experiment))
         .or_else(|| differs("the shards are", one.count.to_string(), other.count.to_string()))
         .or_else(|| engines(one.run, other.run))

@@ -88,18 +88,20 @@ pub fn plan_is_known(experiment: &Experiment) -> Result<(), Failure> {
 }
 
 /// What is recorded of a shard, where the run is one; `possible` is its own part, `text` what its text or
-/// rows are.
+/// rows are, `program` the SHA-256 of the program that runs it.
 pub fn fact(
     experiment: &Experiment,
     possible: &Possible,
     text: &str,
     shard: Option<Shard>,
+    program: Option<String>,
 ) -> Option<PlanShard> {
     let shard = shard?;
     let left_out: u32 = possible.left_out.iter().map(|it| it.trials).sum();
     let blocks = possible.plan.blocks.iter();
     Some(PlanShard {
         plan: experiment.plan_id(env!("BAKEOFF_VERSION"), text),
+        program_sha256: program,
         index: shard.index(),
         count: shard.count(),
         trials: (experiment.plan().trials() as u32).saturating_sub(left_out),
