@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::OnceLock;
 
 use bakeoff_testkit::Tmpfs;
 use rusqlite::Connection;
+use rustix::fs::FlockOperation;
 use serde_json::Value;
 
 use super::{Done, Place, SMALL};
@@ -216,6 +217,9 @@ fn of_two_merges_at_once_one_writes() {
     let codes = done.each_ref().map(|done| done.status.code());
     assert!(codes.contains(&Some(0)), "{done:?}");
     assert!(codes.iter().all(|code| matches!(code, Some(0 | 3))), "{done:?}");
+    for refused in done.into_iter().map(Done).filter(|it| it.0.status.code() == Some(3)) {
+        refused.says(&["another bakeoff is writing to all"]);
+    }
     let mut both = began(&place.json("one"));
     both.extend(began(&place.json("two")));
     assert_eq!(began(&place.json("all")), both);
@@ -255,6 +259,37 @@ fn a_shard_that_failed_half_way_is_merged_as_far_as_it_went() {
     let document = place.json("all");
     assert_eq!(document["run"]["status"], "finished");
     assert_eq!(began(&document).keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
+/// Its writer holds the lock on its folder.
+#[test]
+fn a_shard_that_is_still_running_is_told_from_one_that_ended_half_way() {
+    let place = place();
+    half(&place, 1, "one");
+    half(&place, 2, "two");
+    changed(&place, "one", "half", cut_short);
+    let writer = File::open(place.path("half")).unwrap();
+    rustix::fs::flock(&writer, FlockOperation::LockExclusive).unwrap();
+    let done = place.run(&["merge", "all", "half", "two"]).code(0);
+    let said = done.says(&["shard 1 is still running, and lacks block"]).err();
+    assert!(!said.contains("--resume half"), "nobody can go on with it now: {said}");
+    drop(writer);
+    let done = place.run(&["merge", "all", "half", "two"]).code(0);
+    let said = done.says(&["shard 1 lacks block", "bakeoff run --resume half"]).err();
+    assert!(!said.contains("still running"), "{said}");
+}
+
+/// A job file has brought it back, and has removed the folder that it began in.
+#[test]
+fn a_shard_whose_data_lay_on_another_disk_goes_on_with_a_path_on_that() {
+    let place = place();
+    half(&place, 1, "one");
+    changed(&place, "one", "half", |run| {
+        cut_short(run);
+        describe(run, |it| it["machine"]["device"] = "/dev/md7".into());
+    });
+    let disk = ["the disk of its data (/dev/md7, ", "bakeoff run --resume half --path DISK"];
+    place.run(&["merge", "all", "half"]).code(0).says(&disk);
 }
 
 /// What one record says of itself, and what a refusal names of it.

@@ -1,10 +1,10 @@
 //! The shards that are merged: what each holds, and whether they are parts of one plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Display;
+use std::path::{Display, Path};
 
 use bakeoff_experiment::{MOST_TRIALS, Shard};
-use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, TrialSummary};
+use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, Status, TrialSummary};
 
 use super::piece::Piece;
 use crate::exit::{Exit, Failure};
@@ -17,6 +17,10 @@ pub struct Source<'a> {
     pub experiment: String,
     pub trials: Vec<TrialSummary>,
     pub cuts: Vec<Cut>,
+    /// How far it came.
+    pub status: Status,
+    /// Whether a bakeoff was writing to it as it was read; of one on another machine that is not known.
+    pub is_written: bool,
     ended_s: Option<f64>,
     canaries: u32,
 }
@@ -49,12 +53,19 @@ impl<'a> Source<'a> {
                 experiment: folder.experiment()?,
                 trials: folder.trials()?,
                 cuts: folder.cuts()?,
+                status: state.status,
+                is_written: folder.is_written(),
                 ended_s: state.ended_s,
                 canaries: folder.canaries()?.len() as u32,
                 run: state.run,
             })
         };
         read().map_err(Failure::folder)
+    }
+
+    /// Where its folder is.
+    pub fn dir(&self) -> &Path {
+        self.folder.dir()
     }
 
     /// Its folder, for a reader.
