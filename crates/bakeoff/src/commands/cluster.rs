@@ -190,6 +190,15 @@ fn check_parts(experiment: &Experiment, shards: u32) -> Result<(), Failure> {
     deal(&plan, shards).map(drop).map_err(|error| usage(error.to_string()))
 }
 
+/// A line of a shell that says where a shard is from now on: what its run has said names a folder that is gone.
+/// `target` and `shards` are words of the shell's between double quotes.
+fn collected(target: &str, shards: &str) -> String {
+    format!(
+        "echo \"collected to {target}, and the folder that the run names is removed; when all shards are there: \
+         bakeoff merge all {shards}\"\n"
+    )
+}
+
 /// Lines of a shell that run a command and hand on to it that it is to stop, so that what it has by then can
 /// be collected. Its exit code is in `status` afterwards.
 fn stoppable(command: &str) -> String {

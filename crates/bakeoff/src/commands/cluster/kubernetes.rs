@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Job, SHARDS, stoppable, system, usage};
+use super::{Asked, Job, SHARDS, collected, stoppable, system, usage};
 use crate::exit::Failure;
 
 /// What a pod is made of.
@@ -127,6 +127,7 @@ fn script(job: &Job, has_file: bool) -> String {
     let file = format!("{FOLDER}/{FILE}");
     let run = job.command(has_file.then_some(file.as_str()), "auto", "/local/shard");
     let run = stoppable(&format!("\"$1\" {run}"));
+    let collected = collected("$target", &format!("/collected/{name}-shard-*"));
     format!(
         r#"set -eu
 {check}target=/collected/{name}-shard-$((JOB_COMPLETION_INDEX + 1))
@@ -138,7 +139,7 @@ fi
     rm -rf -- "$target.part"
     cp -R /local/shard "$target.part"
     mv "$target.part" "$target"
-fi
+    {collected}fi
 exit "$status"
 "#
     )
