@@ -19,8 +19,19 @@ use crate::cli::{Cli, Cluster, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, quote, say};
 
-/// Flags of a run that a job file gives itself, or that make no sense in it.
-const OWN: [&str; 4] = ["--shard", "--out", "--resume", "--dry-run"];
+/// Flags of a run that no job file takes, and why.
+const REFUSED: [(&str, &str); 4] = [
+    ("--shard", "the job file gives each run its own --shard"),
+    (
+        "--out",
+        "the job file gives each run its own --out; where shards are collected is said before the --",
+    ),
+    (
+        "--resume",
+        "a job file begins each shard anew; go on with one by bakeoff run --resume on its machine",
+    ),
+    ("--dry-run", "a job file measures; the plan is shown by bakeoff run --dry-run here"),
+];
 
 /// What all job files are made of.
 struct Job {
@@ -60,6 +71,7 @@ pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
             let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags)?;
             let given = [("--image", &asked.image), ("--claim", &asked.claim)];
             given.into_iter().try_for_each(|(what, text)| plain(what, text))?;
+            kubernetes::check_claim(&asked.claim)?;
             plain("--program", &asked.program)?;
             let pod = kubernetes::Pod {
                 image: &asked.image,
@@ -84,8 +96,9 @@ impl Job {
         plain("the experiment", name)?;
         for flag in flags {
             plain("a flag", flag)?;
-            if OWN.contains(&flag.split('=').next().unwrap_or_default()) {
-                return Err(usage(format!("the job file has its own {flag}; leave it out")));
+            let name = flag.split('=').next().unwrap_or_default();
+            if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+                return Err(usage(format!("leave out {flag}: {why}")));
             }
         }
         if is_job_file(name) {

@@ -29,6 +29,30 @@ const TAINT: &str = "bakeoff";
 /// Seconds that a run that is told to stop has to end and to be collected.
 const GRACE: u32 = 300;
 
+/// The longest name of a claim, in characters.
+const LONGEST: usize = 253;
+
+/// Refuses a name that no persistent volume claim has. Source: *Object Names and IDs* of the documentation of
+/// Kubernetes, on names that are subdomains of DNS (RFC 1123).
+///
+/// # Errors
+/// What a name is made of.
+pub fn check_claim(name: &str) -> Result<(), Failure> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let part = |part: &str| {
+        part.starts_with(is_plain)
+            && part.ends_with(is_plain)
+            && part.chars().all(|c| is_plain(c) || c == '-')
+    };
+    match name.len() <= LONGEST && name.split('.').all(part) {
+        true => Ok(()),
+        false => Err(usage(format!(
+            "--claim {name} is no name of a persistent volume claim: Kubernetes takes lower-case letters, digits, \
+             - and ., with a letter or a digit at both ends and beside each ., and {LONGEST} characters at most"
+        ))),
+    }
+}
+
 /// The manifest.
 ///
 /// # Errors

@@ -367,6 +367,21 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
 }
 
 #[test]
+fn a_claim_has_a_name_that_kubernetes_takes() {
+    let longest = "x".repeat(253);
+    for name in ["runs", "r", "my-runs.of-2026", longest.as_str()] {
+        assert!(kubernetes::check_claim(name).is_ok(), "{name}");
+    }
+    let too_long = "x".repeat(254);
+    for name in
+        ["UP_", "Runs", "my_runs", "-runs", "runs-", "a..b", ".a", "", "ü", too_long.as_str()]
+    {
+        let failure = kubernetes::check_claim(name).expect_err(name);
+        assert!(failure.message.contains("lower-case letters"), "{}", failure.message);
+    }
+}
+
+#[test]
 fn names_are_such_as_schedulers_take() {
     for (name, wanted) in [
         ("redmine", "bakeoff-redmine"),
