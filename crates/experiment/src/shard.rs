@@ -70,18 +70,27 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').map(|(index, count)| [index, count].map(number));
-        match numbers {
-            Some([Some(index), Some(count)]) => Self::new(index, count),
-            _ => Err("give which shard it is and how many there are, as 2/8".into()),
-        }
+        let parts =
+            text.split_once('/').filter(|(index, count)| is_digits(index) && is_digits(count));
+        let Some((index, count)) = parts else {
+            return Err("give which shard it is and how many there are, as 2/8".into());
+        };
+        Self::new(number(index)?, number(count)?)
     }
 }
 
-/// A whole number in digits alone.
-fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten()
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A whole number in digits.
+fn number(digits: &str) -> Result<u32, String> {
+    digits.parse().map_err(|_| {
+        format!(
+            "{digits} is too large: the number of a shard, and of shards, is {} at most",
+            u32::MAX
+        )
+    })
 }
 
 impl fmt::Display for Shard {

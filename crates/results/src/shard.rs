@@ -13,6 +13,10 @@ use crate::machine::{Host, Machine};
 pub struct PlanShard {
     /// Tells the plan from others: only shards of one plan make one run.
     pub plan: String,
+    /// The SHA-256 of bakeoff's program, in hexadecimal digits: only shards of one program make one run;
+    /// `None` in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_sha256: Option<String>,
     /// Which part, from 1.
     pub index: u32,
     /// How many parts there are.
@@ -32,6 +36,10 @@ pub struct PlanShard {
 pub struct Merged {
     /// Tells the plan from others.
     pub plan: String,
+    /// The SHA-256 of bakeoff's program, in hexadecimal digits: only shards of one program make one run;
+    /// `None` in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_sha256: Option<String>,
     /// How many parts the plan has.
     pub count: u32,
     /// Who ran which part: those of shards first, by their indices.

@@ -179,6 +179,11 @@ impl RunFolder {
         removed.and_then(|()| fs::remove_dir(&dir)).map_err(|cause| Error::write(&dir, cause))
     }
 
+    /// Whether a bakeoff on this machine is writing to the folder.
+    pub fn is_written(&self) -> bool {
+        foreign::is_written(&self.dir)
+    }
+
     /// Where the folder is.
     pub fn dir(&self) -> &Path {
         &self.dir

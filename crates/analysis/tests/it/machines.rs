@@ -24,7 +24,8 @@ fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> Member {
 }
 
 fn merged(members: Vec<Member>) -> Run {
-    let merged = Merged { plan: "17".to_owned(), count: 3, members };
+    let plan = "17".to_owned();
+    let merged = Merged { plan, program_sha256: None, count: 3, members };
     Run { merged: Some(merged), ..run(&["1"], &["0"], 48) }
 }
 

@@ -220,7 +220,9 @@ fn set_up_of_a_merged_run_is_that_of_all_its_machines() {
     };
     let run = |kernels: [&str; 2]| {
         let members = vec![member(1, kernels[0]), member(2, kernels[1])];
-        Run { merged: Some(Merged { plan: "17".into(), count: 2, members }), ..plain() }
+        let plan = "17".into();
+        let merged = Merged { plan, program_sha256: None, count: 2, members };
+        Run { merged: Some(merged), ..plain() }
     };
     let looks = |cpu_s| {
         let canary =

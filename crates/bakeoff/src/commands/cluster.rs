@@ -11,16 +11,27 @@ mod ssh;
 use std::path::Path;
 
 use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, deal};
-use sha2::{Digest, Sha256};
 
+use super::checksum;
 use super::run::{SHARDS, instead, is_job_file, plan_is_known};
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, quote, say};
 
-/// Flags of a run that a job file gives itself, or that make no sense in it.
-const OWN: [&str; 4] = ["--shard", "--out", "--resume", "--dry-run"];
+/// Flags of a run that no job file takes, and why.
+const REFUSED: [(&str, &str); 4] = [
+    ("--shard", "the job file gives each run its own --shard"),
+    (
+        "--out",
+        "the job file gives each run its own --out; where shards are collected is said before the --",
+    ),
+    (
+        "--resume",
+        "a job file begins each shard anew; go on with one by bakeoff run --resume on its machine",
+    ),
+    ("--dry-run", "a job file measures; the plan is shown by bakeoff run --dry-run here"),
+];
 
 /// What all job files are made of.
 struct Job {
@@ -60,6 +71,7 @@ pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
             let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags)?;
             let given = [("--image", &asked.image), ("--claim", &asked.claim)];
             given.into_iter().try_for_each(|(what, text)| plain(what, text))?;
+            kubernetes::check_claim(&asked.claim)?;
             plain("--program", &asked.program)?;
             let pod = kubernetes::Pod {
                 image: &asked.image,
@@ -84,8 +96,9 @@ impl Job {
         plain("the experiment", name)?;
         for flag in flags {
             plain("a flag", flag)?;
-            if OWN.contains(&flag.split('=').next().unwrap_or_default()) {
-                return Err(usage(format!("the job file has its own {flag}; leave it out")));
+            let name = flag.split('=').next().unwrap_or_default();
+            if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+                return Err(usage(format!("leave out {flag}: {why}")));
             }
         }
         if is_job_file(name) {
@@ -101,13 +114,13 @@ impl Job {
             false => Asked::File(whole(Path::new(name))?),
         };
         let program = std::env::current_exe().map_err(|error| system("this program", &error))?;
-        let bytes = std::fs::read(&program).map_err(|error| system("this program", &error))?;
+        let sha256 = checksum::of_file(&program);
         Ok(Self {
             experiment,
             name: scheduler_name(&loaded.name),
             shards,
             program: whole(&program)?,
-            sha256: Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: sha256.map_err(|error| system("this program", &error))?,
             flags: flags.to_vec(),
         })
     }
@@ -188,6 +201,15 @@ fn check_parts(experiment: &Experiment, shards: u32) -> Result<(), Failure> {
         return Ok(());
     }
     deal(&plan, shards).map(drop).map_err(|error| usage(error.to_string()))
+}
+
+/// A line of a shell that says where a shard is from now on: what its run has said names a folder that is gone.
+/// `target` and `shards` are words of the shell's between double quotes.
+fn collected(target: &str, shards: &str) -> String {
+    format!(
+        "echo \"collected to {target}, and the folder that the run names is removed; when all shards are there: \
+         bakeoff merge all {shards}\"\n"
+    )
 }
 
 /// Lines of a shell that run a command and hand on to it that it is to stop, so that what it has by then can

@@ -1,6 +1,7 @@
 //! `bakeoff merge`: one run folder of the shards of a plan. The shards are only read.
 
 mod earlier;
+mod missing;
 mod piece;
 mod sources;
 
@@ -9,6 +10,7 @@ use std::path::Path;
 use bakeoff_results::{Applied, Error, Member, Merged, Part, Run, RunFolder, Snapshot, Status};
 
 use self::earlier::Earlier;
+use self::missing::Left;
 use self::piece::Piece;
 use self::sources::{Source, check_alike};
 use super::report;
@@ -16,7 +18,7 @@ use super::run::REPORT;
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, say, write_here};
+use crate::output::{print, write_here};
 
 /// Merges shards into a new folder, or into one that holds a merged run of the same plan.
 pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
@@ -52,7 +54,7 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
         }
         Err(error) => return Err(Failure::folder(error)),
     };
-    tell(out, &left, &sources);
+    left.tell(out, &sources);
     show(lab, out)?;
     Ok(Exit::Done)
 }
@@ -62,26 +64,6 @@ struct Merging<'a> {
     run: Run,
     parts: Vec<Part<'a>>,
     left: Left,
-}
-
-/// What a merged run lacks of its plan.
-struct Left {
-    shards: Vec<u32>,
-    count: u32,
-    /// Trials that no machine has, where it can't be told of which shards.
-    trials: u32,
-    /// Of each shard the blocks that were not run to their end.
-    blocks: Vec<(Option<u32>, Vec<u32>)>,
-    /// Power cuts of the shards that are there.
-    cuts: u32,
-    /// When the last machine ended, in seconds since 1970 by its own clock.
-    ended_s: Option<f64>,
-}
-
-impl Left {
-    fn is_nothing(&self) -> bool {
-        self.shards.is_empty() && self.trials == 0 && self.blocks.is_empty() && self.cuts == 0
-    }
 }
 
 impl<'a> Merging<'a> {
@@ -99,7 +81,12 @@ impl<'a> Merging<'a> {
         let each_cut = each_cut.chain(of_earlier).max().unwrap_or(0);
         let members: Vec<Member> = pieces.iter().map(|piece| piece.member.clone()).collect();
         let shard = &sources[0].shard;
-        let merged = Merged { plan: shard.plan.clone(), count: shard.count, members };
+        let merged = Merged {
+            plan: shard.plan.clone(),
+            program_sha256: shard.program_sha256.clone(),
+            count: shard.count,
+            members,
+        };
         let lacks = shard.trials.saturating_sub(merged.trials());
         let went_on = merged.went_on_last().is_some();
         // Where all trials are somebody's, who went on has run, or runs, what was missing by then.
@@ -190,41 +177,6 @@ fn whole_command(command: &str) -> String {
     kept.join(" ")
 }
 
-/// Says what the merged run lacks, and how it gets that.
-fn tell(out: &Path, left: &Left, sources: &[Source<'_>]) {
-    let shards: Vec<String> = left.shards.iter().map(u32::to_string).collect();
-    match shards.len() {
-        0 => {}
-        1 => say(format_args!("shard {} of {} is missing", shards[0], left.count)),
-        _ => say(format_args!("shards {} of {} are missing", shards.join(", "), left.count)),
-    }
-    for (shard, blocks) in &left.blocks {
-        let numbers: Vec<String> = blocks.iter().map(u32::to_string).collect();
-        let noun = if blocks.len() == 1 { "block" } else { "blocks" };
-        let what = format!("{noun} {}", numbers.join(", "));
-        let source = sources.iter().find(|source| Some(source.shard.index) == *shard);
-        match (shard, source) {
-            (Some(shard), Some(source)) => say(format_args!(
-                "shard {shard} lacks {what}; to run that where it began, and merge it again: bakeoff run \
-                 --resume {}",
-                source.name()
-            )),
-            (Some(shard), None) => say(format_args!("shard {shard} lacks {what}")),
-            (None, _) => say(format_args!("who went on with the merged run lacks {what}")),
-        }
-    }
-    if left.trials > 0 {
-        say(format_args!("{} trials are missing that no machine has begun", left.trials));
-    }
-    if left.cuts > 0 {
-        say(format_args!("{} power cuts are missing", left.cuts));
-    }
-    if !left.is_nothing() {
-        let out = out.display();
-        say(format_args!("to run all that is missing on this machine: bakeoff run --resume {out}"));
-    }
-}
-
 /// Writes the page of the merged run, and says what it found.
 fn show(lab: &Lab, out: &Path) -> Result<(), Failure> {
     let document = report::document(out)?;
@@ -246,7 +198,8 @@ fn unwritten(error: Error) -> Failure {
             let why = format!("cannot write {what}: {cause}; the shards are as they were");
             Failure::new(Exit::Folder, why)
         }
-        Error::Busy(dir) => {
+        // Nobody had written there when it was looked at, a moment ago.
+        Error::Busy(dir) | Error::Exists(dir) => {
             let what = dir.display();
             let why = format!(
                 "another bakeoff is writing to {what}; wait until it ends, or merge into another folder"
@@ -260,6 +213,15 @@ fn unwritten(error: Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_comes_second_of_two_merges_is_told_that_another_writes() {
+        for error in [Error::Busy("all".into()), Error::Exists("all".into())] {
+            let message = unwritten(error).message;
+            assert!(message.starts_with("another bakeoff is writing to all;"), "{message}");
+            assert!(!message.contains("--out"), "merge has no such flag: {message}");
+        }
+    }
 
     #[test]
     fn the_command_of_a_merged_run_is_of_the_whole_plan() {

@@ -1,5 +1,6 @@
 //! A file a command.
 
+pub mod checksum;
 pub mod cluster;
 pub mod compare;
 pub mod completions;

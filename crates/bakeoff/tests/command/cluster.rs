@@ -59,8 +59,10 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
         (&["slurm", "nowhere.toml", "--shards", "2"], &["nowhere.toml"]),
         (&["slurm", "redmine"], &["--shards"]),
         (&["slurm", "redmine", "--shards", "0"], &["--shards"]),
-        (&["slurm", "redmine", "--shards", "2", "--", "--shard", "1/2"], &["--shard", "its own"]),
+        (&["slurm", "redmine", "--shards", "2", "--", "--shard", "1/2"], &["its own --shard"]),
         (&["slurm", "redmine", "--shards", "2", "--", "--out=x"], &["--out=x", "its own"]),
+        (&["slurm", "redmine", "--shards", "2", "--", "--resume=x"], &["begins each shard anew"]),
+        (&["slurm", "redmine", "--shards", "2", "--", "--dry-run"], &["bakeoff run --dry-run"]),
         (
             &["slurm", "fileio", "--shards", "2", "--", "--path=/dev/sdz", DESTROYS],
             &["writes over no device", DESTROYS],
@@ -79,6 +81,10 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
             &["so all run at strict alone", "8 shards", "it has 5"],
         ),
         (&["kubernetes", "redmine", "--shards", "2"], &["--image", "--claim"]),
+        (
+            &["kubernetes", "redmine", "--shards", "2", "--image", "i", "--claim", "UP_"],
+            &["--claim UP_", "lower-case letters"],
+        ),
         (&["ssh", "redmine"], &["HOST"]),
         (&["ssh", "redmine", "one", "one"], &["one is named twice"]),
         (&["ssh", "redmine", "one", "--shards", "2"], &["--shards 2", "1 hosts"]),

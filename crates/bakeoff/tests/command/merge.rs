@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::sync::OnceLock;
 
 use bakeoff_testkit::Tmpfs;
 use rusqlite::Connection;
+use rustix::fs::FlockOperation;
 use serde_json::Value;
 
 use super::{Done, Place, SMALL};
@@ -215,6 +217,9 @@ fn of_two_merges_at_once_one_writes() {
     let codes = done.each_ref().map(|done| done.status.code());
     assert!(codes.contains(&Some(0)), "{done:?}");
     assert!(codes.iter().all(|code| matches!(code, Some(0 | 3))), "{done:?}");
+    for refused in done.into_iter().map(Done).filter(|it| it.0.status.code() == Some(3)) {
+        refused.says(&["another bakeoff is writing to all"]);
+    }
     let mut both = began(&place.json("one"));
     both.extend(began(&place.json("two")));
     assert_eq!(began(&place.json("all")), both);
@@ -256,6 +261,37 @@ fn a_shard_that_failed_half_way_is_merged_as_far_as_it_went() {
     assert_eq!(began(&document).keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
 }
 
+/// Its writer holds the lock on its folder.
+#[test]
+fn a_shard_that_is_still_running_is_told_from_one_that_ended_half_way() {
+    let place = place();
+    half(&place, 1, "one");
+    half(&place, 2, "two");
+    changed(&place, "one", "half", cut_short);
+    let writer = File::open(place.path("half")).unwrap();
+    rustix::fs::flock(&writer, FlockOperation::LockExclusive).unwrap();
+    let done = place.run(&["merge", "all", "half", "two"]).code(0);
+    let said = done.says(&["shard 1 is still running, and lacks block"]).err();
+    assert!(!said.contains("--resume half"), "nobody can go on with it now: {said}");
+    drop(writer);
+    let done = place.run(&["merge", "all", "half", "two"]).code(0);
+    let said = done.says(&["shard 1 lacks block", "bakeoff run --resume half"]).err();
+    assert!(!said.contains("still running"), "{said}");
+}
+
+/// A job file has brought it back, and has removed the folder that it began in.
+#[test]
+fn a_shard_whose_data_lay_on_another_disk_goes_on_with_a_path_on_that() {
+    let place = place();
+    half(&place, 1, "one");
+    changed(&place, "one", "half", |run| {
+        cut_short(run);
+        describe(run, |it| it["machine"]["device"] = "/dev/md7".into());
+    });
+    let disk = ["the disk of its data (/dev/md7, ", "bakeoff run --resume half --path DISK"];
+    place.run(&["merge", "all", "half"]).code(0).says(&disk);
+}
+
 /// What one record says of itself, and what a refusal names of it.
 #[test]
 fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
@@ -275,6 +311,9 @@ fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
             it["engines"][0]["version"] = "0.0".into();
         });
     });
+    changed(&place, "two", "program", |run| {
+        describe(run, |it| it["shard"]["program_sha256"] = "0123abcd".into());
+    });
     changed(&place, "two", "plan", |run| {
         describe(run, |it| it["shard"]["plan"] = "0123456789abcdef".into());
     });
@@ -283,6 +322,7 @@ fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
     for (other, said) in [
         ("version", ["bakeoff is", "0.0.9 (another) in the second"]),
         ("build", ["bakeoff is", "a debug build"]),
+        ("program", ["the SHA-256 of bakeoff's program is", "0123abcd in the second"]),
         ("engine", [engine_is.as_str(), "0.0 in the second"]),
         ("plan", ["the plan is", "0123456789abcdef in the second"]),
     ] {
@@ -295,7 +335,35 @@ fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
     place.run(&["merge", "all", "one"]).code(0);
     let merged = bytes(&place, "all");
     refused(&place, &["all", "version"], &["bakeoff is", "0.0.9 (another) in the second"]);
+    refused(&place, &["all", "program"], &["the SHA-256", "0123abcd in the second"]);
     assert_eq!(bytes(&place, "all"), merged);
+}
+
+/// The same bakeoff by its version, and another file.
+#[test]
+fn a_shard_that_another_program_file_ran_is_neither_merged_nor_gone_on_with() {
+    let place = place();
+    half(&place, 1, "one");
+    // Written by another process: one that this one starts meanwhile would hold the file open for writing.
+    let copy = "cp -- \"$0\" other && printf x >>other";
+    let (this, dir) = (env!("CARGO_BIN_EXE_bakeoff"), place.path(""));
+    let copied = Command::new("sh").args(["-c", copy, this]).current_dir(&dir).status().unwrap();
+    assert!(copied.success());
+    let run_by_other = |arguments: &[&str]| {
+        let mut command = Command::new(place.path("other"));
+        command.args(arguments).current_dir(&dir).env("XDG_RUNTIME_DIR", &dir);
+        Done(command.output().unwrap())
+    };
+    let flags = ["--same-machine", "--quiet", "--out", "two"];
+    run_by_other(&[&["run", "four.toml", "--shard", "2/2"][..], &flags].concat()).code(0);
+    let [one, two] = ["one", "two"].map(|folder| {
+        let document = place.json(folder);
+        document["run"]["shard"]["program_sha256"].as_str().expect("a sum").to_owned()
+    });
+    assert_ne!(one, two);
+    refused(&place, &["all", "one", "two"], &["the SHA-256", &one, &two]);
+    assert!(!place.path("all").exists());
+    run_by_other(&["run", "--resume", "one"]).code(3).says(&["the SHA-256", &one, &two]);
 }
 
 #[test]

@@ -86,6 +86,9 @@ fn a_plan_shows_the_part_that_is_run_and_the_scheduler_says_which() {
     scheduled(&place, &["--shard", "3/4"], &task).code(2).says(&["3/4", "say 2/4"]);
     let pod = [("JOB_COMPLETION_INDEX", "1"), ("BAKEOFF_SHARDS", "4")];
     scheduled(&place, &["--shard", "auto"], &pod).code(0).says(said);
+    scheduled(&place, &["--shard", "1/2"], &pod[1..])
+        .code(2)
+        .says(&["1/2, and BAKEOFF_SHARDS is 4"]);
     scheduled(&place, &["--shard", "auto"], &pod[..1]).code(2).says(&["BAKEOFF_SHARDS"]);
     scheduled(&place, &["--shard", "auto"], &[]).code(2).says(&["JOB_COMPLETION_INDEX"]);
 }
@@ -103,6 +106,7 @@ fn a_part_that_there_is_not_is_refused_before_anything_is_made() {
     refused(&["--shard", "2/0"], "a part of nothing");
     refused(&["--shard", "3/2"], "no shard 3 of 2");
     refused(&["--shard", "second"], "as 2/8");
+    refused(&["--shard", "1/99999999999999"], "99999999999999 is too large");
     refused(&["--shard", "1/1000"], "it has 4");
     refused(&["--shard", "1/2", "--until-decided"], "the planner until-decided decides");
     refused(&["--same-machine"], "add --shard");

@@ -99,11 +99,12 @@ fn a_shard_is_read_as_it_is_written_and_nothing_else_is_one() {
         ("2/0", "2/0 is a part of nothing"),
         ("0/8", "numbered from 1 to 8"),
         ("9/8", "there is no shard 9 of 8"),
+        ("2/99999999999", "99999999999 is too large"),
+        ("99999999999/2", "99999999999 is too large"),
     ] {
         assert!(refused(text).contains(said), "{text}: {}", refused(text));
     }
-    for text in ["", "2", "/", "2/", "/8", "2/8/3", "+2/8", " 2/8", "-1/8", "2/99999999999", "auto"]
-    {
+    for text in ["", "2", "/", "2/", "/8", "2/8/3", "+2/8", " 2/8", "-1/8", "auto"] {
         assert!(refused(text).contains("as 2/8"), "{text}: {}", refused(text));
     }
 }

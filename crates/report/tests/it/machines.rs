@@ -192,7 +192,8 @@ fn trials_say_which_machine_ran_them() {
         blocks: document.trials.iter().map(|trial| (trial.block, 2)).collect(),
         cuts: Vec::new(),
     };
-    document.run.run.merged = Some(Merged { plan: "17".into(), count: 8, members: vec![member] });
+    let (plan, members) = ("17".into(), vec![member]);
+    document.run.run.merged = Some(Merged { plan, program_sha256: None, count: 8, members });
     let rows = parse_csv(&text(&document, "csv"));
     let ends = |row: &Vec<String>| row[row.len() - 2..].to_vec();
     assert_eq!(ends(&rows[0]), ["machine.name", "machine.shard"]);
@@ -214,6 +215,7 @@ fn a_shard_says_that_it_is_a_part() {
     let mut document = Sample::default().document();
     document.run.run.shard = Some(PlanShard {
         plan: "17".into(),
+        program_sha256: None,
         index: 2,
         count: 8,
         trials: 80,

@@ -26,6 +26,7 @@ pub fn write(dir: &Path, trials: u32, count: u32) -> Result<()> {
 fn shard(whole: &Run, index: u32, count: u32, first: u32, each: u32) -> Run {
     let shard = PlanShard {
         plan: "synthetic".to_owned(),
+        program_sha256: None,
         index,
         count,
         trials: whole.planned,

@@ -210,7 +210,8 @@ fn who_goes_on_with_a_merged_run_has_its_own_looks_rate_machine_and_end() {
     assert_eq!(folder.own_canaries().unwrap().len(), 2, "all, where nothing was merged");
 
     let members = vec![member(Some(1), 2, &[0, 3]), member(None, 0, &[1])];
-    let mut merged = Merged { plan: "17".to_owned(), count: 2, members };
+    let plan = "17".to_owned();
+    let mut merged = Merged { plan, program_sha256: None, count: 2, members };
     folder.note_machines(&merged, 0).unwrap();
     assert_eq!(folder.run().unwrap().neighbour_alone_per_second, None, "it has measured none");
     folder.set_neighbour_alone(812.5).unwrap();

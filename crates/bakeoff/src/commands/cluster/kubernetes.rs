@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Job, SHARDS, stoppable, system, usage};
+use super::{Asked, Job, SHARDS, collected, stoppable, system, usage};
 use crate::exit::Failure;
 
 /// What a pod is made of.
@@ -28,6 +28,30 @@ const FILE: &str = "mine.toml";
 const TAINT: &str = "bakeoff";
 /// Seconds that a run that is told to stop has to end and to be collected.
 const GRACE: u32 = 300;
+
+/// The longest name of a claim, in characters.
+const LONGEST: usize = 253;
+
+/// Refuses a name that no persistent volume claim has. Source: *Object Names and IDs* of the documentation of
+/// Kubernetes, on names that are subdomains of DNS (RFC 1123).
+///
+/// # Errors
+/// What a name is made of.
+pub fn check_claim(name: &str) -> Result<(), Failure> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let part = |part: &str| {
+        part.starts_with(is_plain)
+            && part.ends_with(is_plain)
+            && part.chars().all(|c| is_plain(c) || c == '-')
+    };
+    match name.len() <= LONGEST && name.split('.').all(part) {
+        true => Ok(()),
+        false => Err(usage(format!(
+            "--claim {name} is no name of a persistent volume claim: Kubernetes takes lower-case letters, digits, \
+             - and ., with a letter or a digit at both ends and beside each ., and {LONGEST} characters at most"
+        ))),
+    }
+}
 
 /// The manifest.
 ///
@@ -127,6 +151,7 @@ fn script(job: &Job, has_file: bool) -> String {
     let file = format!("{FOLDER}/{FILE}");
     let run = job.command(has_file.then_some(file.as_str()), "auto", "/local/shard");
     let run = stoppable(&format!("\"$1\" {run}"));
+    let collected = collected("$target", &format!("/collected/{name}-shard-*"));
     format!(
         r#"set -eu
 {check}target=/collected/{name}-shard-$((JOB_COMPLETION_INDEX + 1))
@@ -138,7 +163,7 @@ fi
     rm -rf -- "$target.part"
     cp -R /local/shard "$target.part"
     mv "$target.part" "$target"
-fi
+    {collected}fi
 exit "$status"
 "#
     )

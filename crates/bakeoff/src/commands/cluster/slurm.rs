@@ -2,7 +2,7 @@
 //!
 //! Sources: sbatch(1), *Job Array Support*.
 
-use super::{Job, SHARDS, stoppable};
+use super::{Job, SHARDS, collected, stoppable};
 use crate::output::quote;
 
 /// The script; the shards' run folders are collected in `out`.
@@ -11,6 +11,7 @@ pub fn script(job: &Job, out: &str) -> String {
     let (program, out, check) = (quote(program), quote(out), job.check("\"$bakeoff\""));
     let run = job.command(None, "auto", "\"$folder/shard\"");
     let run = stoppable(&format!("\"$bakeoff\" {run}"));
+    let collected = collected("$target", "$out/shard-*");
     format!(
         r##"#!/bin/bash
 # {shards} shards of a plan, each on a whole node and on its own disk:
@@ -51,7 +52,7 @@ if [ -d "$folder/shard" ]; then
     rm -rf -- "$target.part-$SLURM_JOB_ID"
     cp -R -- "$folder/shard" "$target.part-$SLURM_JOB_ID"
     mv -T -- "$target.part-$SLURM_JOB_ID" "$target"
-fi
+    {collected}fi
 rm -rf -- "$folder"
 exit "$status"
 "##

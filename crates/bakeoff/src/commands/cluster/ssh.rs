@@ -1,6 +1,6 @@
 //! A script that runs a shard on each of some hosts, all at once, by ssh.
 
-use super::{Asked, Job, usage};
+use super::{Asked, Job, collected, usage};
 use crate::exit::Failure;
 use crate::output::quote;
 
@@ -38,11 +38,13 @@ pub fn script(job: &Job, hosts: &[String], out: &str) -> String {
     let (copied, experiment) = match &job.experiment {
         Asked::Preset(_) => (String::new(), None),
         Asked::File(path) => {
-            let copy = format!("    scp -q -- {} \"$host:$folder/mine.toml\"\n", quote(path));
+            let file = quote(path);
+            let copy = format!(" &&\n        scp -q -- {file} \"$host:$folder/mine.toml\"");
             (copy, Some("mine.toml"))
         }
     };
     let run = job.command(experiment, &format!("\"$1\"/{shards}"), "shard");
+    let collected = collected("$target", "$out/shard-*");
     let hosts = hosts.iter().enumerate();
     let started: String = hosts
         .map(|(at, host)| format!("shard {} {} &\nrunning+=($!)\n", at + 1, quote(host)))
@@ -59,24 +61,41 @@ out={out}
 
 # shard NUMBER HOST
 shard() {{
-    local number=$1 host=$2 folder status=0
+    local number=$1 host=$2 folder status=0 there=0
     local target=$out/shard-$number
     if [ -e "$target" ]; then
         echo "$host: $target is there already; move it away" >&2
         return 3
     fi
-    folder=$(ssh -n -- "$host" 'mktemp -d /var/tmp/bakeoff.XXXXXX')
-    scp -q -- "$bakeoff" "$host:$folder/bakeoff"
-{copied}    ssh -- "$host" "cd $folder && exec bash -s $number" <<'END' || status=$?
+    if ! folder=$(ssh -n -- "$host" 'mktemp -d /var/tmp/bakeoff.XXXXXX'); then
+        echo "$host: shard $number was not begun: no folder could be made in /var/tmp" >&2
+        return 1
+    fi
+    if scp -q -- "$bakeoff" "$host:$folder/bakeoff"{copied}; then
+        ssh -- "$host" "cd $folder && exec bash -s $number" <<'END' || status=$?
 set -euo pipefail
 {check}exec ./bakeoff {run} < /dev/null
 END
-    if ssh -n -- "$host" "[ -d $folder/shard ]"; then
-        rm -rf -- "$target.part"
-        scp -q -r -- "$host:$folder/shard" "$target.part"
-        mv -T -- "$target.part" "$target"
+    else
+        echo "$host: shard $number was not begun: it could not be copied to $folder" >&2
+        status=1
     fi
-    ssh -n -- "$host" "rm -rf $folder"
+    # 1 where there is none, 255 where ssh fails.
+    ssh -n -- "$host" "[ -d $folder/shard ]" || there=$?
+    if [ "$there" = 0 ]; then
+        rm -rf -- "$target.part"
+        if scp -q -r -- "$host:$folder/shard" "$target.part" && mv -T -- "$target.part" "$target"; then
+            {collected}        else
+            there=255
+        fi
+    fi
+    if [ "$there" -le 1 ]; then
+        ssh -n -- "$host" "rm -rf $folder" || echo "$host: $folder could not be removed" >&2
+    else
+        # Nothing else holds what was measured.
+        echo "$host: shard $number could not be fetched: what there is of it is in $folder/shard" >&2
+        [ "$status" != 0 ] || status=1
+    fi
     [ "$status" = 0 ] || echo "$host: shard $number ended with $status" >&2
     return "$status"
 }}

@@ -20,9 +20,7 @@ fn job(program: &str) -> Job {
         name: scheduler_name("redmine-sweep"),
         shards: 2,
         program: program.into(),
-        sha256: std::fs::read(program).map_or("0".into(), |bytes| {
-            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-        }),
+        sha256: checksum::of_file(Path::new(program)).unwrap_or("0".into()),
         flags: vec!["--engine".into(), "sqlite;reboot".into()],
     }
 }
@@ -136,6 +134,8 @@ fn a_task_of_slurm_runs_its_shard_on_its_own_disk_and_brings_it_back() {
         assert!(call.starts_with("run redmine-sweep --shard auto --out "), "{call}");
         assert!(call.ends_with("/shard --engine sqlite;reboot "), "{call}");
         assert!(out.join("shard-2/run.sqlite").is_file());
+        let collected = format!("collected to {}/shard-2, ", out.display());
+        assert!(said(&done).contains(&collected), "{}", said(&done));
         let left = std::fs::read_dir(place).unwrap().filter(|entry| {
             entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("bakeoff.")
         });
@@ -185,6 +185,8 @@ fn a_job_that_is_stopped_waits_for_its_run_and_collects_it() {
     let collected = place.join("collected/bakeoff-redmine-sweep-shard-2");
     for (done, shard) in [(slurm, out.join("shard-2")), (pod(&job, place), collected)] {
         assert_eq!(done.status.code(), Some(6), "{}", said(&done));
+        let told = format!("collected to {}, ", shard.display());
+        assert!(said(&done).contains(&told), "{}", said(&done));
         let records = std::fs::read_to_string(shard.join("run.sqlite")).unwrap();
         assert_eq!(records, "whole\n");
     }
@@ -236,15 +238,17 @@ fn another_program_under_the_same_path_is_not_run() {
     assert!(calls(place.path()).is_empty());
 }
 
+/// Copies on this machine what scp would copy between two.
+const SCP: &str = "while [ \"$1\" != -- ]; do shift; done\n\
+                   exec cp -r -- \"${2#*:}\" \"${3#*:}\"\n";
+
 /// Programs in the place of ssh and scp, for which every host is this machine.
 fn stand_in_for_ssh(place: &Path) {
     let ssh = "[ \"$1\" != -n ] || { shift; exec </dev/null; }\n\
                [ \"$1\" = -- ] || exit 255\n\
                exec bash -c \"$3\"\n";
-    let scp = "while [ \"$1\" != -- ]; do shift; done\n\
-               exec cp -r -- \"${2#*:}\" \"${3#*:}\"\n";
     write_script(&place.join("ssh"), ssh);
-    write_script(&place.join("scp"), scp);
+    write_script(&place.join("scp"), SCP);
 }
 
 #[test]
@@ -271,6 +275,42 @@ fn each_host_runs_a_shard_with_the_program_and_the_file_that_it_is_sent() {
     let again = bash(&[], &script, place);
     assert_eq!(again.status.code(), Some(3), "{}", said(&again));
     assert_eq!(calls(place).len(), 2, "nothing was run again");
+}
+
+/// The folder that a line of what was said ends with.
+fn folder_at_the_end(done: &Output, begins: &str) -> std::path::PathBuf {
+    let said = said(done);
+    let line = said.lines().find(|line| line.starts_with(begins));
+    let line = line.unwrap_or_else(|| panic!("{begins:?} is not in:\n{said}"));
+    line.rsplit(' ').next().unwrap().into()
+}
+
+#[test]
+fn a_copy_that_fails_names_the_host_and_leaves_what_was_measured_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let (place, out) = (place.path(), place.path().join("all"));
+    let job = job(&stand_in(place, 0));
+    let script = ssh::script(&job, &hosts(), out.to_str().unwrap());
+    let fails_for = |which: &str| {
+        stand_in_for_ssh(place);
+        let fails = format!("case \"$*\" in {which}) exit 1;; esac\n{SCP}");
+        write_script(&place.join("scp"), &fails);
+        bash(&[], &script, place)
+    };
+    // To the second host nothing can be copied.
+    let done = fails_for("*' me@two:'*");
+    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
+    let folder = folder_at_the_end(&done, "me@two: shard 2 was not begun");
+    assert!(!folder.exists(), "{}", folder.display());
+    assert!(out.join("shard-1/run.sqlite").is_file() && !out.join("shard-2").exists());
+    assert_eq!(calls(place).len(), 1);
+    // From it nothing can: the only copy stays.
+    let done = fails_for("*'-- me@two:'*");
+    assert_ne!(done.status.code(), Some(0), "{}", said(&done));
+    let shard = folder_at_the_end(&done, "me@two: shard 2 could not be fetched");
+    assert!(shard.join("run.sqlite").is_file(), "{}", said(&done));
+    std::fs::remove_dir_all(shard.parent().unwrap()).unwrap();
+    assert!(!out.join("shard-2").exists());
 }
 
 #[test]
@@ -324,6 +364,21 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
     let script = container["command"][2].as_str().unwrap();
     let checked = bash(&["-n"], script, place.path());
     assert!(checked.status.success() && !script.contains("owned"), "{}", said(&checked));
+}
+
+#[test]
+fn a_claim_has_a_name_that_kubernetes_takes() {
+    let longest = "x".repeat(253);
+    for name in ["runs", "r", "my-runs.of-2026", longest.as_str()] {
+        assert!(kubernetes::check_claim(name).is_ok(), "{name}");
+    }
+    let too_long = "x".repeat(254);
+    for name in
+        ["UP_", "Runs", "my_runs", "-runs", "runs-", "a..b", ".a", "", "ü", too_long.as_str()]
+    {
+        let failure = kubernetes::check_claim(name).expect_err(name);
+        assert!(failure.message.contains("lower-case letters"), "{}", failure.message);
+    }
 }
 
 #[test]

@@ -84,8 +84,9 @@ impl Earlier {
     /// What has to be the same in the shards.
     pub fn terms(&self) -> Terms<'_> {
         let name = self.folder.dir().display().to_string();
-        let (plan, count) = (&self.merged.plan, self.merged.count);
-        Terms { name, run: &self.run, experiment: &self.experiment, plan, count }
+        let Merged { plan, program_sha256, count, .. } = &self.merged;
+        let program = program_sha256.as_deref();
+        Terms { name, run: &self.run, experiment: &self.experiment, plan, program, count: *count }
     }
 
     /// The machines that went on with it.

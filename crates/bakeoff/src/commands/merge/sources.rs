@@ -1,10 +1,10 @@
 //! The shards that are merged: what each holds, and whether they are parts of one plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Display;
+use std::path::{Display, Path};
 
 use bakeoff_experiment::{MOST_TRIALS, Shard};
-use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, TrialSummary};
+use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, Status, TrialSummary};
 
 use super::piece::Piece;
 use crate::exit::{Exit, Failure};
@@ -17,6 +17,10 @@ pub struct Source<'a> {
     pub experiment: String,
     pub trials: Vec<TrialSummary>,
     pub cuts: Vec<Cut>,
+    /// How far it came.
+    pub status: Status,
+    /// Whether a bakeoff was writing to it as it was read; of one on another machine that is not known.
+    pub is_written: bool,
     ended_s: Option<f64>,
     canaries: u32,
 }
@@ -49,12 +53,19 @@ impl<'a> Source<'a> {
                 experiment: folder.experiment()?,
                 trials: folder.trials()?,
                 cuts: folder.cuts()?,
+                status: state.status,
+                is_written: folder.is_written(),
                 ended_s: state.ended_s,
                 canaries: folder.canaries()?.len() as u32,
                 run: state.run,
             })
         };
         read().map_err(Failure::folder)
+    }
+
+    /// Where its folder is.
+    pub fn dir(&self) -> &Path {
+        self.folder.dir()
     }
 
     /// Its folder, for a reader.
@@ -155,15 +166,17 @@ pub struct Terms<'a> {
     pub run: &'a Run,
     pub experiment: &'a str,
     pub plan: &'a str,
+    /// The SHA-256 of the program; `None` where an older bakeoff has not recorded it.
+    pub program: Option<&'a str>,
     pub count: u32,
 }
 
 impl Source<'_> {
     /// What has to be the same in all shards.
     pub fn terms(&self) -> Terms<'_> {
-        let (plan, count) = (&self.shard.plan, self.shard.count);
-        let name = self.name().to_string();
-        Terms { name, run: &self.run, experiment: &self.experiment, plan, count }
+        let PlanShard { plan, program_sha256, count, .. } = &self.shard;
+        let (name, program) = (self.name().to_string(), program_sha256.as_deref());
+        Terms { name, run: &self.run, experiment: &self.experiment, plan, program, count: *count }
     }
 }
 
@@ -183,12 +196,14 @@ fn difference(one: &Terms<'_>, other: &Terms<'_>) -> Option<(String, String, Str
         (own != others).then(|| (what.to_owned(), own, others))
     };
     let build = |it: &Terms| if it.run.debug_build { "a debug build" } else { "optimised" };
+    let sum = |it: &Terms| it.program.unwrap_or("not recorded").to_owned();
     let left_out = |it: &Terms| {
         let lines: Vec<String> = it.run.left_out.iter().map(bakeoff_lab::possible::line).collect();
         if lines.is_empty() { "nothing".into() } else { lines.join("; ") }
     };
     differs("bakeoff is", one.run.version.clone(), other.run.version.clone())
         .or_else(|| differs("bakeoff is", build(one).into(), build(other).into()))
+        .or_else(|| differs("the SHA-256 of bakeoff's program is", sum(one), sum(other)))
         .or_else(|| settled(one.experiment, other.experiment))
         .or_else(|| differs("the shards are", one.count.to_string(), other.count.to_string()))
         .or_else(|| engines(one.run, other.run))

@@ -14,7 +14,7 @@ use super::asked::{Asked, text};
 use super::path::{self, DESTROYS, Data};
 use super::{shard, usage};
 use crate::cli;
-use crate::commands::external;
+use crate::commands::{checksum, external};
 use crate::exit::{Exit, Failure};
 use crate::output::{program, quote};
 
@@ -25,9 +25,11 @@ pub fn create_folder(
     shard: Option<Shard>,
     data: Option<&Data>,
 ) -> Result<RunFolder, Failure> {
+    // Reading the program takes a moment, which a run that is no part of a plan does not need.
+    let program = shard.map(|_| checksum::of_running_program()).transpose()?;
     let create = |dir: &Path| -> Result<_, Failure> {
         let mut run = describe_run(asked, dir, experiment, possible, data)?;
-        run.shard = shard::fact(experiment, possible, &run.text, shard);
+        run.shard = shard::fact(experiment, possible, &run.text, shard, program.clone());
         run.command = command_line(shard);
         run.cuts = cut_plan(asked.arguments, experiment, possible);
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
@@ -75,6 +77,14 @@ pub fn check_terms(
             ),
         ))
     };
+    let shard = began.shard.as_ref().and_then(|it| it.program_sha256.as_ref());
+    let merged = began.merged.as_ref().and_then(|it| it.program_sha256.as_ref());
+    if let Some(then) = shard.or(merged) {
+        let now = checksum::of_running_program()?;
+        if *then != now {
+            return differs("the SHA-256 of bakeoff's program", then, &now);
+        }
+    }
     if began.text != now.text {
         return differs("the text", &began.text, &now.text);
     }

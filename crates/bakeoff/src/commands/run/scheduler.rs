@@ -27,7 +27,7 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// # Errors
 /// What they lack, or how they contradict each other.
 pub fn shard(variables: Variables<'_>) -> Result<Option<Shard>, String> {
-    let count = number(variables, SHARDS)?;
+    let count = count(variables)?;
     let (slurm, kubernetes) = (slurm(variables, count)?, kubernetes(variables, count)?);
     match (slurm, kubernetes) {
         (Some(one), Some(other)) if one != other => Err(format!(
@@ -36,6 +36,14 @@ pub fn shard(variables: Variables<'_>) -> Result<Option<Shard>, String> {
         )),
         (one, other) => Ok(one.or(other)),
     }
+}
+
+/// How many shards the variable says that there are; `None` where it is not set.
+///
+/// # Errors
+/// No whole number above 0.
+pub fn count(variables: Variables<'_>) -> Result<Option<u32>, String> {
+    number(variables, SHARDS)
 }
 
 fn slurm(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>, String> {

@@ -58,7 +58,14 @@ fn given(
                 "--shard is {shard}, and the scheduler's variables say {other}: leave one of them out, or take \
                  --shard auto"
             )),
-            _ => Ok(Some(shard)),
+            _ => match scheduler::count(variables)? {
+                Some(count) if count != shard.count() => Err(format!(
+                    "--shard is {shard}, and {} is {count}: leave one of them out, or have both name as many \
+                     shards",
+                    scheduler::SHARDS
+                )),
+                _ => Ok(Some(shard)),
+            },
         },
     }
 }
@@ -88,18 +95,20 @@ pub fn plan_is_known(experiment: &Experiment) -> Result<(), Failure> {
 }
 
 /// What is recorded of a shard, where the run is one; `possible` is its own part, `text` what its text or
-/// rows are.
+/// rows are, `program` the SHA-256 of the program that runs it.
 pub fn fact(
     experiment: &Experiment,
     possible: &Possible,
     text: &str,
     shard: Option<Shard>,
+    program: Option<String>,
 ) -> Option<PlanShard> {
     let shard = shard?;
     let left_out: u32 = possible.left_out.iter().map(|it| it.trials).sum();
     let blocks = possible.plan.blocks.iter();
     Some(PlanShard {
         plan: experiment.plan_id(env!("BAKEOFF_VERSION"), text),
+        program_sha256: program,
         index: shard.index(),
         count: shard.count(),
         trials: (experiment.plan().trials() as u32).saturating_sub(left_out),
@@ -157,6 +166,11 @@ mod tests {
         let contradicted = of("2/8", &task).unwrap_err();
         assert!(contradicted.contains("2/8") && contradicted.contains("3/8"), "{contradicted}");
         assert!(of("auto", &[]).unwrap_err().contains("SLURM_ARRAY_TASK_ID"));
+        // How many there are is said without a scheduler, too.
+        let other_count = of("1/4", &[("BAKEOFF_SHARDS", "8")]).unwrap_err();
+        assert!(other_count.contains("1/4, and BAKEOFF_SHARDS is 8"), "{other_count}");
+        assert_eq!(of("3/8", &[("BAKEOFF_SHARDS", "8")]), Ok(third));
+        assert!(of("3/8", &[("BAKEOFF_SHARDS", "many")]).unwrap_err().contains("`many`"));
         // A job that is no array says nothing of shards.
         assert_eq!(of("3/8", &[("SLURM_JOB_ID", "17")]), Ok(third));
     }

@@ -1,0 +1,132 @@
+//! What a merged run lacks of its plan, and how it gets that.
+
+use std::path::Path;
+
+use bakeoff_lab::machine::NO_FILE_SYSTEM;
+use bakeoff_results::{Machine, Status};
+
+use super::sources::Source;
+use crate::output::{quote, say};
+
+/// What a merged run lacks of its plan.
+pub struct Left {
+    /// The shards that were not given.
+    pub shards: Vec<u32>,
+    /// How many shards the plan has.
+    pub count: u32,
+    /// Trials that no machine has, where it can't be told of which shards.
+    pub trials: u32,
+    /// Of each shard the blocks that were not run to their end.
+    pub blocks: Vec<(Option<u32>, Vec<u32>)>,
+    /// Power cuts of the shards that are there.
+    pub cuts: u32,
+    /// When the last machine ended, in seconds since 1970 by its own clock.
+    pub ended_s: Option<f64>,
+}
+
+impl Left {
+    /// Whether the merged run has all of its plan.
+    pub fn is_nothing(&self) -> bool {
+        self.shards.is_empty() && self.trials == 0 && self.blocks.is_empty() && self.cuts == 0
+    }
+
+    /// Says what the run that was merged to `out` lacks, and how it gets that.
+    pub fn tell(&self, out: &Path, sources: &[Source<'_>]) {
+        let shards: Vec<String> = self.shards.iter().map(u32::to_string).collect();
+        match shards.len() {
+            0 => {}
+            1 => say(format_args!("shard {} of {} is missing", shards[0], self.count)),
+            _ => say(format_args!("shards {} of {} are missing", shards.join(", "), self.count)),
+        }
+        for (shard, blocks) in &self.blocks {
+            let numbers: Vec<String> = blocks.iter().map(u32::to_string).collect();
+            let noun = if blocks.len() == 1 { "block" } else { "blocks" };
+            let what = format!("{noun} {}", numbers.join(", "));
+            let source = sources.iter().find(|source| Some(source.shard.index) == *shard);
+            match (shard, source) {
+                (Some(_), Some(source)) => say(format_args!("{}", of_shard(source, &what))),
+                (Some(shard), None) => say(format_args!("shard {shard} lacks {what}")),
+                (None, _) => say(format_args!("who went on with the merged run lacks {what}")),
+            }
+        }
+        if self.trials > 0 {
+            say(format_args!("{} trials are missing that no machine has begun", self.trials));
+        }
+        if self.cuts > 0 {
+            say(format_args!("{} power cuts are missing", self.cuts));
+        }
+        if !self.is_nothing() {
+            let out = quote(&out.to_string_lossy());
+            say(format_args!(
+                "to run all that is missing on this machine: bakeoff run --resume {out}"
+            ));
+        }
+    }
+}
+
+/// A line on what a shard lacks, and how it gets that.
+fn of_shard(source: &Source<'_>, what: &str) -> String {
+    let shard = source.shard.index;
+    if source.is_written {
+        return format!(
+            "shard {shard} is still running, and lacks {what}: merge it again when it has ended"
+        );
+    }
+    let host = &source.shard.host.name;
+    let is_here = *host == bakeoff_lab::machine::host().name;
+    // Nobody can tell from here whether a process on another machine writes.
+    let may_run = match source.status == Status::Unfinished && !is_here {
+        true => format!("; it is still running on {host}, or was killed there"),
+        false => String::new(),
+    };
+    let now = bakeoff_lab::describe_machine(source.dir()).ok();
+    let place = if is_here { String::new() } else { format!(", on {host}") };
+    let (with, flag) = elsewhere(&source.run.machine, now.as_ref());
+    let folder = quote(&source.dir().to_string_lossy());
+    format!(
+        "shard {shard} lacks {what}{may_run}; to run that where it began{place}{with}, and merge it again: \
+         bakeoff run --resume {folder}{flag}"
+    )
+}
+
+/// How whoever goes on with a run names where its data lay `then`: what to put there, and the flag; nothing
+/// where they lay on the disk that its folder is on `now`.
+fn elsewhere(then: &Machine, now: Option<&Machine>) -> (String, &'static str) {
+    let Machine { device, file_system, .. } = then;
+    let is_same = |now: &Machine| (device, file_system) == (&now.device, &now.file_system);
+    if now.is_some_and(is_same) {
+        return (String::new(), "");
+    }
+    match *file_system == NO_FILE_SYSTEM {
+        true => (
+            format!(" with the raw device of its data ({device}) as DEVICE"),
+            " --path DEVICE --i-know-this-destroys-data",
+        ),
+        false => (
+            format!(" with a folder on the disk of its data ({device}, {file_system}) as DISK"),
+            " --path DISK",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_goes_on_with_a_collected_shard_names_the_disk_that_its_data_lay_on() {
+        let machine = |device: &str, file_system: &str| {
+            let (device, file_system) = (device.to_owned(), file_system.to_owned());
+            Machine { device, file_system, ..Machine::default() }
+        };
+        let began = machine("/dev/md0", "xfs");
+        let of = |then: &Machine, now: &Machine| elsewhere(then, Some(now));
+        let with = " with a folder on the disk of its data (/dev/md0, xfs) as DISK".to_owned();
+        assert_eq!(of(&began, &machine("/dev/md0", "xfs")), (String::new(), ""));
+        assert_eq!(of(&began, &machine("/dev/sda1", "xfs")), (with.clone(), " --path DISK"));
+        assert_eq!(of(&began, &machine("/dev/md0", "ext4")), (with, " --path DISK"));
+        let (with, flag) = of(&machine("/dev/sdz, disk 17", NO_FILE_SYSTEM), &began);
+        assert!(with.contains("/dev/sdz, disk 17"), "{with}");
+        assert_eq!(flag, " --path DEVICE --i-know-this-destroys-data");
+    }
+}
