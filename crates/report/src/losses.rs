@@ -26,6 +26,8 @@ pub enum Worst {
 pub struct Loss {
     /// What they left at worst.
     pub worst: Worst,
+    /// How many acknowledged commits an image had lost at most, where they were counted: damaged ones, too.
+    pub most: u64,
     /// How many power cuts were made.
     pub cuts: u64,
     /// How many images of a disk were judged: of one cut each rule draws its own.
@@ -122,6 +124,7 @@ impl Loss {
         let oldest_s = judged.iter().filter_map(|it| it.verdict.oldest_lost_s).reduce(f64::max);
         Some(Self {
             worst,
+            most,
             cuts: made.len() as u64,
             images,
             oldest_s,
@@ -134,6 +137,7 @@ impl Loss {
     fn add(&mut self, other: Self) {
         let oldest = [self.oldest_s, other.oldest_s].into_iter().flatten();
         self.oldest_s = oldest.reduce(f64::max);
+        self.most = self.most.max(other.most);
         self.cuts += other.cuts;
         self.images += other.images;
         self.elsewhere |= other.elsewhere;

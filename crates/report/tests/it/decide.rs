@@ -90,6 +90,7 @@ fn a_shard_and_a_merged_run_are_given_no_command_of_one_machine() {
     shard.run.run.command += " --shard 1/4";
     let mut merged = shard.clone();
     shard.run.run.shard = Some(PlanShard {
+        program_sha256: None,
         plan: "17".into(),
         index: 1,
         count: 4,
@@ -98,7 +99,8 @@ fn a_shard_and_a_merged_run_are_given_no_command_of_one_machine() {
         blocks: Vec::new(),
         cuts: Vec::new(),
     });
-    merged.run.run.merged = Some(Merged { plan: "17".into(), count: 4, members: Vec::new() });
+    merged.run.run.merged =
+        Some(Merged { plan: "17".into(), count: 4, program_sha256: None, members: Vec::new() });
     for (document, said) in [
         (shard, "the run that bakeoff merge makes of all parts"),
         (merged, "more repetitions, dealt"),

@@ -153,11 +153,8 @@ fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -
             format!("{engine} {what} in {number} of {of} images")
         })
         .collect();
-    let most = found.iter().filter_map(|(engine, loss)| match loss.worst {
-        Worst::Lost(Some(most)) => Some((most, *engine)),
-        _ => None,
-    });
-    let most = most.max();
+    let lost = found.iter().filter(|(_, loss)| loss.most > 0);
+    let most = lost.map(|(engine, loss)| (loss.most, *engine)).max();
     let load = most.and_then(|(_, engine)| {
         let (_, loss) = found.iter().find(|(name, _)| *name == engine)?;
         let only = if unit == COMMIT { "commit" } else { "write and sync" };
