@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bakeoff_factor::MOST_REPETITIONS;
+
 use crate::message::Problem;
 
 /// The fewest repetitions that anything can be decided after.
@@ -43,18 +45,18 @@ impl Bounds {
 /// How many repetitions there have to be.
 pub(crate) fn min_repetitions(repetitions: u64) -> Result<u32, Problem> {
     match u32::try_from(repetitions) {
-        Ok(repetitions @ FEWEST..=1000) => Ok(repetitions),
+        Ok(repetitions @ FEWEST..=MOST_REPETITIONS) => Ok(repetitions),
         _ => Err(Problem::new(format!("nothing is decided after {repetitions} repetitions"))
-            .help(format!("valid: {FEWEST} to 1000"))),
+            .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
     }
 }
 
 /// How many repetitions there may be.
 pub(crate) fn max_repetitions(repetitions: u64) -> Result<u32, Problem> {
     match u32::try_from(repetitions) {
-        Ok(repetitions @ FEWEST..=1000) => Ok(repetitions),
+        Ok(repetitions @ FEWEST..=MOST_REPETITIONS) => Ok(repetitions),
         _ => Err(Problem::new(format!("nothing is decided by {repetitions} repetitions at most"))
-            .help(format!("valid: {FEWEST} to 1000"))),
+            .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
     }
 }
 

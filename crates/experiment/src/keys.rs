@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use bakeoff_factor::MOST_REPETITIONS;
 use clap::Args;
 
 use crate::layer::{self, Levels, Settings};
@@ -164,7 +165,7 @@ keys! {
 
         /// How often each block is repeated
         #[arg(long, value_name = "N", allow_hyphen_values = true,
-              value_parser = read::<u32>("a whole number from 1 to 1000"))]
+              value_parser = read::<u32>(format!("a whole number from 1 to {}", MOST_REPETITIONS)))]
         repetitions: u32 => u32, |repetitions, _| layer::repetitions(repetitions);
 
         /// The seed of rows, clients and order
@@ -189,12 +190,12 @@ keys! {
 
         /// How often a block is repeated at least, even if it is decided before (3)
         #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
-              value_parser = read::<u32>("a whole number from 3 to 1000"))]
+              value_parser = read::<u32>(format!("a whole number from 3 to {}", MOST_REPETITIONS)))]
         min_repetitions: u32 => u32, |least, _| bounds::min_repetitions(least);
 
         /// How often a block is repeated at most (20)
         #[arg(long, value_name = "N", help_heading = "Until decided", allow_hyphen_values = true,
-              value_parser = read::<u32>("a whole number from 1 to 1000"))]
+              value_parser = read::<u32>(format!("a whole number from 1 to {}", MOST_REPETITIONS)))]
         max_repetitions: u32 => u32, |most, _| bounds::max_repetitions(most);
 
         /// How long the trials may take, those before a --resume included: 90s, 45min, 2h. A block that

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use bakeoff_factor::MOST_REPETITIONS;
+
 use crate::factors::clients;
 use crate::message::{Given, Problem};
 use crate::{Factor, Vocabulary, level};
@@ -78,9 +80,9 @@ pub(crate) fn operations(operations: u64) -> Result<u32, Problem> {
 
 pub(crate) fn repetitions(repetitions: u64) -> Result<u32, Problem> {
     match u32::try_from(repetitions) {
-        Ok(repetitions @ 0..=1000) => Ok(repetitions),
+        Ok(repetitions @ 0..=MOST_REPETITIONS) => Ok(repetitions),
         _ => Err(Problem::new(format!("blocks can't be repeated {repetitions} times"))
-            .help("valid: 1 to 1000")),
+            .help(format!("valid: 1 to {MOST_REPETITIONS}"))),
     }
 }
 

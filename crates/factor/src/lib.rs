@@ -1,6 +1,7 @@
 //! A factor as it is declared by what is registered: its name, how its levels are written, and the
 //! level that it has where nobody names one; the figure of merit that is declared beside it; what a
-//! figure is that somebody published for levels of factors; and limits on response times.
+//! figure is that somebody published for levels of factors; limits on response times; and how often a
+//! block is repeated at most.
 //!
 //! It must never know who declares a factor, what a level of it does, or how an experiment is read.
 
@@ -17,6 +18,9 @@ pub use merit::{ALL_OPERATIONS, Counts, FigureOfMerit};
 
 /// The level of an option that is not given: an engine or a disk then has what it has by itself.
 pub const DEFAULT: &str = "default";
+
+/// How often each block of a run may be repeated at most.
+pub const MOST_REPETITIONS: u32 = 1000;
 
 /// A factor that a target, a workload or an engine adds to the lab's own.
 #[derive(Debug)]

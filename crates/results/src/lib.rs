@@ -29,7 +29,7 @@ mod text;
 mod write;
 
 pub use answers::{Answers, Difference};
-pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, limit, published};
+pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, MOST_REPETITIONS, limit, published};
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use debts::UNITS as DEBT_UNITS;

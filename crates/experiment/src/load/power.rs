@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bakeoff_factor::MOST_REPETITIONS;
+
 use crate::layer::Levels;
 use crate::level::{base, each_once};
 use crate::message::{Place, Problem};
@@ -71,9 +73,10 @@ fn no_cuts(workload: &str, reason: &str) -> Problem {
 }
 
 fn nothing_to_run() -> Problem {
-    Problem::new("with 0 repetitions there is nothing to run").help(
-        "give --repetitions (or the key) 1 to 1000; 0 is only for a run of power cuts, with `cuts`",
-    )
+    Problem::new("with 0 repetitions there is nothing to run").help(format!(
+        "give --repetitions (or the key) 1 to {MOST_REPETITIONS}; 0 is only for a run of power cuts, \
+         with `cuts`"
+    ))
 }
 
 fn nothing_to_cut(engine: &str) -> Problem {

@@ -1,7 +1,7 @@
 //! What to do where the answer is undecided: the command that measures more, and when none is needed.
 
 use bakeoff_analysis::{ConditionState, Verdict};
-use bakeoff_results::{Run, Sequential, Status};
+use bakeoff_results::{MOST_REPETITIONS, Run, Sequential, Status};
 
 use crate::block::{Answered, Words};
 use crate::layout::Layout;
@@ -9,9 +9,6 @@ use crate::verdict::{Case, Outcome};
 
 /// The flag that names a run's folder.
 const OUT: &str = "--out";
-
-/// The most repetitions that a run may be asked for.
-const MOST: u32 = 1000;
 
 /// Said of intervals that leave it open.
 const NO_MATTER: &str =
@@ -116,7 +113,7 @@ fn longer(run: &Run) -> String {
 /// where that is limited.
 fn wider(run: &Run, sequential: &Sequential, blocks: bool) -> String {
     let most = sequential.looks.last().copied().unwrap_or(run.repetitions);
-    let most = most.saturating_mul(2).min(MOST).to_string();
+    let most = most.saturating_mul(2).min(MOST_REPETITIONS).to_string();
     let command = match blocks {
         true => with(&command(run), "--max-repetitions", &most),
         false => command(run),
@@ -131,7 +128,7 @@ fn wider(run: &Run, sequential: &Sequential, blocks: bool) -> String {
 fn repeated(run: &Run) -> String {
     let command = command(run);
     if place(&command, "--repetitions").is_some() {
-        let twice = run.repetitions.saturating_mul(2).min(MOST);
+        let twice = run.repetitions.saturating_mul(2).min(MOST_REPETITIONS);
         return with(&command, "--repetitions", &twice.to_string());
     }
     format!("{command} --until-decided")
