@@ -90,8 +90,15 @@ impl Log {
         self.file.try_clone()
     }
 
-    /// Puts a log of what is live in the place of this one.
+    /// Puts a log of what is live in the place of this one. Where its new name can't be made durable,
+    /// nothing is added any more.
     pub fn rewrite(&mut self, live: Vec<Change>) -> io::Result<()> {
+        let (file, length) = self.write_new(live)?;
+        self.replace_by(file, length, |directory| File::open(directory)?.sync_all())
+    }
+
+    /// Writes a log of these changes beside this one, and makes it durable. It and its length.
+    fn write_new(&self, live: Vec<Change>) -> io::Result<(File, u64)> {
         let new = self.directory.join(NEW);
         let mut file = OpenOptions::new().read(true).append(true).create_new(true).open(&new)?;
         let mut length = 0;
@@ -101,9 +108,21 @@ impl Log {
             length += record.len() as u64;
         }
         file.sync_data()?;
-        fs::rename(&new, self.directory.join(NAME))?;
-        File::open(&self.directory)?.sync_all()?;
+        Ok((file, length))
+    }
+
+    /// Gives the log that was written anew the name of this one; `sync` makes the names in a folder
+    /// durable.
+    fn replace_by(
+        &mut self,
+        file: File,
+        length: u64,
+        sync: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<()> {
+        fs::rename(self.directory.join(NEW), self.directory.join(NAME))?;
+        // The old file has no name any more: nothing may be added to it, whatever comes.
         (self.file, self.length) = (file, length);
+        sync(&self.directory).inspect_err(|_| self.broken = true)?;
         self.rewrites += 1;
         Ok(())
     }
@@ -163,11 +182,16 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
+
+    fn set(key: &[u8]) -> Change {
+        Change { space: 1, key: key.into(), value: Some([7; 3].into()) }
+    }
 
     #[test]
     fn what_is_whole_is_read_again_and_what_is_torn_is_cut_off() {
-        let set = |key: &[u8]| Change { space: 1, key: key.into(), value: Some([7; 3].into()) };
         let records = [vec![set(b"a")], vec![set(b"b"), Change { value: None, ..set(b"a") }]];
         let bytes = records.iter().map(|record| encode(record)).collect::<Vec<_>>().concat();
         for length in 0..=bytes.len() {
@@ -184,5 +208,23 @@ mod tests {
         let mut flipped = bytes.clone();
         flipped[HEAD + 2] ^= 1;
         assert_eq!(first(&flipped), None);
+    }
+
+    #[test]
+    fn a_log_whose_new_name_is_not_durable_takes_nothing_and_is_not_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::open(folder.path(), |_| {}).unwrap();
+        log.append(&[set(b"a"), set(b"b")], true).unwrap();
+        let (file, length) = log.write_new(vec![set(b"b")]).unwrap();
+        let fails = |_: &Path| Err(io::Error::other("the folder can't be synced"));
+        log.replace_by(file, length, fails).expect_err("its folder was not synced");
+        let named = fs::metadata(folder.path().join(NAME)).unwrap();
+        assert_eq!(log.file().unwrap().metadata().unwrap().ino(), named.ino());
+        log.append(&[set(b"c")], false).expect_err("what is on the disk is not known");
+        assert_eq!((log.rewrites, named.len()), (0, length));
+        let mut read = Vec::new();
+        drop(log);
+        Log::open(folder.path(), |record| read.extend(record)).unwrap();
+        assert_eq!(read, [set(b"b")]);
     }
 }
