@@ -3,6 +3,7 @@
 use bakeoff_servers::spelling;
 
 use super::Storage;
+use super::review::REVIEW;
 use super::storage::Blocks;
 use crate::fair::{Cache, Own, Setting, Share};
 use crate::{Durability, Terms, fair};
@@ -58,16 +59,17 @@ const ROCKSDB_TABLES: &str = "compaction_pri=kMinOverlappingRatio;\
 /// recovery goes by.
 pub(super) fn kept(storage: Storage, durability: Durability, own: &Own<'_>) -> Result<(), String> {
     let promises = durability != Durability::None;
+    let values = |name: &'static str| own.of(name).map(|(written, value)| taken(written, value));
     let method = "innodb_flush_method";
     if storage == Storage::InnoDb
         && promises
-        && let Some((_, value)) = own.of(method).find(|(_, value)| never_syncs(value))
+        && let Some(value) = values(method).find(|value| never_syncs(value))
     {
         return Err(fair::undone(durability, method, value, "fsync or O_DIRECT"));
     }
     let disabled = "rocksdb_write_disable_wal";
     if storage == Storage::RocksDb
-        && let Some((_, value)) = own.of(disabled).find(|(name, value)| is_on(name, value))
+        && let Some(value) = values(disabled).find(|value| is_on(value))
     {
         return Err(fair::undone(durability, disabled, value, "OFF"));
     }
@@ -75,13 +77,14 @@ pub(super) fn kept(storage: Storage, durability: Durability, own: &Own<'_>) -> R
     let buffered = "rocksdb_manual_wal_flush";
     if storage == Storage::RocksDb
         && durability != Durability::Strict
-        && let Some((_, value)) = own.of(buffered).find(|(name, value)| is_on(name, value))
+        && let Some(value) = values(buffered).find(|value| is_on(value))
     {
         return Err(fair::undone(durability, buffered, value, "OFF"));
     }
-    let logs = own.of("log_bin").any(|(name, _)| !is_negated(name));
+    // Its value is the name of a file: it is on, whatever that is.
+    let logs = own.of("log_bin").any(|(name, value)| switched(name, value) != Some(false));
     // The server takes the last of a name; MariaDB's own default is 0.
-    let synced = own.of("sync_binlog").last().map_or("0", |(_, value)| value.trim());
+    let synced = values("sync_binlog").last().unwrap_or("0");
     if logs && durability == Durability::Strict && synced != "1" {
         return Err(fair::undone(durability, "sync_binlog", synced, "1"));
     }
@@ -91,21 +94,42 @@ pub(super) fn kept(storage: Storage, durability: Durability, own: &Own<'_>) -> R
 /// Whether InnoDB syncs nothing, or not its log, by that method: a word's beginning stands for the word, and
 /// a number for its place (mariadb.com/kb/en/innodb-system-variables/#innodb_flush_method).
 fn never_syncs(method: &str) -> bool {
-    let method = method.trim().to_ascii_lowercase();
+    let method = method.to_ascii_lowercase();
     let begins = |word: &str| !method.is_empty() && word.starts_with(&method);
     begins("nosync") || begins("littlesync") || method == "2" || method == "3"
 }
 
-/// Whether a setting that is true or false is true.
-fn is_on(name: &str, value: &str) -> bool {
-    let words = ["on", "true", "1"];
-    !is_negated(name) && words.iter().any(|word| value.trim().eq_ignore_ascii_case(word))
+/// Whether the server takes this value for true.
+fn is_on(value: &str) -> bool {
+    ["on", "true", "1"].iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// Whether a name switches its setting off, whatever the value.
-fn is_negated(name: &str) -> bool {
+/// The value that the server takes from a setting that is written so.
+fn taken<'a>(name: &str, value: &'a str) -> &'a str {
+    match switched(name, value) {
+        Some(true) => "1",
+        Some(false) => "0",
+        None => value.trim(),
+    }
+}
+
+/// Whether a name switches its setting on or off; `None` where its value says what it is. The last of the
+/// prefixes before the setting's own name decides, and of the value alone whether it is `0`, which turns it
+/// round: `skip_X=0` is on, `skip_X=OFF` is off, and `enable_X=OFF` is on (`handle_options` in MariaDB's
+/// mysys/my_getopt.c).
+fn switched(name: &str, value: &str) -> Option<bool> {
     let name = spelling(name);
-    ["skip_", "disable_"].iter().any(|prefix| name.trim_start_matches("loose_").starts_with(prefix))
+    let mut rest = name.as_str();
+    let mut last = "";
+    while let Some(prefix) = REVIEW.prefixes.iter().find(|prefix| rest.starts_with(**prefix)) {
+        last = *prefix;
+        rest = &rest[prefix.len()..];
+    }
+    match last {
+        "skip_" | "disable_" => Some(value == "0"),
+        "enable_" => Some(value != "0"),
+        _ => None,
+    }
 }
 
 /// The size of a memory table, as it is by default.
@@ -248,8 +272,32 @@ fn myrocks(blocks: Blocks, terms: &Terms) -> Vec<Setting> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::review::REVIEW;
     use super::*;
+
+    #[test]
+    fn a_prefix_of_a_name_switches_it_as_the_server_does() {
+        for (name, value, expected) in [
+            ("log_bin", "0", None),
+            ("loose_log_bin", "OFF", None),
+            ("maximum_log_bin", "1", None),
+            ("skip_log_bin", "1", Some(false)),
+            ("skip_log_bin", "OFF", Some(false)),
+            ("skip_log_bin", "00", Some(false)),
+            ("skip_log_bin", "0", Some(true)),
+            ("Disable-Log-Bin", "0", Some(true)),
+            ("loose_skip_log_bin", "0", Some(true)),
+            ("skip-loose-log-bin", "1", None),
+            ("enable_log_bin", "1", Some(true)),
+            ("enable_log_bin", "OFF", Some(true)),
+            ("enable_log_bin", "0", Some(false)),
+            ("enable_skip_log_bin", "1", Some(false)),
+            ("skip_enable_log_bin", "1", Some(true)),
+        ] {
+            assert_eq!(switched(name, value), expected, "{name}={value}");
+        }
+        assert_eq!(taken("skip_sync_binlog", "1"), "0");
+        assert_eq!(taken("loose_sync_binlog", " 1"), "1");
+    }
 
     #[test]
     fn a_level_is_not_undone_by_a_setting_of_the_users_own() {

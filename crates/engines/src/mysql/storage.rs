@@ -314,17 +314,28 @@ const ARIA: ByDurability = [
 pub(super) fn confirm(server: &mut Conn, storage: Storage, wanted: Durability) -> Result<()> {
     let found: Vec<(String, String)> =
         server.query("SHOW GLOBAL VARIABLES").map_err(error::plain)?;
+    promised(&found, storage, wanted).map_err(Error::Usage)
+}
+
+/// Whether a server with these global variables promises what was asked for; else which of them keeps it
+/// from that, and what to do.
+fn promised(
+    found: &[(String, String)],
+    storage: Storage,
+    wanted: Durability,
+) -> std::result::Result<(), String> {
     let found = |name: &str| {
         let variable = found.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
         variable.map_or("nothing", |(_, value)| value)
     };
     let differs = |name: &str, value: &str| {
         let (found, level) = (found(name), wanted.name());
-        Err(Error::Usage(format!(
+        Err(format!(
             "the server runs with {name}={found}, and durability {level} needs {name}={value}: \
              change the setting, or ask for another level"
-        )))
+        ))
     };
+    let is_on = |name: &str| found(name).eq_ignore_ascii_case("ON");
     for (name, value) in storage.durable(wanted) {
         if !found(name).eq_ignore_ascii_case(value) {
             return differs(name, value);
@@ -335,10 +346,59 @@ pub(super) fn confirm(server: &mut Conn, storage: Storage, wanted: Durability) -
     if storage == Storage::InnoDb && syncs && ["nosync", "littlesync"].contains(&method) {
         return differs("innodb_flush_method", "fsync or O_DIRECT");
     }
+    let disabled = "rocksdb_write_disable_wal";
+    if storage == Storage::RocksDb && is_on(disabled) {
+        return differs(disabled, "OFF");
+    }
+    // A commit that is synced is handed to the system first; no other one is by that setting.
+    let buffered = "rocksdb_manual_wal_flush";
+    if storage == Storage::RocksDb && wanted != Durability::Strict && is_on(buffered) {
+        return differs(buffered, "OFF");
+    }
     // With a binary log, recovery keeps the transactions that are in it.
-    let logs = found("log_bin").eq_ignore_ascii_case("ON");
-    if logs && wanted == Durability::Strict && found("sync_binlog") != "1" {
+    if is_on("log_bin") && wanted == Durability::Strict && found("sync_binlog") != "1" {
         return differs("sync_binlog", "1");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_asked_for_all_that_a_level_needs() {
+        const LEVELS: [Durability; 3] = Durability::ALL;
+        const STRICT: [Durability; 1] = [Durability::Strict];
+        let buffered = ("rocksdb_manual_wal_flush", "ON");
+        let handed_on = ("rocksdb_manual_wal_flush", "OFF");
+        let unlogged = ("rocksdb_write_disable_wal", "ON");
+        let innodb = |value| ("innodb_flush_log_at_trx_commit", value);
+        let rocksdb = |value| ("rocksdb_flush_log_at_trx_commit", value);
+        for (storage, variables, given) in [
+            (Storage::RocksDb, vec![rocksdb("1")], &STRICT[..]),
+            (Storage::RocksDb, vec![rocksdb("2")], &LEVELS[..2]),
+            (Storage::RocksDb, vec![rocksdb("1"), buffered], &STRICT),
+            (Storage::RocksDb, vec![rocksdb("2"), buffered], &[]),
+            (Storage::RocksDb, vec![rocksdb("2"), handed_on], &LEVELS[..2]),
+            (Storage::RocksDb, vec![rocksdb("1"), unlogged], &[]),
+            (Storage::RocksDb, vec![rocksdb("2"), unlogged], &[]),
+            (Storage::RocksDb, vec![innodb("1")], &[]),
+            (Storage::InnoDb, vec![innodb("2"), buffered], &[Durability::Relaxed]),
+            (Storage::InnoDb, vec![innodb("1"), ("log_bin", "ON")], &[]),
+            (Storage::InnoDb, vec![innodb("1"), ("log_bin", "ON"), ("sync_binlog", "1")], &STRICT),
+            (Storage::InnoDb, vec![innodb("1"), ("innodb_flush_method", "nosync")], &[]),
+        ] {
+            let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            let found: Vec<_> = variables.iter().map(own).collect();
+            let gives = |level: &Durability| promised(&found, storage, *level).is_ok();
+            let levels: Vec<_> = LEVELS.into_iter().filter(gives).collect();
+            assert_eq!(levels, given, "{storage:?} with {variables:?}");
+        }
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let found = [rocksdb("2"), buffered].map(own);
+        let said = promised(&found, Storage::RocksDb, Durability::Relaxed).expect_err("buffered");
+        assert!(said.contains("rocksdb_manual_wal_flush=ON"), "{said}");
+        assert!(said.contains("relaxed needs rocksdb_manual_wal_flush=OFF"), "{said}");
+    }
 }
