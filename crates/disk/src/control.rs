@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bakeoff_devices::ext4;
 use bakeoff_devices::neighbour::Level;
@@ -18,6 +18,8 @@ use crate::error::Error;
 use crate::executor::Accuracy;
 use crate::fault::{self, FaultRule};
 use crate::last_words::LastWords;
+use crate::patience::PATIENCE;
+use crate::stopped::is_stopped;
 use crate::{own, table};
 
 mod listening;
@@ -25,11 +27,9 @@ mod wire;
 
 pub(crate) use listening::Listening;
 
-/// How long a daemon may take to end after it was unmounted.
-const ENDING: Duration = Duration::from_secs(10);
-/// How long a daemon that works on its answer may say nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it says something.
+/// How long a daemon that is stopped (SIGSTOP) may say nothing.
+const STOPPED: Duration = Duration::from_secs(10);
+/// How often a daemon that works on its answer says something.
 const BEAT: Duration = Duration::from_millis(500);
 
 /// What a daemon is asked for.
@@ -216,7 +216,7 @@ impl Control {
             stream.write_all(line.as_bytes())?;
             let mut lines = wire::Lines::of(&stream);
             loop {
-                let line = lines.line(wire::LONGEST_ANSWER, self.patience)?;
+                let line = self.next_line(&mut lines, pid)?;
                 if !line.is_empty() {
                     return Ok(serde_json::from_slice(&line)?);
                 }
@@ -234,6 +234,22 @@ impl Control {
                 )))
             }
             Err(error) => Err(silent(error)),
+        }
+    }
+
+    /// The next line that the daemon says, which is that process. One that is stopped is given up long before
+    /// one that goes on: it says nothing until somebody lets it.
+    fn next_line(&self, lines: &mut wire::Lines<'_>, pid: u32) -> io::Result<Vec<u8>> {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match lines.line(wire::LONGEST_ANSWER, left.min(STOPPED)) {
+                Err(error)
+                    if error.kind() == ErrorKind::TimedOut
+                        && left > STOPPED
+                        && !is_stopped(pid) => {}
+                said => return said,
+            }
         }
     }
 
@@ -428,7 +444,7 @@ impl Control {
             Err(error) => return Err(error),
         };
         // The connection ends when the daemon does.
-        let ended = stream.set_read_timeout(Some(ENDING));
+        let ended = stream.set_read_timeout(Some(PATIENCE));
         let ended = ended.and_then(|()| stream.read_to_end(&mut Vec::new()));
         match ended {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {

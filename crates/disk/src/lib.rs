@@ -19,6 +19,7 @@ pub mod mount;
 pub mod neighbour;
 mod options;
 pub mod own;
+mod patience;
 pub mod registry;
 mod stopped;
 pub mod table;

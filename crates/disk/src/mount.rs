@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal};
 
 use crate::control::Control;
 use crate::launcher::Launched;
+use crate::patience::PATIENCE;
 use crate::stopped::Guard;
 use crate::{launcher, registry, table};
 
@@ -18,11 +19,8 @@ pub use crate::error::Error;
 pub use crate::launcher::Launcher;
 pub use crate::options::MountOptions;
 
-/// How long a daemon may take to end when it is told to.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long the users of a disk, who were ended, may take to let go of it.
-const RELEASE: Duration = Duration::from_secs(10);
-/// How often a look is taken meanwhile.
+/// How often a look is taken whether a daemon has ended, or the users of a disk, who were ended, have let go
+/// of it.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A disk that is mounted as long as this is there.
@@ -76,12 +74,12 @@ impl Mounted {
     /// need a moment to close their files.
     ///
     /// # Errors
-    /// Somebody still uses it after 10 s: then they have lost it.
+    /// Somebody still uses it after 60 s: then they have lost it.
     pub fn unmount(self) -> Result<(), Error> {
         let start = Instant::now();
         loop {
             match self.control.unmount() {
-                Err(Error::Folder(_)) if start.elapsed() < RELEASE => thread::sleep(LOOK),
+                Err(Error::Folder(_)) if start.elapsed() < PATIENCE => thread::sleep(LOOK),
                 // Dropping it does the rest, and all of it where this fails.
                 done => return done,
             }

@@ -13,12 +13,11 @@ use std::time::Duration;
 use super::wire::{self, LONGEST_REQUEST};
 use super::{Answer, Ask, BEAT};
 use crate::error::Error;
+use crate::patience::PATIENCE;
 
 /// How many are heard at a time. Where more come, who has connected and not asked yet has to go, the
 /// first one first; while all have asked, they wait.
 const AT_A_TIME: usize = 16;
-/// How long who has connected may take to ask, and to take the answer.
-const HEARING: Duration = Duration::from_secs(2);
 /// How long nobody is heard when the system has no more descriptors or threads.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -70,7 +69,7 @@ fn next(listener: &UnixListener, places: &Arc<Places>) -> Option<(UnixStream, Se
     Some((stream, seat))
 }
 
-/// Hears one request and answers it.
+/// Hears one request and answers it. Who has connected has [`PATIENCE`] to ask, and to take the answer.
 fn converse(
     mut stream: &UnixStream,
     seat: &Seat,
@@ -78,8 +77,8 @@ fn converse(
     answering: &RwLock<()>,
 ) -> io::Result<()> {
     wire::trusted_peer(stream)?;
-    stream.set_write_timeout(Some(HEARING))?;
-    let line = wire::Lines::of(stream).line(LONGEST_REQUEST, HEARING)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let line = wire::Lines::of(stream).line(LONGEST_REQUEST, PATIENCE)?;
     seat.has_asked();
     let asked = serde_json::from_slice::<Ask>(&line);
     let leaves = matches!(asked, Ok(Ask::Unmount));
