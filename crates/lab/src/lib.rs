@@ -14,6 +14,7 @@ mod estimate;
 pub mod machine;
 mod monotonic;
 mod options;
+mod patience;
 pub mod place;
 pub mod planner;
 pub mod possible;

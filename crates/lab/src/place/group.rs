@@ -19,6 +19,7 @@ mod hierarchy;
 mod memory;
 mod processors;
 
+use crate::patience::PATIENCE;
 use hierarchy::{CHILDREN, Hierarchy, PROCESSES};
 use memory::Memory;
 use processors::Processors;
@@ -29,8 +30,6 @@ const PREFIX: &str = "bakeoff-";
 /// The controllers of what is limited.
 const MEMORY: &str = "memory";
 const CPU: &str = "cpu";
-/// How long the processes of a group that goes may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most that the processes of a group may have; what is `None` is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -372,7 +371,7 @@ fn started(pid: u32) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Ends a group's processes and waits until they are gone.
+/// Ends a group's processes and waits until they are gone, for [`PATIENCE`] at most.
 fn end_processes(group: &Path) -> io::Result<()> {
     let start = Instant::now();
     loop {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How long those who were killed may take to be gone.
-const GONE: Duration = Duration::from_secs(10);
+use crate::patience::PATIENCE;
+
 /// How long one may take before it is killed once more: the kernel may have refused it.
 const KILL_AGAIN: Duration = Duration::from_millis(200);
 
@@ -22,7 +22,7 @@ const KILL_AGAIN: Duration = Duration::from_millis(200);
 pub fn end(child: Pid) -> bool {
     let mut family = Vec::new();
     gather(child, &mut family);
-    let deadline = Instant::now() + GONE;
+    let deadline = Instant::now() + PATIENCE;
     while !family.is_empty() && Instant::now() < deadline {
         for process in &family {
             let _ = pidfd_send_signal(process, Signal::KILL);
