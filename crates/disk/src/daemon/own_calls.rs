@@ -15,7 +15,7 @@ const WARM_UP: usize = 50;
 /// descriptors: so the thread gives its own up first, and must not use one that was open before.
 ///
 /// # Errors
-/// What it does fails; it can't be started, or panics.
+/// What it does fails, or it can't be started.
 pub fn through_the_mount<T: Send + 'static>(
     what: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -28,7 +28,7 @@ pub fn through_the_mount<T: Send + 'static>(
         }
         what()
     })?;
-    thread.join().map_err(|_| io::Error::other("it panicked"))?
+    thread.join().expect("a panic has ended the process")
 }
 
 /// How long calls through the mount take.
