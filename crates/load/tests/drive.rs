@@ -105,14 +105,12 @@ fn slots_cover_the_time_and_every_operation_is_in_one() {
     })
     .unwrap();
     let (kind, ran) = (&outcome.kinds[0], outcome.ran.as_secs_f64());
-    assert!(kind.slots.len() >= 2 && ran >= 1.2, "{ran}");
+    assert!(ran >= 1.2 && kind.slots.len() as f64 >= ran, "{} slots in {ran} s", kind.slots.len());
     for (number, slot) in kind.slots.iter().enumerate() {
         let (start_s, end_s) = (number as f64, ran.min(number as f64 + 1.0).max(number as f64));
         assert!(near(slot.start_s, start_s) && near(slot.end_s, end_s), "{slot:?}");
     }
     assert_eq!(outcome.window_s, (0.12, 1.2));
-    // On a machine that was too busy no operation is in the window.
-    assert!(kind.kept.len() <= count(kind));
     assert_eq!(count(kind), done.load(Relaxed));
     assert!(!outcome.stopped && kind.unfinished == 0 && outcome.in_flight <= 2);
 }

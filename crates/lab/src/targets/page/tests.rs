@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use bakeoff_load::{Arrivals, Outcome, Pace, Plan, Progress, drive};
+use bakeoff_testkit::wait_until;
 
 use super::*;
 
@@ -109,13 +110,20 @@ const PROBES: usize = 2;
 
 #[test]
 fn each_request_is_one_operation_and_connections_are_kept() {
-    let (url, seen) = server(|_, _| (page("hello"), false));
-    let (outcome, _) = driven(&resolved(&url, None), 8, Pace::Closed);
+    const CLIENTS: usize = 8;
+    let connected = AtomicUsize::new(0);
+    let (url, seen) = server(move |number, all| {
+        // Nothing ends, and so the window doesn't, before each client has its connection.
+        if number == 0 && all >= PROBES {
+            connected.fetch_add(1, SeqCst);
+            wait_until("each client", || connected.load(SeqCst) >= CLIENTS);
+        }
+        (page("hello"), false)
+    });
+    let (outcome, _) = driven(&resolved(&url, None), CLIENTS, Pace::Closed);
     assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
     assert_eq!(seen.requests.load(SeqCst), PROBES + ended(&outcome));
-    // A thread that comes too late makes no connection.
-    let connections = seen.connections.load(SeqCst);
-    assert!((PROBES + 1..=PROBES + 8).contains(&connections), "{connections}");
+    assert_eq!(seen.connections.load(SeqCst), PROBES + CLIENTS);
     assert_eq!(outcome.kinds[0].work_in_all.bytes, 5 * outcome.kinds[0].count());
 }
 
