@@ -217,34 +217,51 @@ fn workers_of_php_that_die_are_counted() {
     assert_eq!(working_in(&place), Vec::new());
 }
 
+/// nginx and PHP serve the pages over an engine, with a new connection for each request and with kept ones, in
+/// these groups of processes, and leave nothing behind.
+fn serves_with_nginx_and_php(engine: &str, groups: &[&'static str]) {
+    if !with_php(engine) {
+        return;
+    }
+    for (connection, gzip) in [("request", "off"), ("kept", "on")] {
+        let place = Place::new();
+        let (connection, gzip) = (format!("connection={connection}"), format!("gzip={gzip}"));
+        let served = ["--engine", engine, "--factor", "server=php", "--factor", &connection];
+        let document = run(&place, &[&served[..], &["--factor", &gzip]].concat());
+        assert_served(&document, 1);
+        let trial = &document["trials"][0];
+        for &group in groups {
+            assert!(used(trial, group).is_some(), "{engine}, {group}: {trial}");
+        }
+        assert_eq!(counter(trial, "php.workers_died"), Some(0), "{engine}");
+        // PHP's SQLite is another one than bakeoff's, which has counted nothing.
+        assert_eq!(counter(trial, MISSES), None, "{engine}");
+        assert_eq!(working_in(&place), Vec::new(), "{engine}");
+    }
+}
+
 #[test]
 #[ignore = "slow: make test-slow"]
-fn nginx_and_php_serve_the_same_pages_and_leave_nothing() {
-    for (engine, groups) in [
-        ("sqlite", &["database", "web"][..]),
-        ("mariadb:innodb", &["database", "php", "web"][..]),
-        ("postgres", &["database", "php", "web"][..]),
-        ("tarantool:memtx", &["database", "php", "web"][..]),
-    ] {
-        if !with_php(engine) {
-            continue;
-        }
-        for (connection, gzip) in [("request", "off"), ("kept", "on")] {
-            let place = Place::new();
-            let (connection, gzip) = (format!("connection={connection}"), format!("gzip={gzip}"));
-            let served = ["--engine", engine, "--factor", "server=php", "--factor", &connection];
-            let document = run(&place, &[&served[..], &["--factor", &gzip]].concat());
-            assert_served(&document, 1);
-            let trial = &document["trials"][0];
-            for &group in groups {
-                assert!(used(trial, group).is_some(), "{engine}, {group}: {trial}");
-            }
-            assert_eq!(counter(trial, "php.workers_died"), Some(0), "{engine}");
-            // PHP's SQLite is another one than bakeoff's, which has counted nothing.
-            assert_eq!(counter(trial, MISSES), None, "{engine}");
-            assert_eq!(working_in(&place), Vec::new(), "{engine}");
-        }
-    }
+fn nginx_and_php_serve_the_pages_of_sqlite_and_leave_nothing() {
+    serves_with_nginx_and_php("sqlite", &["database", "web"]);
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn nginx_and_php_serve_the_pages_of_innodb_and_leave_nothing() {
+    serves_with_nginx_and_php("mariadb:innodb", &["database", "php", "web"]);
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn nginx_and_php_serve_the_pages_of_postgres_and_leave_nothing() {
+    serves_with_nginx_and_php("postgres", &["database", "php", "web"]);
+}
+
+#[test]
+#[ignore = "slow: make test-slow"]
+fn nginx_and_php_serve_the_pages_of_memtx_and_leave_nothing() {
+    serves_with_nginx_and_php("tarantool:memtx", &["database", "php", "web"]);
 }
 
 /// The control groups that a process is in, as the kernel writes them.
