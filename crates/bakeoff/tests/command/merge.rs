@@ -394,6 +394,37 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     assert_eq!(std::fs::read_dir(place.path("mine")).unwrap().count(), 1);
 }
 
+/// Whoever reads the file would take the figures for those of another experiment.
+#[test]
+fn a_folder_whose_experiment_was_edited_is_refused_by_what_differs() {
+    let place = place();
+    half(&place, 1, "one");
+    half(&place, 2, "two");
+    let toml = std::fs::read_to_string(place.path("two/experiment.toml")).unwrap();
+    let edited = toml.replace("seconds = 0.5", "seconds = 0.6");
+    assert_ne!(edited, toml);
+    let differs = "was `seconds = 0.5` and is `seconds = 0.6`";
+    place.write("two/experiment.toml", &edited);
+    let before = ["one", "two"].map(|folder| bytes(&place, folder));
+    refused(&place, &["all", "one", "two"], &["two/experiment.toml was edited", differs]);
+    assert!(!place.path("all").exists());
+    assert_eq!(["one", "two"].map(|folder| bytes(&place, folder)), before);
+    assert_eq!(std::fs::read_to_string(place.path("two/experiment.toml")).unwrap(), edited);
+    // It is put back.
+    place.write("two/experiment.toml", &toml);
+    place.run(&["merge", "all", "one"]).code(0);
+    // Nor is anything merged into a folder whose own was edited.
+    place.write("all/experiment.toml", &edited);
+    let before = bytes(&place, "all");
+    refused(&place, &["all", "two"], &["all/experiment.toml was edited", differs]);
+    assert_eq!(bytes(&place, "all"), before);
+    place.write("all/experiment.toml", &toml);
+    // Without the file nothing contradicts the record.
+    std::fs::remove_file(place.path("two/experiment.toml")).unwrap();
+    place.run(&["merge", "all", "two"]).code(0);
+    assert_eq!(place.json("all")["run"]["status"], "finished");
+}
+
 #[test]
 fn a_full_disk_leaves_nothing_of_a_merge() {
     let place = place();

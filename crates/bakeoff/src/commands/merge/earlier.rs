@@ -34,6 +34,7 @@ impl Earlier {
             Err(Error::NotARun { .. }) => return Err(no_merged()),
             folder => folder.map_err(Failure::folder)?,
         };
+        folder.check_experiment().map_err(Failure::folder)?;
         let state = folder.state().map_err(Failure::folder)?;
         let Some(mut merged) = state.run.merged.clone() else { return Err(no_merged()) };
         let read = || -> bakeoff_results::Result<Self> {

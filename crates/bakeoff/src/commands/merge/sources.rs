@@ -29,8 +29,9 @@ pub struct Source<'a> {
 pub type Place = (u32, u32, u32);
 
 impl<'a> Source<'a> {
-    /// Reads the folder of a shard.
+    /// Reads the folder of a shard, whose experiment has to be the one that it ran.
     pub fn read(folder: &'a RunFolder) -> Result<Self, Failure> {
+        folder.check_experiment().map_err(Failure::folder)?;
         let state = folder.state().map_err(Failure::folder)?;
         let dir = folder.dir().display();
         let Some(shard) = state.run.shard.clone() else {
