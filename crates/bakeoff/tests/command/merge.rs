@@ -320,22 +320,29 @@ fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {
     let engine_is = format!("{first} is");
     let before = bytes(&place, "one");
     for (other, said) in [
-        ("version", ["bakeoff is", "0.0.9 (another) in the second"]),
-        ("build", ["bakeoff is", "a debug build"]),
-        ("program", ["the SHA-256 of bakeoff's program is", "0123abcd in the second"]),
-        ("engine", [engine_is.as_str(), "0.0 in the second"]),
-        ("plan", ["the plan is", "0123456789abcdef in the second"]),
+        ("version", ["bakeoff is", "0.0.9 (another) in version"]),
+        ("build", ["bakeoff's build is", "a debug build"]),
+        ("program", ["the SHA-256 of bakeoff's program is", "0123abcd in program"]),
+        ("engine", [engine_is.as_str(), "0.0 in engine"]),
+        ("plan", ["the plan is", "0123456789abcdef in plan"]),
     ] {
         let of_other = bytes(&place, other);
         refused(&place, &["all", "one", other], &[&said[..], &["one", other]].concat());
         assert_eq!((bytes(&place, "one"), bytes(&place, other)), (before.clone(), of_other));
         assert!(!place.path("all").exists());
     }
+    // All of several, each with what it is there.
+    let said = ["0.0.9 (another) in version\n", "0123abcd in program\n", "0.0 in engine\n"];
+    let several = ["all", "one", "version", "program", "engine"];
+    let done = refused(&place, &several, &said);
+    let lines = done.err().lines().filter(|line| line.starts_with("  ")).count();
+    assert_eq!(lines, 3, "{}", done.err());
+    assert!(!place.path("all").exists());
     // Nor is it added to a run that is merged already.
     place.run(&["merge", "all", "one"]).code(0);
     let merged = bytes(&place, "all");
-    refused(&place, &["all", "version"], &["bakeoff is", "0.0.9 (another) in the second"]);
-    refused(&place, &["all", "program"], &["the SHA-256", "0123abcd in the second"]);
+    refused(&place, &["all", "version"], &["bakeoff is", "0.0.9 (another) in version"]);
+    refused(&place, &["all", "program"], &["the SHA-256", "0123abcd in program"]);
     assert_eq!(bytes(&place, "all"), merged);
 }
 
@@ -374,8 +381,17 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     refused(&place, &["all", "one", "seed"], &["`seed` is", "77", "one", "seed"]);
     shard(&place, "2/2", "longer", &["--seconds", "0.6"]);
     refused(&place, &["all", "one", "longer"], &["`seconds` is", "0.6", "longer"]);
+    // One refusal says all that differs: whoever mends the first thing alone would be refused again.
+    shard(&place, "2/4", "many", &["--seed", "77", "--seconds", "0.6"]);
+    let values =
+        ["77 in many\n", "0.6 in many\n", "the shards are 2 in one, 4 in many\n", "the plan is"];
+    let done = refused(&place, &["all", "one", "many"], &values);
+    for what in ["`seed` is", "`seconds` is", "the shards are", "the plan is"] {
+        let is_it = |line: &&str| line.trim_start().starts_with(what) && line.contains(" in one, ");
+        assert_eq!(done.err().lines().filter(is_it).count(), 1, "{what}: {}", done.err());
+    }
     shard(&place, "2/4", "quarter", &[]);
-    refused(&place, &["all", "one", "quarter"], &["the shards are 2 in the first and 4"]);
+    refused(&place, &["all", "one", "quarter"], &["the shards are 2 in one, 4 in quarter"]);
     place.run(&["run", "four.toml", "--quiet", "--out", "whole"]).code(0);
     refused(&place, &["all", "one", "whole"], &["whole is no shard"]);
     std::fs::create_dir(place.path("empty")).unwrap();

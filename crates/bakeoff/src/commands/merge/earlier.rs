@@ -5,8 +5,9 @@ use std::path::Path;
 
 use bakeoff_results::{Cut, Error, Member, Merged, Part, PlanShard, Run, RunFolder, TrialSummary};
 
+use super::alike::Terms;
 use super::piece::Piece;
-use super::sources::{Source, Terms, by_place, made, place, refused, same};
+use super::sources::{Source, by_place, made, place, refused, same};
 use crate::exit::Failure;
 
 /// A merged run as its folder has it.
