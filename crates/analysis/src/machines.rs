@@ -24,6 +24,10 @@ pub struct MachineView {
     pub shards: Vec<u32>,
     /// Whether it ran two of them, or what was missing, at one time.
     pub shared: bool,
+    /// When the first of its parts began, in seconds since 1970 by its own clock.
+    pub started_s: f64,
+    /// When the last of them ended; `None` where one was killed, or has not ended.
+    pub ended_s: Option<f64>,
     /// What timing and recording an operation costs bakeoff there at most, in seconds of processor time.
     pub harness_s: f64,
     /// How many processes wanted a processor in the minute before it began, at most; `None` where that is

@@ -45,6 +45,7 @@ pub fn name(kind: WarningKind) -> &'static str {
         WarmUp | WarmUpDecides => "Short warm-up",
         NotSettled | CannotTellSettled => "Rate not settled",
         TooFewOperations | FewOperations => "Short trials",
+        ClocksDiffer => "Clocks differ",
         Retries => "Retries",
         QuantileLeftOut => "No p99",
         SetAside => "Blocks run again",

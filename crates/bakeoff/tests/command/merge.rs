@@ -292,6 +292,43 @@ fn a_shard_whose_data_lay_on_another_disk_goes_on_with_a_path_on_that() {
     place.run(&["merge", "all", "half"]).code(0).says(&disk);
 }
 
+/// A machine whose clock is months ahead, and one whose clock was set back while it ran.
+#[test]
+fn times_that_can_not_be_are_told_and_change_no_ratio() {
+    let place = place();
+    half(&place, 1, "one");
+    half(&place, 2, "two");
+    changed(&place, "two", "ahead", |run| {
+        let later =
+            "UPDATE trial SET started_s = started_s + 1e7; UPDATE run SET ended_s = ended_s + 1e7";
+        run.execute_batch(later).unwrap();
+        describe(run, |it| it["started_s"] = (it["started_s"].as_f64().unwrap() + 1e7).into());
+    });
+    changed(&place, "two", "back", |run| {
+        run.execute("UPDATE run SET ended_s = ended_s - 1e7", []).unwrap();
+    });
+    let clocks = |document: &Value| -> Vec<String> {
+        let warnings = document["warnings"].as_array().unwrap().iter();
+        let clocks = warnings.filter(|it| it["code"] == "clocks-differ");
+        clocks.map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+    };
+    place.run(&["merge", "all", "one", "two"]).code(0);
+    let right = place.json("all");
+    assert_eq!(clocks(&right), [""; 0]);
+    for (other, said) in [
+        ("ahead", "has times 116 days after it was merged"),
+        ("back", "has times before its own start"),
+    ] {
+        let out = format!("all-{other}");
+        place.run(&["merge", &out, "one", other]).code(0);
+        let document = place.json(&out);
+        let told = clocks(&document).concat();
+        assert!(told.contains("1 of 2 parts") && told.contains("shard 2 on "), "{told}");
+        assert!(told.contains(said), "{told}");
+        assert_eq!(document["comparisons"], right["comparisons"]);
+    }
+}
+
 /// What one record says of itself, and what a refusal names of it.
 #[test]
 fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {

@@ -35,6 +35,10 @@ const LAST: &str = "The last row of each is the mean of the machines’ true rat
 const COLUMNS_ARE: &str = "Load: how many processes wanted a processor in the minute before its part began, at \
     most. Off: of how many looks at the machine alone, one before each block, how many were unlike those before.";
 
+/// Whose clocks tell when, for a reader.
+const CLOCKS_ARE: &str = "By each machine’s own clock. No ratio depends on it: a trial is timed by a clock that \
+    nobody sets.";
+
 impl Section for Machines {
     fn name(&self) -> &str {
         "machines"
@@ -52,7 +56,11 @@ impl Section for Machines {
                 .into_iter()
                 .collect();
         };
-        let mut blocks = vec![Block::Note(mixed(view).into()), Block::Table(table(view))];
+        let mut blocks = vec![
+            Block::Note(mixed(view).into()),
+            Block::Table(table(view)),
+            Block::Table(when(view)),
+        ];
         blocks.extend(forest(layout, view).map(Block::Strips));
         blocks
     }
@@ -117,6 +125,26 @@ fn table(view: &MachinesView) -> Table {
         ..Table::default()
     };
     table.without_empty_columns(|_| true)
+}
+
+/// When each machine measured.
+fn when(view: &MachinesView) -> Table {
+    let columns = [
+        Column::new(Kind::Name, "machine"),
+        Column::new(Kind::Level, "from"),
+        Column::new(Kind::Level, "to"),
+    ];
+    let row = |it: &MachineView| {
+        let ended = it.ended_s.map_or_else(|| "not ended".to_owned(), words::date);
+        Row::of([it.name.clone(), words::date(it.started_s), ended])
+    };
+    Table {
+        caption: "When each machine measured".into(),
+        columns: columns.into(),
+        rows: view.machines.iter().map(row).collect(),
+        note: Some(CLOCKS_ARE.into()),
+        ..Table::default()
+    }
 }
 
 fn row(it: &MachineView) -> Row {

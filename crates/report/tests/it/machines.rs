@@ -6,6 +6,7 @@ use bakeoff_analysis::{
 use bakeoff_report::verdict;
 use bakeoff_results::{FigureOfMerit, Host, Levels, Machine, Member, Merged, PlanShard};
 
+use crate::first_screen::words;
 use crate::formats::{parse_csv, text};
 use crate::sample::Sample;
 use crate::sample::rate::rate;
@@ -23,6 +24,8 @@ fn machine(name: &str, shards: &[u32]) -> MachineView {
         },
         shards: shards.to_vec(),
         shared: false,
+        started_s: 1.7e9,
+        ended_s: Some(1.7e9 + 7200.0),
         harness_s: 4.5e-8,
         load: Some(0.25),
         neighbour_alone_per_second: None,
@@ -176,10 +179,9 @@ fn each_machine_stands_beside_the_others_in_every_format() {
     assert!(text(&document, "html").contains(">equal</text>"));
 }
 
-#[test]
-fn trials_say_which_machine_ran_them() {
-    let mut document = merged();
-    let member = Member {
+/// A part of a run: the seventh of eight, with all blocks of the document.
+fn part(document: &Document) -> Member {
+    Member {
         shard: Some(7),
         host: Host { name: "node-a".into(), boot: String::new() },
         machine: Machine::default(),
@@ -188,11 +190,49 @@ fn trials_say_which_machine_ran_them() {
         neighbour_alone_per_second: None,
         started_s: 0.0,
         ended_s: None,
+        ahead_s: None,
         canaries: 0,
         blocks: document.trials.iter().map(|trial| (trial.block, 2)).collect(),
         cuts: Vec::new(),
-    };
-    let (plan, members) = ("17".into(), vec![member]);
+    }
+}
+
+/// The dates of a machine are its own clock's; those of the run go from the first of all to the last.
+#[test]
+fn a_merged_run_is_dated_from_its_first_start_to_its_last_end() {
+    let mut document = merged();
+    let parts = [(0.0, Some(3600.0)), (1800.0, Some(86_400.0)), (7200.0, None)];
+    let members = parts.map(|(from, to)| Member {
+        started_s: 1.7e9 + from,
+        ended_s: to.map(|to| 1.7e9 + to),
+        ..part(&document)
+    });
+    let (plan, members) = ("17".into(), members.into());
+    document.run.run.merged = Some(Merged { plan, program_sha256: None, count: 8, members });
+    (document.run.run.started_s, document.run.ended_s) = (1.7e9, None);
+    document.machines.as_mut().unwrap().machines[2].ended_s = None;
+    for format in ["html", "term", "md"] {
+        let shown = words(&document, format);
+        for said in [
+            "2023-11-14 22:13 UTC to 2023-11-15 22:13 UTC",
+            "When each machine measured",
+            "2023-11-15 00:13 UTC",
+            "not ended",
+            "No ratio depends on it",
+        ] {
+            assert!(shown.contains(said), "{format}: {said}\n{shown}");
+        }
+    }
+    // One that took no minute has one date, as any other run.
+    document.run.run.merged.as_mut().unwrap().members.truncate(1);
+    document.run.run.merged.as_mut().unwrap().members[0].ended_s = Some(1.7e9 + 1.0);
+    assert!(!words(&document, "md").contains("UTC to "));
+}
+
+#[test]
+fn trials_say_which_machine_ran_them() {
+    let mut document = merged();
+    let (plan, members) = ("17".into(), vec![part(&document)]);
     document.run.run.merged = Some(Merged { plan, program_sha256: None, count: 8, members });
     let rows = parse_csv(&text(&document, "csv"));
     let ends = |row: &Vec<String>| row[row.len() - 2..].to_vec();

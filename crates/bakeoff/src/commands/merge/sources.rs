@@ -4,11 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Display, Path};
 
 use bakeoff_experiment::{MOST_TRIALS, Shard};
+use bakeoff_lab::now_s;
 use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, Status, TrialSummary};
 
 use super::alike::Terms;
 use super::piece::Piece;
 use crate::exit::{Exit, Failure};
+
+/// How far clocks may lie apart, in seconds: dates are told to the minute.
+const CLOSE_S: f64 = 60.0;
 
 /// A shard as its folder has it.
 pub struct Source<'a> {
@@ -23,6 +27,8 @@ pub struct Source<'a> {
     /// Whether a bakeoff was writing to it as it was read; of one on another machine that is not known.
     pub is_written: bool,
     ended_s: Option<f64>,
+    /// How long after it was read the last of its times is, in seconds, where the clocks are not close.
+    ahead_s: Option<f64>,
     canaries: u32,
 }
 
@@ -49,15 +55,20 @@ impl<'a> Source<'a> {
             )));
         }
         let read = || -> bakeoff_results::Result<Self> {
+            let trials = folder.trials()?;
+            let times = trials.iter().map(|trial| trial.started_s);
+            let times = times.chain([state.run.started_s]).chain(state.ended_s);
+            let ahead_s = times.fold(f64::NEG_INFINITY, f64::max) - now_s();
             Ok(Self {
                 folder,
                 shard,
                 experiment: folder.experiment()?,
-                trials: folder.trials()?,
+                trials,
                 cuts: folder.cuts()?,
                 status: state.status,
                 is_written: folder.is_written(),
                 ended_s: state.ended_s,
+                ahead_s: Some(ahead_s).filter(|ahead_s| *ahead_s > CLOSE_S),
                 canaries: folder.canaries()?.len() as u32,
                 run: state.run,
             })
@@ -92,6 +103,7 @@ impl<'a> Source<'a> {
             neighbour_alone_per_second: *neighbour_alone_per_second,
             started_s: *started_s,
             ended_s: self.ended_s,
+            ahead_s: self.ahead_s,
             canaries: self.canaries,
             blocks: own,
             cuts,

@@ -46,6 +46,7 @@ pub fn go_on(
             neighbour_alone_per_second: None,
             started_s: now.started_s,
             ended_s: None,
+            ahead_s: None,
             canaries: 0,
             blocks: left.blocks.into_iter().collect(),
             cuts: left.cuts.into_iter().collect(),
