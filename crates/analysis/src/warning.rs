@@ -85,6 +85,7 @@ kinds! {
     MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";
     MachineDrifted, "machine-drifted", Weakens, "the machine itself changed during the run";
     MachinesDisagree, "machines-disagree", Weakens, "the machines of a merged run disagree on a ratio";
+    DisksDiffer, "disks-differ", Weakens, "trials of a merged run stand on another disk than the rest";
     Noise, "noise", Weakens, "a level that was entered twice differs from itself";
     BlocksCorrelated, "blocks-correlated", Weakens, "the ratios of successive blocks hang together";
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";

@@ -50,6 +50,7 @@ pub(crate) fn all(
         machine::drifted(&by_member(run, &document.canaries)),
         machine::disagree(run, document.machines.as_ref()),
         merged::clocks(run, trials),
+        merged::disks(run, counted),
         figures::noise(run, &document.noise),
         figures::correlated(run, serial),
         work::unsynced(run, cells, counted),

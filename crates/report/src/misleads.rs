@@ -31,6 +31,7 @@ pub fn name(kind: WarningKind) -> &'static str {
         MachineDrifted => "Machine drifted",
         FromCache => "Read from cache",
         MachinesDisagree => "Machines disagree",
+        DisksDiffer => "Disks differ",
         Noise => "Differs from itself",
         BlocksCorrelated => "Blocks hang together",
         CutOff => "Operations cut off",

@@ -1,9 +1,10 @@
 //! What the parts of a merged run do not have in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Member, Merged, Run, TrialSummary};
+use bakeoff_results::{Machine, Member, Merged, Run, TrialSummary};
 
+use super::part_of;
 use crate::warning::{Warning, WarningKind};
 
 /// Parts of a merged run with times that can't be: the clock of their machine, or that of the machine that
@@ -15,9 +16,9 @@ pub(super) fn clocks(run: &Run, trials: &[TrialSummary]) -> Option<Warning> {
         let is_back = [member.ended_s, first_s].iter().flatten().any(|at| *at < member.started_s);
         match member.ahead_s {
             Some(ahead_s) => {
-                Some(format!("{} has times {} after it was merged", part(member), span(ahead_s)))
+                Some(format!("{} has times {} after it was merged", named(member), span(ahead_s)))
             }
-            None if is_back => Some(format!("{} has times before its own start", part(member))),
+            None if is_back => Some(format!("{} has times before its own start", named(member))),
             None => None,
         }
     });
@@ -46,15 +47,76 @@ fn first_starts(merged: &Merged, trials: &[TrialSummary]) -> Vec<Option<f64>> {
     merged.members.iter().map(first).collect()
 }
 
-/// A part of a run: the shard, or that it went on, and its machine.
-fn part(member: &Member) -> String {
-    let what = match member.shard {
-        Some(shard) => format!("shard {shard}"),
-        None => "what went on".to_owned(),
+/// Trials on another disk than the shards': those of a shard on another file system than most, and those of
+/// who went on where no shard lay.
+pub(super) fn disks(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+    let merged = run.merged.as_ref()?;
+    let usual = usual_file_system(merged)?;
+    let (rest, apart): (Vec<&Member>, Vec<&Member>) =
+        merged.members.iter().partition(|member| is_usual(merged, usual, member));
+    let trials = |member: &Member| {
+        let blocks: BTreeSet<u32> = member.blocks.iter().map(|(number, _)| *number).collect();
+        counted.iter().filter(|trial| blocks.contains(&trial.block)).count()
     };
-    match member.host.name.as_str() {
-        "" => what,
-        host => format!("{what} on {host}"),
+    let number = apart.iter().map(|member| trials(member)).sum::<usize>();
+    let first = apart.iter().find(|member| trials(member) > 0)?;
+    let other = rest.first()?;
+    let text = format!(
+        "{} stand on another disk than the rest ({}: {}; {}: {}): no pair crosses disks, but figures of cells \
+         mix them",
+        part_of(number, counted.len(), "trial"),
+        named(first),
+        disk(&first.machine),
+        named(other),
+        disk(&other.machine)
+    );
+    let remedy = "go on with a merged run on a disk like that of its shards (--path DIR), or with each shard where \
+                  it began";
+    Some(Warning::new(WarningKind::DisksDiffer, text).remedy(remedy))
+}
+
+/// The file system that most shards lay on; `None` where there is no shard.
+fn usual_file_system(merged: &Merged) -> Option<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for member in merged.members.iter().filter(|it| it.shard.is_some()) {
+        *counts.entry(&member.machine.file_system).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(file_system, _)| file_system)
+}
+
+/// Whether a member lay where one expects it. Machines name their devices as they like, so that of shards the
+/// file systems alone are held against each other.
+fn is_usual(merged: &Merged, usual: &str, member: &Member) -> bool {
+    let mut shards = merged.members.iter().filter(|it| it.shard.is_some());
+    match member.shard {
+        Some(_) => member.machine.file_system == usual,
+        None => shards.any(|it| is_one_disk(&it.machine, &member.machine)),
+    }
+}
+
+/// Whether two may be one disk, or two of one name.
+fn is_one_disk(one: &Machine, other: &Machine) -> bool {
+    // In memory and on a network it has no device, but a number that differs with each mount.
+    let has_none = |it: &Machine| it.device.starts_with("0:");
+    let is_named_alike = one.device == other.device || (has_none(one) && has_none(other));
+    one.file_system == other.file_system && is_named_alike
+}
+
+/// A disk in words.
+fn disk(machine: &Machine) -> String {
+    let Machine { device, file_system, .. } = machine;
+    format!("{file_system} on {device}")
+}
+
+/// A part of a run: the shard, or that it went on, and its machine.
+fn named(member: &Member) -> String {
+    let on = match member.host.name.as_str() {
+        "" => String::new(),
+        host => format!(" on {host}"),
+    };
+    match member.shard {
+        Some(shard) => format!("shard {shard}{on}"),
+        None => format!("who went on with the run{on}"),
     }
 }
 

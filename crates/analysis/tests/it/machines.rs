@@ -264,6 +264,52 @@ fn times_that_can_not_be_are_told_and_others_are_not() {
     assert_eq!(warned(&went_on, &early), [""; 0]);
 }
 
+#[test]
+fn trials_on_another_disk_are_told_and_names_of_devices_are_not() {
+    let lies = |member: &mut Member, device: &str, file_system: &str| {
+        member.machine.device = device.to_owned();
+        member.machine.file_system = file_system.to_owned();
+    };
+    let on = |disks: [(&str, &str); 3], last: Option<u32>| {
+        let mut members = three();
+        members[2].shard = last;
+        for (member, (device, file_system)) in members.iter_mut().zip(disks) {
+            lies(member, device, file_system);
+        }
+        let document = measured(&merged(members), |_| {});
+        let warnings = document.warnings.iter().filter(|it| it.kind == WarningKind::DisksDiffer);
+        warnings.map(|it| it.text.clone()).collect::<Vec<_>>().concat()
+    };
+    let [vda, sdb] = [("vda1", "ext4"), ("sdb", "ext4")];
+    // Each node has names of its own, and the number of a mount says nothing.
+    assert_eq!(on([vda, sdb, vda], Some(3)), "");
+    assert_eq!(on([vda, sdb, sdb], None), "");
+    assert_eq!(on([("0:45", "btrfs"), ("0:45", "btrfs"), ("0:51", "btrfs")], None), "");
+    let said = on([vda, vda, ("0:45", "tmpfs")], None);
+    let parts = "(who went on with the run on c: tmpfs on 0:45; shard 1 on a: ext4 on vda1)";
+    assert!(said.contains("16 of 48 trials stand on another disk"), "{said}");
+    assert!(said.contains(parts), "{said}");
+    assert!(on([vda, vda, sdb], None).contains("ext4 on sdb; shard 1"));
+    // The first is the odd one.
+    let said = on([("vda1", "xfs"), vda, vda], Some(3));
+    assert!(said.contains("16 of 48 trials"), "{said}");
+    assert!(said.contains("(shard 1 on a: xfs on vda1; shard 2 on b: ext4 on vda1)"), "{said}");
+}
+
+#[test]
+fn a_machine_has_each_disk_that_its_parts_lay_on() {
+    let mut members = three();
+    for (member, file_system) in members.iter_mut().zip(["ext4", "ext4", "tmpfs"]) {
+        member.host = Host { name: "a".to_owned(), boot: "boot a".to_owned() };
+        member.machine.file_system = file_system.to_owned();
+    }
+    let document = measured(&merged(members), |_| {});
+    let [machine] = &machines(&document).machines[..] else { panic!("one machine") };
+    let disks: Vec<(&str, u32)> =
+        machine.disks.iter().map(|it| (it.file_system.as_str(), it.blocks)).collect();
+    assert_eq!(disks, [("ext4", 8), ("tmpfs", 4)]);
+}
+
 /// Of too few operations for a word the ratio is no evidence of a machine either.
 #[test]
 fn ratios_that_get_no_word_are_not_held_against_the_others() {

@@ -329,6 +329,42 @@ fn times_that_can_not_be_are_told_and_change_no_ratio() {
     }
 }
 
+/// In memory, and then on the shards' own disk again: a part for each.
+#[test]
+fn a_merged_run_that_goes_on_on_another_disk_says_so() {
+    let place = place();
+    half(&place, 1, "one");
+    let memory = place.path("memory");
+    let Some(_disk) = Tmpfs::mount(&memory, "400m") else { return };
+    place.run(&["merge", "all", "one"]).code(0);
+    let told = |document: &Value| -> String {
+        let warnings = document["warnings"].as_array().unwrap().iter();
+        let disks = warnings.filter(|it| it["code"] == "disks-differ");
+        disks.map(|it| it["text"].as_str().unwrap()).collect()
+    };
+    assert_eq!(told(&place.json("all")), "");
+    place.run(&["run", "--resume", "all", "--quiet", "--path", "memory"]).code(0);
+    let document = place.json("all");
+    let said = told(&document);
+    assert!(said.contains("4 of 8 trials stand on another disk"), "{said}");
+    assert!(said.contains("who went on with the run") && said.contains("tmpfs"), "{said}");
+    let file_systems = |folder: &str| -> Vec<String> {
+        let document = place.json(folder);
+        let members = document["run"]["merged"]["members"].as_array().unwrap().iter();
+        members.map(|it| it["machine"]["file_system"].as_str().unwrap().to_owned()).collect()
+    };
+    let of_shard = file_systems("all")[0].clone();
+    assert_eq!(file_systems("all"), [of_shard.as_str(), "tmpfs"]);
+    let page = place.run(&["report", "all", "--format", "md"]).code(0);
+    page.says(&["and on which disk", "tmpfs (2 blocks)"]);
+
+    changed(&place, "all", "again", cut_short);
+    place.run(&["run", "--resume", "again", "--quiet"]).code(0);
+    assert_eq!(file_systems("again"), [of_shard.as_str(), "tmpfs", of_shard.as_str()]);
+    let said = told(&place.json("again"));
+    assert!(said.contains("2 of 8 trials stand on another disk"), "{said}");
+}
+
 /// What one record says of itself, and what a refusal names of it.
 #[test]
 fn a_shard_of_another_bakeoff_or_engine_is_refused_by_what_differs() {

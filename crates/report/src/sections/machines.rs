@@ -1,7 +1,9 @@
 //! What each machine of a merged run found: the machines, and the ratios of each beside each other.
 
+use std::collections::BTreeSet;
+
 use bakeoff_analysis::{
-    Agreement, MachineView, MachinesView, OnMachine, RatioIs, RatioOverMachines,
+    Agreement, DiskView, MachineView, MachinesView, OnMachine, RatioIs, RatioOverMachines,
 };
 use bakeoff_results::{PlanShard, Run};
 
@@ -127,24 +129,47 @@ fn table(view: &MachinesView) -> Table {
     table.without_empty_columns(|_| true)
 }
 
-/// When each machine measured.
+/// When each machine measured; where disks differ on which, too.
 fn when(view: &MachinesView) -> Table {
-    let columns = [
+    let all = view.machines.iter().flat_map(|it| &it.disks);
+    let all: BTreeSet<_> = all.map(|it| (&it.device, &it.file_system)).collect();
+    let differ = all.len() > 1;
+    let mut columns = vec![
         Column::new(Kind::Name, "machine"),
         Column::new(Kind::Level, "from"),
         Column::new(Kind::Level, "to"),
     ];
+    columns.extend(differ.then(|| Column::new(Kind::Level, "disk")));
     let row = |it: &MachineView| {
         let ended = it.ended_s.map_or_else(|| "not ended".to_owned(), words::date);
-        Row::of([it.name.clone(), words::date(it.started_s), ended])
+        let mut cells = vec![it.name.clone(), words::date(it.started_s), ended];
+        cells.extend(differ.then(|| disks(it)));
+        Row::of(cells)
+    };
+    let caption = match differ {
+        true => "When each machine measured, and on which disk",
+        false => "When each machine measured",
     };
     Table {
-        caption: "When each machine measured".into(),
-        columns: columns.into(),
+        caption: caption.into(),
+        columns,
         rows: view.machines.iter().map(row).collect(),
         note: Some(CLOCKS_ARE.into()),
         ..Table::default()
     }
+}
+
+/// The disks that a machine's data lay on; where there are several, how many of its blocks each had.
+fn disks(it: &MachineView) -> String {
+    let disk = |disk: &DiskView| {
+        let mut parts = vec![disk.device.as_str(), disk.file_system.as_str()];
+        parts.retain(|part| !part.is_empty());
+        match it.disks.len() {
+            1 => parts.join(", "),
+            _ => format!("{} ({})", parts.join(", "), words::many(disk.blocks as usize, "block")),
+        }
+    };
+    it.disks.iter().map(disk).collect::<Vec<_>>().join("; ")
 }
 
 fn row(it: &MachineView) -> Row {

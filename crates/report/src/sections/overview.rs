@@ -5,7 +5,7 @@ mod decide;
 mod questions;
 mod standing;
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{Document, WarningKind};
 use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Status};
 
 use crate::block::{Block, Headline};
@@ -151,9 +151,11 @@ fn cuts(document: &Document, plan: &CutPlan) -> String {
 /// The machine, or how many there are and the first of them.
 fn machines(document: &Document) -> String {
     let first = machine(&document.run.run.machine);
+    let is_apart = document.warnings.iter().any(|it| it.kind == WarningKind::DisksDiffer);
+    let apart = if is_apart { "; not all trials on one such disk" } else { "" };
     match document.machines.as_ref().map_or(1, |view| view.machines.len()) {
-        0 | 1 => first,
-        several => format!("{several} machines, the first: {first}"),
+        0 | 1 => format!("{first}{apart}"),
+        several => format!("{several} machines, the first: {first}{apart}"),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What each machine of a merged run found.
 
 use bakeoff_analysis::{
-    Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
+    Agreement, DiskView, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
+    Warning, WarningKind,
 };
 use bakeoff_report::verdict;
 use bakeoff_results::{FigureOfMerit, Host, Levels, Machine, Member, Merged, PlanShard};
@@ -26,6 +27,7 @@ fn machine(name: &str, shards: &[u32]) -> MachineView {
         shared: false,
         started_s: 1.7e9,
         ended_s: Some(1.7e9 + 7200.0),
+        disks: vec![disk("vda1", "ext4", 5)],
         harness_s: 4.5e-8,
         load: Some(0.25),
         neighbour_alone_per_second: None,
@@ -34,6 +36,10 @@ fn machine(name: &str, shards: &[u32]) -> MachineView {
         canaries: 5,
         canaries_off: 1,
     }
+}
+
+fn disk(device: &str, file_system: &str, blocks: u32) -> DiskView {
+    DiskView { device: device.to_owned(), file_system: file_system.to_owned(), blocks }
 }
 
 /// The ratio of lmdb to sqlite on machines, with an interval of 10 % to either side.
@@ -227,6 +233,25 @@ fn a_merged_run_is_dated_from_its_first_start_to_its_last_end() {
     document.run.run.merged.as_mut().unwrap().members.truncate(1);
     document.run.run.merged.as_mut().unwrap().members[0].ended_s = Some(1.7e9 + 1.0);
     assert!(!words(&document, "md").contains("UTC to "));
+}
+
+/// Where all lay on one kind of disk, the first line of the page has told it.
+#[test]
+fn each_machine_says_its_disks_where_they_differ() {
+    let mut document = merged();
+    for format in ["html", "term", "md"] {
+        let shown = words(&document, format);
+        assert!(!shown.contains("vda1") && !shown.contains("not all trials"), "{format}: {shown}");
+    }
+    let disks = vec![disk("vda1", "ext4", 3), disk("0:45", "tmpfs", 2)];
+    document.machines.as_mut().unwrap().machines[2].disks = disks;
+    document.warnings.push(Warning::new(WarningKind::DisksDiffer, "2 of 15 trials: so"));
+    for format in ["html", "term", "md"] {
+        let shown = words(&document, format);
+        for said in ["and on which disk", "vda1, ext4 (3", "0:45, tmpfs (2", "not all trials"] {
+            assert!(shown.contains(said), "{format}: {said}\n{shown}");
+        }
+    }
 }
 
 #[test]
