@@ -54,13 +54,13 @@ pub(super) fn disks(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let usual = usual_file_system(merged)?;
     let (rest, apart): (Vec<&Member>, Vec<&Member>) =
         merged.members.iter().partition(|member| is_usual(merged, usual, member));
-    let trials = |member: &Member| {
-        let blocks: BTreeSet<u32> = member.blocks.iter().map(|(number, _)| *number).collect();
-        counted.iter().filter(|trial| blocks.contains(&trial.block)).count()
-    };
-    let number = apart.iter().map(|member| trials(member)).sum::<usize>();
-    let first = apart.iter().find(|member| trials(member) > 0)?;
-    let other = rest.first()?;
+    let there: BTreeSet<u32> = counted.iter().map(|trial| trial.block).collect();
+    let has_trials =
+        |member: &&&Member| member.blocks.iter().any(|(number, _)| there.contains(number));
+    let (first, other) = apart.iter().find(has_trials).zip(rest.first())?;
+    let blocks = apart.iter().flat_map(|member| &member.blocks).map(|(number, _)| *number);
+    let blocks: BTreeSet<u32> = blocks.collect();
+    let number = counted.iter().filter(|trial| blocks.contains(&trial.block)).count();
     let text = format!(
         "{} stand on another disk than the rest ({}: {}; {}: {}): no pair crosses disks, but figures of cells \
          mix them",
@@ -122,10 +122,12 @@ fn named(member: &Member) -> String {
 
 /// A span of a minute or more in words: "3 h".
 fn span(seconds: f64) -> String {
-    match seconds {
-        _ if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
-        _ if seconds < 172_800.0 => format!("{:.0} h", seconds / 3600.0),
-        _ => format!("{:.0} days", seconds / 86_400.0),
+    if seconds < 7200.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else if seconds < 172_800.0 {
+        format!("{:.0} h", seconds / 3600.0)
+    } else {
+        format!("{:.0} days", seconds / 86_400.0)
     }
 }
 
