@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::thread;
 
-use bakeoff_results::{Canary, DATABASE, Error, Levels, Run, RunFolder, TrialSummary};
+use bakeoff_results::{Canary, DATABASE, Error, Levels, RunFolder, RunState, TrialSummary};
 
 use crate::compare::{Compared, Groups};
 use crate::comparison::Comparison;
@@ -38,7 +38,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         view.ratio = prices.to_baseline(&run.run, &cell.levels);
     }
     let canaries = folder.canaries()?;
-    let (held, mut courses) = found(folder, &run.run, &trials, &counted, &canaries)?;
+    let (held, mut courses) = found(folder, &run, &trials, &counted, &canaries)?;
     let Held { mut compared, whole, machines } = held;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let conditions = Judged::judge(&run, &compared).conditions;
@@ -79,14 +79,14 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
 /// one needs no folder, and the other no comparison: where there are two processors, both are found at once.
 fn found(
     folder: &RunFolder,
-    run: &Run,
+    state: &RunState,
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
     canaries: &[Canary],
 ) -> Result<(Held, BTreeMap<Levels, OverTime>)> {
     thread::scope(|scope| {
-        let held = scope.spawn(|| Held::of(run, trials, counted, canaries));
-        let courses = over_time::all(folder, &run.compare, counted);
+        let held = scope.spawn(|| Held::of(state, trials, counted, canaries));
+        let courses = over_time::all(folder, &state.run.compare, counted);
         match held.join() {
             Ok(held) => Ok((held, courses?)),
             Err(panic) => resume_unwind(panic),
@@ -105,16 +105,17 @@ struct Held {
 impl Held {
     /// Of all trials of a run, of which `counted` count.
     fn of(
-        run: &Run,
+        state: &RunState,
         trials: &[TrialSummary],
         counted: &[&TrialSummary],
         canaries: &[Canary],
     ) -> Self {
+        let run = &state.run;
         let groups = Groups::of(run, trials, counted);
         Self {
             compared: groups.compared(run, |view| view.mean_s),
             whole: groups.compared(run, |view| view.untrimmed_mean_s).with_baseline,
-            machines: over_machines::view(run, trials, counted, canaries),
+            machines: over_machines::view(state, trials, counted, canaries),
         }
     }
 }

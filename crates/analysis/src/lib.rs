@@ -60,7 +60,9 @@ pub use judged::{Judged, schedule};
 pub use leader::{Leader, Outcome};
 pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeView, Said};
 pub use littles_law::{concurrency, littles_law};
-pub use machines::{Agreement, Apart, MachineView, MachinesView, OnMachine, RatioOverMachines};
+pub use machines::{
+    Agreement, Apart, DiskView, MachineView, MachinesView, OnMachine, RatioOverMachines,
+};
 pub use open_loop::OpenLoop;
 pub use over::{sweep, times};
 pub use over_time::{OverTime, OwedOverTime, Piece};

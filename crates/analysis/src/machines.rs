@@ -24,6 +24,12 @@ pub struct MachineView {
     pub shards: Vec<u32>,
     /// Whether it ran two of them, or what was missing, at one time.
     pub shared: bool,
+    /// When the first of its parts began, in seconds since 1970 by its own clock.
+    pub started_s: f64,
+    /// When the last of them ended; `None` where one was killed, or has not ended.
+    pub ended_s: Option<f64>,
+    /// Each disk that its data lay on, in the order of its parts.
+    pub disks: Vec<DiskView>,
     /// What timing and recording an operation costs bakeoff there at most, in seconds of processor time.
     pub harness_s: f64,
     /// How many processes wanted a processor in the minute before it began, at most; `None` where that is
@@ -39,6 +45,17 @@ pub struct MachineView {
     pub canaries: u32,
     /// How many of these were unlike those before.
     pub canaries_off: u32,
+}
+
+/// A disk that data of a machine lay on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskView {
+    /// The device, as its kernel names it.
+    pub device: String,
+    /// The type of the file system on it.
+    pub file_system: String,
+    /// How many of the machine's blocks were run there.
+    pub blocks: u32,
 }
 
 /// A ratio of two levels on several machines. On each it is worked out inside blocks, by its own pairs.

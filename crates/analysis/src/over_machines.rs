@@ -2,23 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::{Canary, Levels, Member, Merged, Run, TrialSummary};
+use bakeoff_results::{Canary, Levels, Machine, Member, Merged, Run, RunState, TrialSummary};
 use bakeoff_stats::heterogeneity::{self, Group, Heterogeneity};
 use bakeoff_stats::{CONFIDENCE, MARGIN, holm};
 
 use crate::compare;
 use crate::comparison::{Comparison, RatioIs, Verdict};
-use crate::machines::{Agreement, MachineView, MachinesView, OnMachine, RatioOverMachines};
+use crate::machines::{
+    Agreement, DiskView, MachineView, MachinesView, OnMachine, RatioOverMachines,
+};
 
 /// What the machines of a run found; `None` where it was not merged. `rows` are all trials, of which
 /// `counted` count.
 pub(crate) fn view(
-    run: &Run,
+    state: &RunState,
     rows: &[TrialSummary],
     counted: &[&TrialSummary],
     canaries: &[Canary],
 ) -> Option<MachinesView> {
-    let members = settled(run, canaries)?.members;
+    let run = &state.run;
+    let members = settled(run, canaries, state.ended_s)?.members;
     let machines = grouped(&members);
     let owners = owners(&members, &machines);
     let looks = spans(&members);
@@ -63,14 +66,15 @@ fn owners(members: &[Member], machines: &[Vec<usize>]) -> BTreeMap<u32, usize> {
 
 /// The looks at each machine alone of a merged run, machine by machine; all of them for any other run.
 pub(crate) fn by_member<'a>(run: &Run, canaries: &'a [Canary]) -> Vec<&'a [Canary]> {
-    let Some(merged) = settled(run, canaries) else { return vec![canaries] };
+    let Some(merged) = settled(run, canaries, None) else { return vec![canaries] };
     spans(&merged.members).into_iter().map(|span| canaries.get(span).unwrap_or_default()).collect()
 }
 
-/// The members of a run with the looks of each, that of the last too, which may be going on.
-fn settled(run: &Run, canaries: &[Canary]) -> Option<Merged> {
+/// The members of a run with the looks and the end of each, those of the last too, which may be going on;
+/// `ended_s` is the run's end, where it has one.
+fn settled(run: &Run, canaries: &[Canary], ended_s: Option<f64>) -> Option<Merged> {
     let mut merged = run.merged.clone()?;
-    merged.end_last(canaries.len() as u32, None);
+    merged.end_last(canaries.len() as u32, ended_s);
     Some(merged)
 }
 
@@ -127,6 +131,9 @@ fn machine(members: Vec<&Member>, trials: usize, looks: Vec<&Canary>) -> Machine
         machine: first.machine.clone(),
         shards: all().filter_map(|it| it.shard).collect(),
         shared: overlap(all()),
+        started_s: all().map(|it| it.started_s).fold(f64::INFINITY, f64::min),
+        ended_s: all().try_fold(f64::NEG_INFINITY, |last, it| Some(last.max(it.ended_s?))),
+        disks: disks(all()),
         harness_s: all().map(|it| it.harness_s).fold(0.0, f64::max),
         load: all().filter_map(|it| it.load).reduce(f64::max),
         neighbour_alone_per_second: all().find_map(|it| it.neighbour_alone_per_second),
@@ -135,6 +142,24 @@ fn machine(members: Vec<&Member>, trials: usize, looks: Vec<&Canary>) -> Machine
         canaries: looks.len() as u32,
         canaries_off: looks.iter().filter(|look| look.off.is_some()).count() as u32,
     }
+}
+
+/// The disks that these lay on, each once.
+fn disks<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<DiskView> {
+    let mut disks: Vec<DiskView> = Vec::new();
+    for member in members {
+        let Machine { device, file_system, .. } = &member.machine;
+        let blocks = member.blocks.len() as u32;
+        let is_it = |it: &&mut DiskView| it.device == *device && it.file_system == *file_system;
+        match disks.iter_mut().find(is_it) {
+            Some(known) => known.blocks = known.blocks.saturating_add(blocks),
+            None => {
+                let (device, file_system) = (device.clone(), file_system.clone());
+                disks.push(DiskView { device, file_system, blocks });
+            }
+        }
+    }
+    disks
 }
 
 /// Whether two of them ran at one time, by the machine's own clock.

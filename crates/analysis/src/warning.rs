@@ -85,6 +85,7 @@ kinds! {
     MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";
     MachineDrifted, "machine-drifted", Weakens, "the machine itself changed during the run";
     MachinesDisagree, "machines-disagree", Weakens, "the machines of a merged run disagree on a ratio";
+    DisksDiffer, "disks-differ", Weakens, "trials of a merged run stand on another disk than the rest";
     Noise, "noise", Weakens, "a level that was entered twice differs from itself";
     BlocksCorrelated, "blocks-correlated", Weakens, "the ratios of successive blocks hang together";
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
@@ -104,6 +105,7 @@ kinds! {
     ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no verdict could be another without it";
     ServersWaitedAlike, "servers-waited-alike", Notes, "the engine’s processes or the disk’s daemon had to wait for a processor, and no verdict could be another without it";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
+    ClocksDiffer, "clocks-differ", Notes, "parts of a merged run have times that can’t be by the clock of their machine";
     Retries, "retries", Notes, "transactions were run again after a conflict";
     QuantileLeftOut, "quantile-left-out", Notes, "a trial has too few operations of a kind for their p99";
     SetAside, "set-aside", Notes, "trials were set aside, and their blocks run again";

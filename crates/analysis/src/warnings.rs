@@ -5,6 +5,7 @@ mod cache;
 mod figures;
 mod lost;
 mod machine;
+mod merged;
 mod waits;
 mod window;
 mod work;
@@ -48,6 +49,8 @@ pub(crate) fn all(
         machine::shared(run, counted),
         machine::drifted(&by_member(run, &document.canaries)),
         machine::disagree(run, document.machines.as_ref()),
+        merged::clocks(run, trials),
+        merged::disks(run, counted),
         figures::noise(run, &document.noise),
         figures::correlated(run, serial),
         work::unsynced(run, cells, counted),

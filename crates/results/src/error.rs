@@ -73,7 +73,7 @@ pub enum Error {
         why: String,
     },
     /// The experiment is not the one that the run began with.
-    #[error("{file} was edited or removed after the run began; start a new run with --out, or \
+    #[error("{file} was edited or removed after the run began: {what}; start a new run with --out, or \
         put the old experiment back: sqlite3 {database} \
         \"SELECT writefile('{file}', experiment) FROM run\"",
         file = dir.join(crate::files::EXPERIMENT).display(),
@@ -81,6 +81,8 @@ pub enum Error {
     ExperimentChanged {
         /// The run folder.
         dir: PathBuf,
+        /// What differs.
+        what: String,
     },
     /// Another bakeoff is at work in the folder.
     #[error("another bakeoff is writing to {}; wait until it ends, or name another folder with \

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::files::{DATABASE, PACKED};
+use crate::files::{DATABASE, EXPERIMENT, PACKED};
 use crate::{Error, Result};
 
 /// The longest database, log or journal, in bytes. A run of 100,000 trials takes a tenth of it.
@@ -210,6 +210,22 @@ pub(crate) fn experiment(file: File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(LONGEST_EXPERIMENT + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= LONGEST_EXPERIMENT).then_some(bytes)
+}
+
+/// The experiment in the file of a folder that is only read; `None` where there is no such file.
+///
+/// # Errors
+/// [`Error::CannotRead`], [`Error::Refused`] where it is a link, no plain file, or too long.
+pub(crate) fn experiment_in(dir: &Path) -> Result<Option<Vec<u8>>> {
+    let path = dir.join(EXPERIMENT);
+    if look(&path)?.is_none() {
+        return Ok(None);
+    }
+    let Some(file) = plain(&path) else {
+        return Err(Error::CannotRead { path, cause: "it can't be opened".to_owned() });
+    };
+    let too_long = || Error::refused(&path, format!("{EXPERIMENT} is longer than any"));
+    experiment(file).map(Some).ok_or_else(too_long)
 }
 
 /// Opens a plain file, and nothing else: neither does it follow a link nor wait for anybody.

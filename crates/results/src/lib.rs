@@ -9,6 +9,7 @@ mod column;
 mod course;
 mod debts;
 mod disturbed;
+mod edited;
 mod error;
 mod files;
 mod foreign;

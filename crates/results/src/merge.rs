@@ -15,7 +15,7 @@ use crate::run::{Run, Status};
 use crate::shard::Merged;
 use crate::store::{RunFolder, SQLITES, build, discard, lock, name, no_room, unwritten};
 use crate::write::unfit;
-use crate::{Error, Result};
+use crate::{Error, Result, edited, foreign};
 
 /// What a merged run takes of a folder.
 pub struct Part<'a> {
@@ -143,6 +143,22 @@ impl RunFolder {
     pub fn experiment(&self) -> Result<String> {
         let read = self.connection.query_row("SELECT experiment FROM run", [], |row| row.get(0));
         read.map_err(self.failed())
+    }
+
+    /// Holds the folder's file of the experiment against what the run began with, as [`RunFolder::resume`]
+    /// does, for a folder that is only read. Where the file is not there nothing contradicts the record.
+    ///
+    /// # Errors
+    /// [`Error::ExperimentChanged`], [`Error::CannotRead`], and [`Error::Refused`] where the file is a link, no
+    /// plain file, or too long.
+    pub fn check_experiment(&self) -> Result<()> {
+        let Some(now) = foreign::experiment_in(self.dir())? else { return Ok(()) };
+        let began = self.experiment()?;
+        if now == began.as_bytes() {
+            return Ok(());
+        }
+        let what = edited::difference(began.as_bytes(), Some(&now));
+        Err(Error::ExperimentChanged { dir: self.dir().to_owned(), what })
     }
 }
 

@@ -66,6 +66,10 @@ pub struct Member {
     pub started_s: f64,
     /// When it ended; `None` where it was killed, or had not ended.
     pub ended_s: Option<f64>,
+    /// How long after the moment of the merge the last of its times is, in seconds by the clock of the machine
+    /// that merged it; `None` where its times lie before that, and where it went on after the merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead_s: Option<f64>,
     /// How many looks at the machine alone are its own: they stand in the order of the members.
     pub canaries: u32,
     /// Its blocks, by their numbers, and how many trials each has.

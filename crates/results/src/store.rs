@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use crate::files::{DATABASE, EXPERIMENT};
 use crate::run::Run;
 use crate::shape::{TABLES, Unlike};
-use crate::{Error, Result, foreign, shape};
+use crate::{Error, Result, edited, foreign, shape};
 
 /// Marks a database as ours: "bake" in ASCII.
 const APPLICATION: i64 = 0x6261_6b65;
@@ -148,8 +148,10 @@ impl RunFolder {
             .connection
             .query_row("SELECT CAST(experiment AS BLOB) FROM run", [], |row| row.get(0))
             .map_err(folder.failed())?;
-        if experiment.and_then(|file| foreign::experiment(file.into())) != Some(began_with) {
-            return Err(Error::ExperimentChanged { dir: dir.to_owned() });
+        let now = experiment.and_then(|file| foreign::experiment(file.into()));
+        if now.as_ref() != Some(&began_with) {
+            let what = edited::difference(&began_with, now.as_deref());
+            return Err(Error::ExperimentChanged { dir: dir.to_owned(), what });
         }
         Ok(folder)
     }

@@ -17,6 +17,7 @@ fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> Member {
         neighbour_alone_per_second: None,
         started_s: 1.7e9 + f64::from(first),
         ended_s: Some(1.7e9 + f64::from(first) + 4.0),
+        ahead_s: None,
         canaries: 4,
         blocks: (first..first + 4).map(|block| (block, 4)).collect(),
         cuts: Vec::new(),
@@ -208,9 +209,105 @@ fn a_clock_that_is_wrong_changes_nothing() {
         let wrong = by_clock(ahead_s);
         assert_eq!(wrong.comparisons, right.comparisons);
         assert_eq!(wrong.cells, right.cells);
-        assert_eq!(wrong.machines, right.machines);
         assert_eq!(wrong.warnings, right.warnings);
+        let (mut wrong, right) = (machines(&wrong).clone(), machines(&right));
+        // What it says of the date is told, and nothing else follows from it.
+        let dates = [wrong.machines[1].started_s, wrong.machines[1].ended_s.unwrap()];
+        assert_eq!(dates, [1.7e9 + 4.0 + ahead_s, 1.7e9 + 8.0 + ahead_s]);
+        wrong.machines[1].started_s = right.machines[1].started_s;
+        wrong.machines[1].ended_s = right.machines[1].ended_s;
+        assert_eq!(wrong, *right);
     }
+}
+
+/// Whoever held the clocks of two machines against each other would warn of a queue in which one waited.
+#[test]
+fn times_that_can_not_be_are_told_and_others_are_not() {
+    let warned = |change: &dyn Fn(&mut Vec<Member>), of_trial: &dyn Fn(&mut Trial)| {
+        let mut members = three();
+        change(&mut members);
+        let mut document = measured(&merged(members), of_trial);
+        document.warnings.retain(|it| it.kind == WarningKind::ClocksDiffer);
+        document.warnings.into_iter().map(|it| it.text).collect::<Vec<_>>()
+    };
+    let nothing = |_: &mut Trial| {};
+    assert_eq!(warned(&|_| {}, &nothing), [""; 0]);
+    // A year apart, one after the other.
+    let later = |members: &mut Vec<Member>| {
+        members[2].started_s += 3e7;
+        members[2].ended_s = members[2].ended_s.map(|at| at + 3e7);
+    };
+    let late = |trial: &mut Trial| {
+        if trial.block >= 8 {
+            trial.started_s += 3e7;
+        }
+    };
+    assert_eq!(warned(&later, &late), [""; 0]);
+    let ahead = |members: &mut Vec<Member>| members[1].ahead_s = Some(7200.0);
+    let said = warned(&ahead, &nothing).concat();
+    assert!(said.contains("1 of 3 parts"), "{said}");
+    assert!(said.contains("shard 2 on b has times 2 h after it was merged"), "{said}");
+    assert!(said.contains("ratios are not"), "{said}");
+    // It ended before it began; and a trial began before it.
+    let back = |members: &mut Vec<Member>| members[2].ended_s = Some(members[2].started_s - 0.5);
+    let said = warned(&back, &nothing).concat();
+    assert!(said.contains("shard 3 on c has times before its own start"), "{said}");
+    let early = |trial: &mut Trial| {
+        if trial.block == 5 {
+            trial.started_s -= 3600.0;
+        }
+    };
+    let said = warned(&|_| {}, &early).concat();
+    assert!(said.contains("shard 2 on b has times before its own start"), "{said}");
+    // Who goes on may take over a block that a shard had begun.
+    let went_on = |members: &mut Vec<Member>| members[1].shard = None;
+    assert_eq!(warned(&went_on, &early), [""; 0]);
+}
+
+#[test]
+fn trials_on_another_disk_are_told_and_names_of_devices_are_not() {
+    let lies = |member: &mut Member, device: &str, file_system: &str| {
+        member.machine.device = device.to_owned();
+        member.machine.file_system = file_system.to_owned();
+    };
+    let on = |disks: [(&str, &str); 3], last: Option<u32>| {
+        let mut members = three();
+        members[2].shard = last;
+        for (member, (device, file_system)) in members.iter_mut().zip(disks) {
+            lies(member, device, file_system);
+        }
+        let document = measured(&merged(members), |_| {});
+        let warnings = document.warnings.iter().filter(|it| it.kind == WarningKind::DisksDiffer);
+        warnings.map(|it| it.text.clone()).collect::<Vec<_>>().concat()
+    };
+    let [vda, sdb] = [("vda1", "ext4"), ("sdb", "ext4")];
+    // Each node has names of its own, and the number of a mount says nothing.
+    assert_eq!(on([vda, sdb, vda], Some(3)), "");
+    assert_eq!(on([vda, sdb, sdb], None), "");
+    assert_eq!(on([("0:45", "btrfs"), ("0:45", "btrfs"), ("0:51", "btrfs")], None), "");
+    let said = on([vda, vda, ("0:45", "tmpfs")], None);
+    let parts = "(who went on with the run on c: tmpfs on 0:45; shard 1 on a: ext4 on vda1)";
+    assert!(said.contains("16 of 48 trials stand on another disk"), "{said}");
+    assert!(said.contains(parts), "{said}");
+    assert!(on([vda, vda, sdb], None).contains("ext4 on sdb; shard 1"));
+    // The first is the odd one.
+    let said = on([("vda1", "xfs"), vda, vda], Some(3));
+    assert!(said.contains("16 of 48 trials"), "{said}");
+    assert!(said.contains("(shard 1 on a: xfs on vda1; shard 2 on b: ext4 on vda1)"), "{said}");
+}
+
+#[test]
+fn a_machine_has_each_disk_that_its_parts_lay_on() {
+    let mut members = three();
+    for (member, file_system) in members.iter_mut().zip(["ext4", "ext4", "tmpfs"]) {
+        member.host = Host { name: "a".to_owned(), boot: "boot a".to_owned() };
+        member.machine.file_system = file_system.to_owned();
+    }
+    let document = measured(&merged(members), |_| {});
+    let [machine] = &machines(&document).machines[..] else { panic!("one machine") };
+    let disks: Vec<(&str, u32)> =
+        machine.disks.iter().map(|it| (it.file_system.as_str(), it.blocks)).collect();
+    assert_eq!(disks, [("ext4", 8), ("tmpfs", 4)]);
 }
 
 /// Of too few operations for a word the ratio is no evidence of a machine either.
@@ -271,6 +368,7 @@ fn who_went_on_has_the_looks_that_are_nobody_s() {
     members[2].blocks.truncate(1);
     let document = measured(&merged(members), |_| {});
     let last = &machines(&document).machines[2];
+    assert_eq!(last.ended_s, None, "it goes on");
     assert_eq!((last.canaries, last.blocks, last.shards.len()), (4, 1, 0));
     let ratio = &machines(&document).ratios[0];
     assert_eq!((ratio.on[2].blocks, ratio.on[2].low), (1, None));
@@ -279,7 +377,9 @@ fn who_went_on_has_the_looks_that_are_nobody_s() {
 
 #[test]
 fn the_schema_knows_merged_runs() {
-    let document = measured(&merged(three()), |_| {});
+    let mut members = three();
+    members[1].ahead_s = Some(3600.5);
+    let document = measured(&merged(members), |_| {});
     let json = serde_json::to_value(&document).unwrap();
     assert_eq!(complaints(&closed(schema()), &json), Vec::<String>::new());
     let again: Document = serde_json::from_value(json.clone()).unwrap();

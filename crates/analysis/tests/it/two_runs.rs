@@ -214,6 +214,7 @@ fn set_up_of_a_merged_run_is_that_of_all_its_machines() {
         neighbour_alone_per_second: None,
         started_s: 1.7e9,
         ended_s: Some(1.7e9 + 5.0),
+        ahead_s: None,
         canaries: 1,
         blocks: vec![(shard - 1, 4)],
         cuts: Vec::new(),

@@ -1,5 +1,6 @@
 //! `bakeoff merge`: one run folder of the shards of a plan. The shards are only read.
 
+mod alike;
 mod earlier;
 mod missing;
 mod piece;
@@ -12,7 +13,7 @@ use bakeoff_results::{Applied, Error, Member, Merged, Part, Run, RunFolder, Snap
 use self::earlier::Earlier;
 use self::missing::Left;
 use self::piece::Piece;
-use self::sources::{Source, check_alike};
+use self::sources::Source;
 use super::report;
 use super::run::REPORT;
 use crate::Lab;
@@ -30,8 +31,7 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
     let _still = still.map_err(Failure::folder)?;
     let sources: Result<Vec<Source<'_>>, Failure> = folders.iter().map(Source::read).collect();
     let sources = sources?;
-    let first = sources[0].terms();
-    sources[1..].iter().try_for_each(|other| check_alike(&first, &other.terms()))?;
+    alike::check(&sources[0].terms(), sources[1..].iter().map(Source::terms))?;
     let sources = sources::once(sources)?;
     let out = &arguments.out;
     let left = match RunFolder::check_free(out) {
@@ -45,7 +45,7 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
         Err(Error::Exists(_)) => {
             let held = RunFolder::hold(out).map_err(unwritten)?;
             let mut earlier = Earlier::read(out)?;
-            check_alike(&earlier.terms(), &sources[0].terms())?;
+            alike::check(&earlier.terms(), [sources[0].terms()])?;
             earlier.leave_to(&sources);
             earlier.check(&sources)?;
             let it = Merging::of(&sources, Some(&earlier));

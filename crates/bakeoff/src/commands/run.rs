@@ -58,6 +58,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
             // A plan changes nothing.
             let open = if arguments.dry_run { RunFolder::open } else { RunFolder::resume };
             let folder = open(dir).map_err(Failure::folder)?;
+            // Nor is it of a text that was never run.
+            folder.check_experiment().map_err(Failure::folder)?;
             (asked.resumed_experiment(dir)?, Some(folder))
         }
         None => (asked.new_experiment()?, None),

@@ -175,7 +175,9 @@ fn an_edited_experiment_and_a_damaged_database_are_refused() {
 
     let toml = std::fs::read_to_string(place.path("r/experiment.toml")).unwrap();
     place.write("r/experiment.toml", &toml.replace("repetitions = 1", "repetitions = 2"));
-    place.run(&["run", "--resume", "r"]).code(3).says(&["was edited", "r/experiment.toml"]);
+    let edited = ["was edited", "r/experiment.toml", "is `repetitions = 2`"];
+    place.run(&["run", "--resume", "r"]).code(3).says(&edited);
+    place.run(&["run", "--resume", "r", "--dry-run"]).code(3).says(&edited);
     place.write("r/experiment.toml", &toml);
 
     let whole = std::fs::read(place.path("r/run.sqlite")).unwrap();

@@ -1,7 +1,9 @@
 //! What each machine of a merged run found: the machines, and the ratios of each beside each other.
 
+use std::collections::BTreeSet;
+
 use bakeoff_analysis::{
-    Agreement, MachineView, MachinesView, OnMachine, RatioIs, RatioOverMachines,
+    Agreement, DiskView, MachineView, MachinesView, OnMachine, RatioIs, RatioOverMachines,
 };
 use bakeoff_results::{PlanShard, Run};
 
@@ -35,6 +37,10 @@ const LAST: &str = "The last row of each is the mean of the machines’ true rat
 const COLUMNS_ARE: &str = "Load: how many processes wanted a processor in the minute before its part began, at \
     most. Off: of how many looks at the machine alone, one before each block, how many were unlike those before.";
 
+/// Whose clocks tell when, for a reader.
+const CLOCKS_ARE: &str = "By each machine’s own clock. No ratio depends on it: a trial is timed by a clock that \
+    nobody sets.";
+
 impl Section for Machines {
     fn name(&self) -> &str {
         "machines"
@@ -52,7 +58,11 @@ impl Section for Machines {
                 .into_iter()
                 .collect();
         };
-        let mut blocks = vec![Block::Note(mixed(view).into()), Block::Table(table(view))];
+        let mut blocks = vec![
+            Block::Note(mixed(view).into()),
+            Block::Table(table(view)),
+            Block::Table(when(view)),
+        ];
         blocks.extend(forest(layout, view).map(Block::Strips));
         blocks
     }
@@ -117,6 +127,49 @@ fn table(view: &MachinesView) -> Table {
         ..Table::default()
     };
     table.without_empty_columns(|_| true)
+}
+
+/// When each machine measured; where disks differ on which, too.
+fn when(view: &MachinesView) -> Table {
+    let all = view.machines.iter().flat_map(|it| &it.disks);
+    let all: BTreeSet<_> = all.map(|it| (&it.device, &it.file_system)).collect();
+    let differ = all.len() > 1;
+    let mut columns = vec![
+        Column::new(Kind::Name, "machine"),
+        Column::new(Kind::Level, "from"),
+        Column::new(Kind::Level, "to"),
+    ];
+    columns.extend(differ.then(|| Column::new(Kind::Level, "disk")));
+    let row = |it: &MachineView| {
+        let ended = it.ended_s.map_or_else(|| "not ended".to_owned(), words::date);
+        let mut cells = vec![it.name.clone(), words::date(it.started_s), ended];
+        cells.extend(differ.then(|| disks(it)));
+        Row::of(cells)
+    };
+    let caption = match differ {
+        true => "When each machine measured, and on which disk",
+        false => "When each machine measured",
+    };
+    Table {
+        caption: caption.into(),
+        columns,
+        rows: view.machines.iter().map(row).collect(),
+        note: Some(CLOCKS_ARE.into()),
+        ..Table::default()
+    }
+}
+
+/// The disks that a machine's data lay on; where there are several, how many of its blocks each had.
+fn disks(it: &MachineView) -> String {
+    let disk = |disk: &DiskView| {
+        let mut parts = vec![disk.device.as_str(), disk.file_system.as_str()];
+        parts.retain(|part| !part.is_empty());
+        match it.disks.len() {
+            1 => parts.join(", "),
+            _ => format!("{} ({})", parts.join(", "), words::many(disk.blocks as usize, "block")),
+        }
+    };
+    it.disks.iter().map(disk).collect::<Vec<_>>().join("; ")
 }
 
 fn row(it: &MachineView) -> Row {

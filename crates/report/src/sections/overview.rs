@@ -5,7 +5,7 @@ mod decide;
 mod questions;
 mod standing;
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{Document, WarningKind};
 use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Status};
 
 use crate::block::{Block, Headline};
@@ -52,7 +52,7 @@ impl Section for Overview {
 /// The run in a few facts: what a reader must know before believing a figure.
 fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     let run = &document.run.run;
-    let mut facts = vec![("machine", machines(document)), ("date", words::date(run.started_s))];
+    let mut facts = vec![("machine", machines(document)), ("date", date(document))];
     let part = |shard: &PlanShard| format!("shard {} of {}", shard.index, shard.count);
     facts.extend(run.shard.as_ref().map(|shard| ("part of the plan", part(shard))));
     let fixed = fixed(document);
@@ -68,6 +68,16 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
     facts.push(("measured by", format!("bakeoff {}", run.version)));
     facts
+}
+
+/// When it began; of a merged run from when to when its machines measured, each by its own clock.
+fn date(document: &Document) -> String {
+    let run = &document.run.run;
+    let began = words::date(run.started_s);
+    let Some(merged) = &run.merged else { return began };
+    let ends = merged.members.iter().filter_map(|it| it.ended_s).chain(document.run.ended_s);
+    let ended = ends.reduce(f64::max).map(words::date).filter(|ended| *ended != began);
+    ended.map_or(began.clone(), |ended| format!("{began} to {ended}"))
 }
 
 /// How many trials there are, and how long each was.
@@ -141,9 +151,11 @@ fn cuts(document: &Document, plan: &CutPlan) -> String {
 /// The machine, or how many there are and the first of them.
 fn machines(document: &Document) -> String {
     let first = machine(&document.run.run.machine);
+    let is_apart = document.warnings.iter().any(|it| it.kind == WarningKind::DisksDiffer);
+    let apart = if is_apart { "; not all trials on one such disk" } else { "" };
     match document.machines.as_ref().map_or(1, |view| view.machines.len()) {
-        0 | 1 => first,
-        several => format!("{several} machines, the first: {first}"),
+        0 | 1 => format!("{first}{apart}"),
+        several => format!("{several} machines, the first: {first}{apart}"),
     }
 }
 

@@ -1,11 +1,13 @@
 //! What each machine of a merged run found.
 
 use bakeoff_analysis::{
-    Agreement, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
+    Agreement, DiskView, Document, MachineView, MachinesView, OnMachine, RatioOverMachines,
+    Warning, WarningKind,
 };
 use bakeoff_report::verdict;
 use bakeoff_results::{FigureOfMerit, Host, Levels, Machine, Member, Merged, PlanShard};
 
+use crate::first_screen::words;
 use crate::formats::{parse_csv, text};
 use crate::sample::Sample;
 use crate::sample::rate::rate;
@@ -23,6 +25,9 @@ fn machine(name: &str, shards: &[u32]) -> MachineView {
         },
         shards: shards.to_vec(),
         shared: false,
+        started_s: 1.7e9,
+        ended_s: Some(1.7e9 + 7200.0),
+        disks: vec![disk("vda1", "ext4", 5)],
         harness_s: 4.5e-8,
         load: Some(0.25),
         neighbour_alone_per_second: None,
@@ -31,6 +36,10 @@ fn machine(name: &str, shards: &[u32]) -> MachineView {
         canaries: 5,
         canaries_off: 1,
     }
+}
+
+fn disk(device: &str, file_system: &str, blocks: u32) -> DiskView {
+    DiskView { device: device.to_owned(), file_system: file_system.to_owned(), blocks }
 }
 
 /// The ratio of lmdb to sqlite on machines, with an interval of 10 % to either side.
@@ -176,10 +185,9 @@ fn each_machine_stands_beside_the_others_in_every_format() {
     assert!(text(&document, "html").contains(">equal</text>"));
 }
 
-#[test]
-fn trials_say_which_machine_ran_them() {
-    let mut document = merged();
-    let member = Member {
+/// A part of a run: the seventh of eight, with all blocks of the document.
+fn part(document: &Document) -> Member {
+    Member {
         shard: Some(7),
         host: Host { name: "node-a".into(), boot: String::new() },
         machine: Machine::default(),
@@ -188,11 +196,68 @@ fn trials_say_which_machine_ran_them() {
         neighbour_alone_per_second: None,
         started_s: 0.0,
         ended_s: None,
+        ahead_s: None,
         canaries: 0,
         blocks: document.trials.iter().map(|trial| (trial.block, 2)).collect(),
         cuts: Vec::new(),
-    };
-    let (plan, members) = ("17".into(), vec![member]);
+    }
+}
+
+/// The dates of a machine are its own clock's; those of the run go from the first of all to the last.
+#[test]
+fn a_merged_run_is_dated_from_its_first_start_to_its_last_end() {
+    let mut document = merged();
+    let parts = [(0.0, Some(3600.0)), (1800.0, Some(86_400.0)), (7200.0, None)];
+    let members = parts.map(|(from, to)| Member {
+        started_s: 1.7e9 + from,
+        ended_s: to.map(|to| 1.7e9 + to),
+        ..part(&document)
+    });
+    let (plan, members) = ("17".into(), members.into());
+    document.run.run.merged = Some(Merged { plan, program_sha256: None, count: 8, members });
+    (document.run.run.started_s, document.run.ended_s) = (1.7e9, None);
+    document.machines.as_mut().unwrap().machines[2].ended_s = None;
+    for format in ["html", "term", "md"] {
+        let shown = words(&document, format);
+        for said in [
+            "2023-11-14 22:13 UTC to 2023-11-15 22:13 UTC",
+            "When each machine measured",
+            "2023-11-15 00:13 UTC",
+            "not ended",
+            "No ratio depends on it",
+        ] {
+            assert!(shown.contains(said), "{format}: {said}\n{shown}");
+        }
+    }
+    // One that took no minute has one date, as any other run.
+    document.run.run.merged.as_mut().unwrap().members.truncate(1);
+    document.run.run.merged.as_mut().unwrap().members[0].ended_s = Some(1.7e9 + 1.0);
+    assert!(!words(&document, "md").contains("UTC to "));
+}
+
+/// Where all lay on one kind of disk, the first line of the page has told it.
+#[test]
+fn each_machine_says_its_disks_where_they_differ() {
+    let mut document = merged();
+    for format in ["html", "term", "md"] {
+        let shown = words(&document, format);
+        assert!(!shown.contains("vda1") && !shown.contains("not all trials"), "{format}: {shown}");
+    }
+    let disks = vec![disk("vda1", "ext4", 3), disk("0:45", "tmpfs", 2)];
+    document.machines.as_mut().unwrap().machines[2].disks = disks;
+    document.warnings.push(Warning::new(WarningKind::DisksDiffer, "2 of 15 trials: so"));
+    for format in ["html", "term", "md"] {
+        let shown = words(&document, format);
+        for said in ["and on which disk", "vda1, ext4 (3", "0:45, tmpfs (2", "not all trials"] {
+            assert!(shown.contains(said), "{format}: {said}\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn trials_say_which_machine_ran_them() {
+    let mut document = merged();
+    let (plan, members) = ("17".into(), vec![part(&document)]);
     document.run.run.merged = Some(Merged { plan, program_sha256: None, count: 8, members });
     let rows = parse_csv(&text(&document, "csv"));
     let ends = |row: &Vec<String>| row[row.len() - 2..].to_vec();

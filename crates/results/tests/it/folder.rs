@@ -266,10 +266,16 @@ fn an_edited_experiment_is_not_resumed() {
     fs::write(&file, TOML.replace('#', "# ")).unwrap();
     let error = RunFolder::resume(&path).unwrap_err();
     assert!(matches!(error, Error::ExperimentChanged { .. }), "{error:?}");
-    RunFolder::open(&path).expect("reading it goes on");
+    let open = || RunFolder::open(&path).expect("reading it goes on");
+    // Whoever reads it may ask, too, and is told what differs.
+    let error = open().check_experiment().unwrap_err();
+    assert!(matches!(error, Error::ExperimentChanged { .. }), "{error:?}");
+    assert!(error.to_string().contains("line 1 was `"), "{error}");
     fs::remove_file(&file).unwrap();
+    open().check_experiment().expect("the record has it");
     assert!(matches!(RunFolder::resume(&path), Err(Error::ExperimentChanged { .. })));
     fs::write(&file, TOML).unwrap();
+    open().check_experiment().unwrap();
     RunFolder::resume(&path).unwrap();
 }
 

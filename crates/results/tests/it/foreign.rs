@@ -216,9 +216,13 @@ fn the_experiment_of_a_run_that_goes_on_is_a_plain_file() {
         symlink(target, &file).unwrap();
         let error = RunFolder::resume(&path).unwrap_err();
         assert!(matches!(error, Error::Untrusted(_)), "{error:?}");
+        let error = RunFolder::open(&path).unwrap().check_experiment().unwrap_err();
+        assert!(matches!(error, Error::Refused { .. }), "{error:?}");
     }
     fs::remove_file(&file).unwrap();
     fs::write(&file, vec![b'#'; 5 << 20]).unwrap();
+    let error = RunFolder::open(&path).unwrap().check_experiment().unwrap_err();
+    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
     let error = RunFolder::resume(&path).unwrap_err();
     assert!(matches!(error, Error::ExperimentChanged { .. }), "{error:?}");
 }

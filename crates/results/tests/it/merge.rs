@@ -196,6 +196,7 @@ fn member(shard: Option<u32>, canaries: u32, blocks: &[u32]) -> Member {
         neighbour_alone_per_second: shard.map(|_| 7.0),
         started_s: 0.0,
         ended_s: None,
+        ahead_s: None,
         canaries,
         blocks: blocks.iter().map(|block| (*block, 4)).collect(),
         cuts: Vec::new(),

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use bakeoff_results::{Cut, Error, Member, Merged, Part, PlanShard, Run, RunFolder, TrialSummary};
 
+use super::alike::Terms;
 use super::piece::Piece;
-use super::sources::{Source, Terms, by_place, made, place, refused, same};
+use super::sources::{Source, by_place, made, place, refused, same};
 use crate::exit::Failure;
 
 /// A merged run as its folder has it.
@@ -34,6 +35,7 @@ impl Earlier {
             Err(Error::NotARun { .. }) => return Err(no_merged()),
             folder => folder.map_err(Failure::folder)?,
         };
+        folder.check_experiment().map_err(Failure::folder)?;
         let state = folder.state().map_err(Failure::folder)?;
         let Some(mut merged) = state.run.merged.clone() else { return Err(no_merged()) };
         let read = || -> bakeoff_results::Result<Self> {

@@ -1,13 +1,18 @@
-//! The shards that are merged: what each holds, and whether they are parts of one plan.
+//! The shards that are merged: what each holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Display, Path};
 
 use bakeoff_experiment::{MOST_TRIALS, Shard};
+use bakeoff_lab::now_s;
 use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, Status, TrialSummary};
 
+use super::alike::Terms;
 use super::piece::Piece;
 use crate::exit::{Exit, Failure};
+
+/// How far clocks may lie apart, in seconds: dates are told to the minute.
+const CLOSE_S: f64 = 60.0;
 
 /// A shard as its folder has it.
 pub struct Source<'a> {
@@ -22,6 +27,8 @@ pub struct Source<'a> {
     /// Whether a bakeoff was writing to it as it was read; of one on another machine that is not known.
     pub is_written: bool,
     ended_s: Option<f64>,
+    /// How long after it was read the last of its times is, in seconds, where the clocks are not close.
+    ahead_s: Option<f64>,
     canaries: u32,
 }
 
@@ -29,8 +36,9 @@ pub struct Source<'a> {
 pub type Place = (u32, u32, u32);
 
 impl<'a> Source<'a> {
-    /// Reads the folder of a shard.
+    /// Reads the folder of a shard, whose experiment has to be the one that it ran.
     pub fn read(folder: &'a RunFolder) -> Result<Self, Failure> {
+        folder.check_experiment().map_err(Failure::folder)?;
         let state = folder.state().map_err(Failure::folder)?;
         let dir = folder.dir().display();
         let Some(shard) = state.run.shard.clone() else {
@@ -47,15 +55,20 @@ impl<'a> Source<'a> {
             )));
         }
         let read = || -> bakeoff_results::Result<Self> {
+            let trials = folder.trials()?;
+            let times = trials.iter().map(|trial| trial.started_s);
+            let times = times.chain([state.run.started_s]).chain(state.ended_s);
+            let ahead_s = times.fold(f64::NEG_INFINITY, f64::max) - now_s();
             Ok(Self {
                 folder,
                 shard,
                 experiment: folder.experiment()?,
-                trials: folder.trials()?,
+                trials,
                 cuts: folder.cuts()?,
                 status: state.status,
                 is_written: folder.is_written(),
                 ended_s: state.ended_s,
+                ahead_s: Some(ahead_s).filter(|ahead_s| *ahead_s > CLOSE_S),
                 canaries: folder.canaries()?.len() as u32,
                 run: state.run,
             })
@@ -90,6 +103,7 @@ impl<'a> Source<'a> {
             neighbour_alone_per_second: *neighbour_alone_per_second,
             started_s: *started_s,
             ended_s: self.ended_s,
+            ahead_s: self.ahead_s,
             canaries: self.canaries,
             blocks: own,
             cuts,
@@ -160,17 +174,6 @@ pub fn once(sources: Vec<Source<'_>>) -> Result<Vec<Source<'_>>, Failure> {
     Ok(once.into_values().collect())
 }
 
-/// What is held against each other of two runs that are to be of one plan.
-pub struct Terms<'a> {
-    pub name: String,
-    pub run: &'a Run,
-    pub experiment: &'a str,
-    pub plan: &'a str,
-    /// The SHA-256 of the program; `None` where an older bakeoff has not recorded it.
-    pub program: Option<&'a str>,
-    pub count: u32,
-}
-
 impl Source<'_> {
     /// What has to be the same in all shards.
     pub fn terms(&self) -> Terms<'_> {
@@ -178,72 +181,6 @@ impl Source<'_> {
         let (name, program) = (self.name().to_string(), program_sha256.as_deref());
         Terms { name, run: &self.run, experiment: &self.experiment, plan, program, count: *count }
     }
-}
-
-/// Refuses runs of two plans or two binaries, and says what differs.
-pub fn check_alike(one: &Terms<'_>, other: &Terms<'_>) -> Result<(), Failure> {
-    let Some((what, own, others)) = difference(one, other) else { return Ok(()) };
-    Err(refused(format!(
-        "{} and {} can't be one run: {what} {own} in the first and {others} in the second. Merge shards of one \
-         experiment, seed and bakeoff alone",
-        one.name, other.name
-    )))
-}
-
-/// The first thing that differs: what it is, with a verb, and what it is in either.
-fn difference(one: &Terms<'_>, other: &Terms<'_>) -> Option<(String, String, String)> {
-    let differs = |what: &str, own: String, others: String| {
-        (own != others).then(|| (what.to_owned(), own, others))
-    };
-    let build = |it: &Terms| if it.run.debug_build { "a debug build" } else { "optimised" };
-    let sum = |it: &Terms| it.program.unwrap_or("not recorded").to_owned();
-    let left_out = |it: &Terms| {
-        let lines: Vec<String> = it.run.left_out.iter().map(bakeoff_lab::possible::line).collect();
-        if lines.is_empty() { "nothing".into() } else { lines.join("; ") }
-    };
-    differs("bakeoff is", one.run.version.clone(), other.run.version.clone())
-        .or_else(|| differs("bakeoff is", build(one).into(), build(other).into()))
-        .or_else(|| differs("the SHA-256 of bakeoff's program is", sum(one), sum(other)))
-        .or_else(|| settled(one.experiment, other.experiment))
-        .or_else(|| differs("the shards are", one.count.to_string(), other.count.to_string()))
-        .or_else(|| engines(one.run, other.run))
-        .or_else(|| differs("what can't be run is", left_out(one), left_out(other)))
-        .or_else(|| differs("the text is", one.run.text.clone(), other.run.text.clone()))
-        .filter(|(what, ..)| what != "the text is" || one.plan != other.plan)
-        .or_else(|| differs("the plan is", one.plan.into(), other.plan.into()))
-}
-
-/// The first key of two experiments that differs, where files lie aside.
-fn settled(one: &str, other: &str) -> Option<(String, String, String)> {
-    let lines = |text: &str| -> BTreeMap<String, String> {
-        let keys = text.lines().filter_map(|line| line.split_once(" = "));
-        let keys = keys.filter(|(key, _)| !["text", "rows_from"].contains(key));
-        keys.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
-    };
-    let (one, other) = (lines(one), lines(other));
-    let keys: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    let key = keys.into_iter().find(|key| one.get(*key) != other.get(*key))?;
-    let of = |lines: &BTreeMap<String, String>| {
-        lines.get(key).cloned().unwrap_or_else(|| "not there".into())
-    };
-    Some((format!("`{key}` is"), of(&one), of(&other)))
-}
-
-/// The first engine whose version or settings differ.
-fn engines(one: &Run, other: &Run) -> Option<(String, String, String)> {
-    one.engines.iter().find_map(|own| {
-        let others = other.engines.iter().find(|others| others.name == own.name)?;
-        let what = format!("{} is", own.name);
-        if own.version != others.version {
-            return Some((what, own.version.clone(), others.version.clone()));
-        }
-        let settings = |all: &[(String, String)]| {
-            let all = all.iter().map(|(level, settings)| format!("{level}: {settings}"));
-            all.collect::<Vec<_>>().join("; ")
-        };
-        let (own, others) = (settings(&own.settings), settings(&others.settings));
-        (own != others).then_some((what, own, others))
-    })
 }
 
 /// Folders that can't be merged.

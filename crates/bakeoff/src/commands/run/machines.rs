@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bakeoff_experiment::Experiment;
 use bakeoff_lab::planner::{Fixed, Planner};
 use bakeoff_lab::{Possible, machine};
-use bakeoff_results::{Error, Member, Run, RunFolder};
+use bakeoff_results::{Error, Machine, Member, Run, RunFolder};
 
 use crate::exit::Failure;
 
@@ -30,7 +30,12 @@ pub fn go_on(
         member.cuts.retain(|cell| !left.cuts.contains(cell));
     }
     let host = machine::host();
-    let own = merged.members.last_mut().filter(|it| it.shard.is_none() && it.host == host);
+    let lies = |it: &Machine| (it.device.clone(), it.file_system.clone());
+    // On another disk it is another part: what is told of a part holds for all its trials.
+    let is_own = |it: &&mut Member| {
+        it.shard.is_none() && it.host == host && lies(&it.machine) == lies(&now.machine)
+    };
+    let own = merged.members.last_mut().filter(is_own);
     match own {
         Some(own) => {
             own.blocks.extend(left.blocks);
@@ -46,6 +51,7 @@ pub fn go_on(
             neighbour_alone_per_second: None,
             started_s: now.started_s,
             ended_s: None,
+            ahead_s: None,
             canaries: 0,
             blocks: left.blocks.into_iter().collect(),
             cuts: left.cuts.into_iter().collect(),
