@@ -24,6 +24,7 @@ pub mod options;
 pub mod postgres;
 pub mod schema;
 mod served;
+mod socket;
 pub mod sql;
 pub mod sqlite;
 pub mod statement;

@@ -47,6 +47,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod upkeep;
+mod wire;
 
 const SQL: Dialect = Dialect::MySql;
 

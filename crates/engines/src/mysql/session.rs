@@ -1,13 +1,13 @@
 //! Sessions: a connection each, with every statement prepared on it.
 //!
-//! The library takes parameters and hands out rows as values of its own, so a call allocates a
-//! list of parameters and one a row, and each text once; beside a round trip to another process
-//! that is little.
+//! What runs a statement is [`Wire`], on the connection's own socket; with TLS it is the library, which takes
+//! parameters and hands out rows as values of its own.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error as Failure, Params};
 
 use super::storage::Storage;
+use super::wire::{Changed, Wire};
 use super::{MariaDbDatabase, SQL, error};
 use crate::schema::Table;
 use crate::statement::{Action, Yield};
@@ -78,34 +78,47 @@ impl Control {
 struct Prepared {
     connection: Conn,
     statements: Vec<mysql::Statement>,
+    /// Without TLS.
+    wire: Option<Wire>,
 }
 
 impl Prepared {
     fn new(database: &MariaDbDatabase) -> Result<Self> {
         let mut connection = database.connect()?;
         let prepared = database.texts.iter().map(|text| connection.prep(text));
-        match prepared.collect() {
-            Ok(statements) => Ok(Self { connection, statements }),
-            Err(failure) if error::is_lost(&failure) => Err(lost(&failure, false)),
-            Err(failure) => Err(error::plain(failure)),
+        let statements = prepared.collect::<std::result::Result<_, _>>().map_err(|failure| {
+            if error::is_lost(&failure) { lost(&failure, false) } else { error::plain(failure) }
+        })?;
+        let plain = database.opts.get_ssl_opts().is_none();
+        let wire = plain.then(|| Wire::over(&connection)).transpose().map_err(Error::engine)?;
+        Ok(Self { connection, statements, wire })
+    }
+
+    /// Runs a command that returns no rows.
+    fn control(&mut self, text: &str) -> std::result::Result<(), Failure> {
+        match &mut self.wire {
+            Some(wire) => wire.query(text),
+            None => self.connection.query_drop(text),
         }
     }
 
-    /// Runs a statement and puts `width` columns of each row into `rows`. Returns the number of
-    /// rows that the server says it changed, and the number that it gave to a new one.
+    /// Runs a statement and puts `width` columns of each row into `rows`.
     fn run(
         &mut self,
         number: usize,
         parameters: &[Value<'_>],
         width: usize,
         rows: &mut Rows,
-    ) -> std::result::Result<(u64, Option<u64>), Failure> {
+    ) -> std::result::Result<Changed, Failure> {
+        if let Some(wire) = &mut self.wire {
+            return wire.execute(self.statements[number].id(), parameters, width, rows);
+        }
         let parameters = match parameters {
             [] => Params::Empty,
             some => Params::Positional(some.iter().map(|value| to_server(*value)).collect()),
         };
         let found = self.connection.exec_iter(&self.statements[number], parameters)?;
-        let answer = (found.affected_rows(), found.last_insert_id());
+        let answer = Changed { rows: found.affected_rows(), new_key: found.last_insert_id() };
         for row in found {
             let row = row?;
             for column in 0..width {
@@ -189,7 +202,7 @@ impl<'a> Client<'a> {
 
     fn control(&mut self, text: &str) -> std::result::Result<(), Failure> {
         match &mut self.prepared {
-            Some(prepared) => prepared.connection.query_drop(text),
+            Some(prepared) => prepared.control(text),
             None => Ok(()),
         }
     }
@@ -227,7 +240,8 @@ impl<'a> Client<'a> {
             return Err(Error::Usage(format!("{given} parameters for a statement of {wanted}")));
         }
         rows.reset(width);
-        let (changed, new_key) = match prepared.run(number, parameters, width, rows) {
+        let Changed { rows: changed, new_key } = match prepared.run(number, parameters, width, rows)
+        {
             Ok(answer) => answer,
             Err(failure) => return Err(self.fault(failure, may_persist)),
         };

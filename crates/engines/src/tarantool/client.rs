@@ -5,7 +5,7 @@
 //! MessagePack. A request begins with bytes that are the same each time ([`Request`]): they are built once,
 //! and its length and number are patched in.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -16,6 +16,7 @@ use sha1::{Digest, Sha1};
 
 use super::failure::{Failure, Result};
 use super::pack::{Unpack, put_array, put_int, put_text};
+use crate::socket::{Inbox, send_all};
 
 /// The kinds of requests, and the keys of bodies, as the protocol numbers them.
 const SELECT: u8 = 0x01;
@@ -52,9 +53,6 @@ pub(super) const NAME: &[u8] = b"Tarantool ";
 const SALT: usize = 44;
 /// The bytes of a salt and of a hash that count.
 const SCRAMBLE: usize = 20;
-
-/// The least room for what is read at once, in bytes.
-const ROOM: usize = 16 << 10;
 
 /// The beginning of a request, ready to be sent with arguments behind it.
 #[derive(Clone, Debug)]
@@ -107,11 +105,8 @@ pub(super) struct Client {
     /// The number of the last request.
     number: u64,
     out: Vec<u8>,
-    /// What was read: the answer that came last, and what may have come after it.
-    read: Vec<u8>,
-    /// How much of it is used up, and how much of it there is.
-    start: usize,
-    end: usize,
+    /// The answer that came last, and what may have come after it.
+    inbox: Inbox,
     /// Answers to come that nobody waits for.
     unawaited: u32,
 }
@@ -123,9 +118,8 @@ impl Client {
         let mut greeting = [0; GREETING];
         stream.read_exact(&mut greeting)?;
         let scramble = scramble(&greeting, password)?;
-        let read = vec![0; ROOM];
-        let mut client =
-            Self { stream, number: 0, out: Vec::new(), read, start: 0, end: 0, unawaited: 0 };
+        let (out, inbox) = (Vec::new(), Inbox::new());
+        let mut client = Self { stream, number: 0, out, inbox, unawaited: 0 };
         client.ask(&Request::authenticate(user, &scramble), |_| ())?;
         Ok(client)
     }
@@ -163,46 +157,20 @@ impl Client {
             Failure::Lost(io::Error::other("a request of more than 4 GiB can't be sent"))
         })?;
         out[LENGTH_AT..PREFIX].copy_from_slice(&length.to_be_bytes());
-        Ok(self.stream.write_all(out)?)
+        Ok(send_all(&self.stream, out)?)
     }
 
     /// The answer to the request of this number, which has to be the next that comes.
     fn receive(&mut self, number: u64) -> Result<Unpack<'_>> {
-        self.fill(PREFIX)?;
-        let mut length = &self.read[self.start..self.end];
+        self.inbox.fill(&self.stream, PREFIX)?;
+        let mut length = self.inbox.held();
         let length: usize =
             decode::read_int(&mut length).map_err(|_| Failure::Garbled("its length"))?;
         // A server always writes lengths of four bytes.
-        self.start += PREFIX;
-        self.fill(length)?;
-        let packet = &self.read[self.start..self.start + length];
-        self.start += length;
-        answer(packet, number)
-    }
-
-    /// Reads until so many bytes are there.
-    fn fill(&mut self, wanted: usize) -> Result<()> {
-        if self.end - self.start >= wanted {
-            return Ok(());
-        }
-        self.read.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
-        if self.read.len() < wanted.max(ROOM) {
-            self.read.resize(wanted.max(ROOM), 0);
-        } else if self.read.len() > ROOM << 6 && wanted <= ROOM {
-            // One long answer is no reason to keep its room.
-            self.read.truncate(ROOM.max(self.end));
-            self.read.shrink_to_fit();
-        }
-        while self.end < wanted {
-            match self.stream.read(&mut self.read[self.end..]) {
-                Ok(0) => return Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into())),
-                Ok(read) => self.end += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+        self.inbox.cut(0, PREFIX);
+        self.inbox.fill(&self.stream, length)?;
+        let packet = self.inbox.take(length);
+        answer(self.inbox.taken(packet), number)
     }
 }
 

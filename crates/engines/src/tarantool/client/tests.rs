@@ -33,8 +33,8 @@ fn the_scramble_hides_the_password_behind_the_salt() {
 #[test]
 fn a_request_has_its_length_and_its_number() {
     let (mut server, stream) = UnixStream::pair().expect("sockets");
-    let (read, out) = (vec![0; ROOM], Vec::new());
-    let mut client = Client { stream, number: 6, out, read, start: 0, end: 0, unawaited: 0 };
+    let (out, inbox) = (Vec::new(), Inbox::new());
+    let mut client = Client { stream, number: 6, out, inbox, unawaited: 0 };
     client
         .tell(&Request::find(512), |out| {
             put_array(out, 1);
@@ -54,11 +54,11 @@ fn a_request_has_its_length_and_its_number() {
 #[test]
 fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
     let (mut server, stream) = UnixStream::pair().expect("sockets");
-    let (read, out) = (vec![0; ROOM], Vec::new());
-    let mut client = Client { stream, number: 0, out, read, start: 0, end: 0, unawaited: 0 };
+    let (out, inbox) = (Vec::new(), Inbox::new());
+    let mut client = Client { stream, number: 0, out, inbox, unawaited: 0 };
     let refused =
         |number| packet(&[0x82, 0, 0xcd, 0x80, 97, 1, number], &[0x81, 0x31, 0xa2, b'n', b'o']);
-    let long = vec![b'x'; 3 * ROOM];
+    let long = vec![b'x'; 48 << 10];
     let mut body = vec![0x82, 0x77, 0x92, 0xc0, 0x81, 1, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0x30, 0x91];
     put_text(&mut body, &long);
     let fine = packet(&[0x83, 0, 0, 1, 2, 5, 80], &body);
