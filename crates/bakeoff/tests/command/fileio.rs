@@ -392,7 +392,7 @@ fn a_disk_that_fails_half_way_is_told_with_the_kernels_error() {
     assert_eq!(trials.iter().map(errors).sum::<u64>(), 1, "the disk fails once");
     let failed = trials.iter().find(|trial| errors(trial) == 1).unwrap();
     let told = failed["warnings"].to_string();
-    assert!(told.contains("1 read operations failed, first: Input/output error"), "{told}");
+    assert!(told.contains("1 read operation failed: Input/output error"), "{told}");
     assert!(trials.len() >= 2, "the run went on: {document}");
     let count = |trial: &serde_json::Value| trial["operations"][0]["count"].as_u64();
     assert!(trials.iter().all(|trial| count(trial) > Some(0)), "nothing else is lost: {document}");

@@ -3,7 +3,7 @@
 use bakeoff_analysis::Document;
 use bakeoff_analysis::document::Verdict;
 use bakeoff_report::verdict;
-use bakeoff_results::{Levels, Status};
+use bakeoff_results::{Levels, Status, operations_failed};
 
 use crate::sample::{self, Sample};
 
@@ -451,8 +451,39 @@ fn failed_trials_are_told() {
     assert_eq!(
         verdict(&document),
         "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2). fjall has no trial that counts; 5 of 15 trials \
-         failed or were disturbed and do not count."
+         failed or were disturbed and do not count; the first error was in block 0 with fjall: it crashed."
     );
+}
+
+/// A disk that fails is told by what the kernel said, and by the trial in which it did.
+#[test]
+fn an_operation_that_ended_in_an_error_is_told_with_its_trial() {
+    let mut document = single(twice, 0.1).document();
+    let without = verdict(&document);
+    let error = "Input/output error (os error 5)";
+    let name = document.trials[3].operations[0].name.clone();
+    let trial = &mut document.trials[3];
+    trial.operations[0].errors = 2;
+    trial.warnings =
+        vec!["2 of something else".into(), operations_failed(2, &name, &format!("{error}\nmore"))];
+    let (block, engine) = (trial.block, trial.levels["engine"].clone());
+    assert_eq!(
+        verdict(&document),
+        format!(
+            "{without} The first error was in block {block} with {engine}: 2 {name} operations failed, the first: \
+             {error}."
+        )
+    );
+    // It was set aside, and its block was run again.
+    let mut again =
+        document.trials.iter().filter(|it| it.block == block).cloned().collect::<Vec<_>>();
+    for trial in &mut again {
+        trial.attempt = 1;
+        trial.warnings.clear();
+    }
+    document.trials.iter_mut().filter(|it| it.block == block).for_each(|it| it.valid = false);
+    document.trials.extend(again);
+    assert_eq!(verdict(&document), without);
 }
 
 #[test]
@@ -490,7 +521,7 @@ fn a_failed_baseline_leaves_nothing_to_compare_with() {
     assert_eq!(
         verdict(&document),
         "Nothing is compared: only lmdb has trials that count. 5 of 10 trials failed or were \
-         disturbed and do not count."
+         disturbed and do not count; the first error was in block 0 with sqlite: it crashed."
     );
 }
 
