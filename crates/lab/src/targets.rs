@@ -15,7 +15,7 @@ use std::path::Path;
 
 use bakeoff_devices::limit::Load;
 use bakeoff_engines::Claim;
-use bakeoff_experiment::{Cell, Factor, WorkloadNames};
+use bakeoff_experiment::{Cell, Experiment, Factor, WorkloadNames};
 use bakeoff_results::AppliedSetting;
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
@@ -40,6 +40,12 @@ pub trait Target: Send + Sync {
 
     /// What a user should know of one of its workloads; `None` for a workload of another target.
     fn about(&self, workload: &str) -> Option<About>;
+
+    /// What an experiment on one of its workloads asks, by its levels, in a line; `None` where its name has to do.
+    fn question(&self, experiment: &Experiment) -> Option<String> {
+        let _ = experiment;
+        None
+    }
 
     /// Turns a trial's levels into what this target needs to know, once: below this nobody parses a
     /// level again. Nothing is started to find out, and nothing falls back: what can't be had is

@@ -11,6 +11,7 @@ mod levels;
 mod medium;
 mod open;
 mod plain;
+mod question;
 mod requests;
 mod resolved;
 mod ring;
@@ -23,7 +24,7 @@ mod tests;
 use std::sync::OnceLock;
 
 use bakeoff_devices::limit::Load;
-use bakeoff_experiment::{Cpus, CutBy, Factor, WorkloadNames};
+use bakeoff_experiment::{Cpus, CutBy, Experiment, Factor, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
 
@@ -90,6 +91,10 @@ impl Target for Folder {
             counts: Counts { rows: false, bytes: true },
             scales: Vec::new(),
         })
+    }
+
+    fn question(&self, experiment: &Experiment) -> Option<String> {
+        Some(question::of(experiment))
     }
 
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
