@@ -146,6 +146,22 @@ impl Amount {
     }
 }
 
+impl Line {
+    /// A figure of it; of what was published as a range, this range.
+    fn says(&self, amount: &Amount, value: &Value) -> String {
+        let (Source::Published, (Some(low), Some(high))) = (self.source, value.ends) else {
+            return amount.or_bound(value);
+        };
+        match amount {
+            Amount::Times => words::ratio_range(low, high),
+            Amount::Rate(unit) => format!("{}–{}{unit}", words::digits(low), words::digits(high)),
+            Amount::Seconds | Amount::BytesRate => {
+                format!("{} to {}", amount.text(low), amount.text(high))
+            }
+        }
+    }
+}
+
 /// A panel as an `<svg>` element.
 fn svg(panel: &Panel, scale: &Scale) -> String {
     let across = Across::of(&panel.ticks);

@@ -22,13 +22,18 @@ struct Label<'a> {
 }
 
 /// Draws the names of a panel's lines.
-pub(super) fn draw(out: &mut String, panel: &Panel, x: &dyn Fn(usize) -> f64, scale: &Scale) {
-    let label = |line| {
+pub(super) fn draw<'a>(
+    out: &mut String,
+    panel: &'a Panel,
+    x: &dyn Fn(usize) -> f64,
+    scale: &Scale,
+) {
+    let label = |line: &'a Line| {
         let (at, value) = last(line)?;
         let y = scale.y(value.value);
-        Some(Label { line, end: (x(at), y), figure: panel.amount.or_bound(&value), y })
+        Some(Label { line, end: (x(at), y), figure: line.says(&panel.amount, &value), y })
     };
-    let mut labels: Vec<Label> =
+    let mut labels: Vec<Label<'a>> =
         panel.lines.iter().filter(|it| is_named(it)).filter_map(label).collect();
     labels.sort_by(|one, other| one.y.total_cmp(&other.y));
     let wanted: Vec<f64> = labels.iter().map(|label| label.y).collect();
