@@ -59,7 +59,11 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&large, &["the files take 8589 MB, and the disk holds 7516 MB", "power cuts"]);
     let endless = ["--factor", "depth=1024", "--factor", "block=1M", "--clients", "2"];
     let run = ["run", "fileio", "--disk", "host", "--repetitions", "1", "--out", "r"];
-    let texts = ["clients 2 × depth 1024", "2048 MiB of buffers", "nothing in this experiment"];
+    let texts = [
+        "clients 2 × depth 1024",
+        "2147 MB of buffers; at most 1073 MB",
+        "nothing in this experiment",
+    ];
     place.run(&[&run[..], &endless].concat()).code(2).says(&texts);
     assert!(!place.path("r").exists(), "nothing was begun");
     // So is what doesn't go together.
@@ -76,7 +80,7 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     // The others run.
     let some = ["--factor", "depth=1,1024", "--factor", "block=1M", "--clients", "2"];
     let some = [&run[..], &some, &["--seconds", "0.5"]].concat();
-    let text = "not run: block 1M × clients 2 × depth 1024 (1 trial): they would take 2048 MiB";
+    let text = "not run: block 1M × clients 2 × depth 1024 (1 trial): they would take 2147 MB";
     place.run(&[&some[..], &["--dry-run"]].concat()).code(0).says(&["1 trial in 1 block", text]);
     place.run(&some).code(0).says(&[text]);
     assert_eq!(place.json("r")["trials"].as_array().unwrap().len(), 1);
