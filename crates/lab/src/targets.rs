@@ -15,7 +15,7 @@ use std::path::Path;
 
 use bakeoff_devices::limit::Load;
 use bakeoff_engines::Claim;
-use bakeoff_experiment::{Cell, Experiment, Factor, WorkloadNames};
+use bakeoff_experiment::{Cell, Factor, WorkloadNames};
 use bakeoff_results::AppliedSetting;
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub trait Target: Send + Sync {
     fn about(&self, workload: &str) -> Option<About>;
 
     /// What an experiment on one of its workloads asks, by its levels, in a line; `None` where its name has to do.
-    fn question(&self, experiment: &Experiment) -> Option<String> {
+    fn question(&self, experiment: &bakeoff_experiment::Experiment) -> Option<String> {
         let _ = experiment;
         None
     }

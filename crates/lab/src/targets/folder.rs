@@ -24,7 +24,7 @@ mod tests;
 use std::sync::OnceLock;
 
 use bakeoff_devices::limit::Load;
-use bakeoff_experiment::{Cpus, CutBy, Experiment, Factor, WorkloadNames};
+use bakeoff_experiment::{Cpus, CutBy, Factor, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ impl Target for Folder {
         })
     }
 
-    fn question(&self, experiment: &Experiment) -> Option<String> {
+    fn question(&self, experiment: &bakeoff_experiment::Experiment) -> Option<String> {
         Some(question::of(experiment))
     }
 
