@@ -11,8 +11,8 @@ use bakeoff_devices::device::model::Model;
 use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_engines::{Engine, Home, Level};
 use bakeoff_experiment::{
-    ArrivalNames, CollectionNames, Disks, EngineNames, Engines, Judge, PlannerNames, Preset,
-    Reader, ServerKind, Standing, Variant, Vocabulary, WorkloadNames, presets,
+    ArrivalNames, CollectionNames, Disks, EngineNames, Engines, Experiment, Judge, PlannerNames,
+    Preset, Reader, ServerKind, Standing, Variant, Vocabulary, WorkloadNames, presets,
 };
 use bakeoff_factor::ALL_OPERATIONS;
 use bakeoff_load::{ARRIVALS, Arrivals};
@@ -177,6 +177,15 @@ impl Registry {
             |target: &&dyn Target| target.workloads().iter().any(|names| names.name == workload);
         let found = self.targets.iter().map(|target| &**target).find(runs);
         found.ok_or_else(|| TrialError::User(format!("there is no workload {workload}")))
+    }
+
+    /// What an experiment asks: its title, or what its target makes of its levels where it has no other title than
+    /// its name.
+    pub fn title(&self, experiment: &Experiment) -> String {
+        let target = self.target_of(&experiment.workload).ok();
+        let target = target.filter(|_| experiment.title == experiment.name);
+        let question = target.and_then(|target| target.question(experiment));
+        question.unwrap_or_else(|| experiment.title.clone())
     }
 
     /// Every target.

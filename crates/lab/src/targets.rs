@@ -41,6 +41,12 @@ pub trait Target: Send + Sync {
     /// What a user should know of one of its workloads; `None` for a workload of another target.
     fn about(&self, workload: &str) -> Option<About>;
 
+    /// What an experiment on one of its workloads asks, by its levels, in a line; `None` where its name has to do.
+    fn question(&self, experiment: &bakeoff_experiment::Experiment) -> Option<String> {
+        let _ = experiment;
+        None
+    }
+
     /// Turns a trial's levels into what this target needs to know, once: below this nobody parses a
     /// level again. Nothing is started to find out, and nothing falls back: what can't be had is
     /// refused here, so that the plan can say so before anything runs.

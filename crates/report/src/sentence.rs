@@ -73,6 +73,7 @@ impl Said {
         clauses.extend(caveats::below_noise(&cases));
         clauses.extend(caveats::missing(layout, &cases));
         clauses.extend(caveats::lost(document));
+        clauses.extend(caveats::first_error(layout));
         clauses.extend(caveats::progress(document));
         let is_low = confidence.as_ref().is_some_and(|it| it.level == Level::Low);
         let sentences =

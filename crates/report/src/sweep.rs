@@ -18,11 +18,10 @@ use crate::scale::{Log, tick_label};
 use crate::words;
 use across::Across;
 
-const WIDTH: f64 = 462.0;
 const LEFT: f64 = 58.0;
-/// The room for the names and figures at the ends of lines.
+const PLOT: f64 = 254.0;
+/// The least room for the names and figures at the ends of lines.
 const RIGHT: f64 = 150.0;
-const PLOT: f64 = WIDTH - LEFT - RIGHT;
 /// The room for the title.
 const TOP: f64 = 30.0;
 /// The height of a plot, and of a name at the end of a line.
@@ -32,6 +31,8 @@ const LABEL: f64 = 15.0;
 const ROW: f64 = 19.0;
 /// The room below the least figure, for what has none.
 const FOOT: f64 = 16.0;
+/// How far right of a plot the words beside the rows below it begin.
+const ROW_NAME: f64 = 14.0;
 /// How many times as far off as the figures the ends of intervals may stretch the scale.
 const STRETCH: f64 = 2.0;
 
@@ -53,6 +54,8 @@ impl Sweeps {
 struct Scale {
     axis: Log,
     height: f64,
+    /// The room right of a plot, for the widest names and figures of the group.
+    right: f64,
     /// What to multiply seconds with, and the unit that they are then in; `None` where each tick says its
     /// own.
     unit: Option<(f64, &'static str)>,
@@ -70,7 +73,12 @@ impl Scale {
         let all = figures.into_iter().chain(near).chain(based);
         let wide = most / least > 1e4;
         let unit = (!wide && most > 0.0).then(|| words::second_unit(most));
-        Self { axis: Log::of_height(all, height - FOOT), height, unit }
+        let right = panels.iter().map(labels::room).fold(RIGHT, f64::max).ceil();
+        Self { axis: Log::of_height(all, height - FOOT), height, right, unit }
+    }
+
+    fn width(&self) -> f64 {
+        LEFT + PLOT + self.right
     }
 
     fn base(&self) -> f64 {
@@ -146,6 +154,22 @@ impl Amount {
     }
 }
 
+impl Line {
+    /// A figure of it; of what was published as a range, this range.
+    fn says(&self, amount: &Amount, value: &Value) -> String {
+        let (Source::Published, (Some(low), Some(high))) = (self.source, value.ends) else {
+            return amount.or_bound(value);
+        };
+        match amount {
+            Amount::Times => words::ratio_range(low, high),
+            Amount::Rate(unit) => format!("{}–{}{unit}", words::digits(low), words::digits(high)),
+            Amount::Seconds | Amount::BytesRate => {
+                format!("{} to {}", amount.text(low), amount.text(high))
+            }
+        }
+    }
+}
+
 /// A panel as an `<svg>` element.
 fn svg(panel: &Panel, scale: &Scale) -> String {
     let across = Across::of(&panel.ticks);
@@ -181,9 +205,10 @@ fn svg(panel: &Panel, scale: &Scale) -> String {
         draw_fastest(&mut body, fastest, row, &across, scale);
     }
     let height = scale.base() + ROW * (1.0 + panel.fastest.len() as f64) + 8.0;
-    let style = format!("class=\"sweep\" style=\"width:{WIDTH:.0}px\"");
+    let (width, wide) = (scale.width(), if scale.right > RIGHT { " wide" } else { "" });
+    let style = format!("class=\"sweep{wide}\" style=\"width:{width:.0}px\"");
     let says = (panel.caption.as_str(), panel.description.as_str());
-    open_as(&style, &panel.id, says, (WIDTH, height)) + &body + "</svg>"
+    open_as(&style, &panel.id, says, (width, height)) + &body + "</svg>"
 }
 
 fn draw_axes(out: &mut String, panel: &Panel, scale: &Scale, across: &Across) {
@@ -208,7 +233,7 @@ fn draw_axes(out: &mut String, panel: &Panel, scale: &Scale, across: &Across) {
             line(out, "base", (x - 2.5, base + 5.0), (x + 2.5, base - 5.0));
         }
     }
-    text(out, "tick start", right + 14.0, base + 15.0, &panel.factor);
+    text(out, "tick start", right + ROW_NAME, base + 15.0, &panel.factor);
 }
 
 /// Faint lines along which a figure grows as the level does: more clients add nothing there.
@@ -260,6 +285,16 @@ fn class(it: &Line) -> String {
     format!("c{}{source}{shade}{pale}", it.style)
 }
 
+impl Fastest {
+    /// What stands beside the row.
+    fn heading(&self) -> String {
+        match self.name.as_str() {
+            "" => "fastest".to_owned(),
+            name => format!("fastest, {name}"),
+        }
+    }
+}
+
 /// A row of signs below the levels.
 fn draw_fastest(out: &mut String, it: &Fastest, row: usize, across: &Across, scale: &Scale) {
     let y = scale.base() + ROW * (row as f64 + 1.0) + 14.0;
@@ -275,9 +310,5 @@ fn draw_fastest(out: &mut String, it: &Fastest, row: usize, across: &Across, sca
             Sign::Nothing => {}
         }
     }
-    let name = match it.name.as_str() {
-        "" => "fastest".to_owned(),
-        name => format!("fastest, {name}"),
-    };
-    text(out, "tick start", LEFT + PLOT + 14.0, y, &name);
+    text(out, "tick start", LEFT + PLOT + ROW_NAME, y, &it.heading());
 }

@@ -89,6 +89,18 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// A ratio that was published as a range, in the digits that this has: "6–7", "3.5–4".
+pub fn ratio_range(low: f64, high: f64) -> String {
+    let short = |value: f64| {
+        let text = ratio(value);
+        match text.contains('.') && !text.contains('e') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text,
+        }
+    };
+    format!("{}–{}", short(low), short(high))
+}
+
 /// A ratio that may be a bound, for a table.
 pub fn ratio_or_bound(value: f64, is: RatioIs) -> String {
     let sign = match is {
@@ -301,6 +313,15 @@ pub fn span(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_published_range_has_the_digits_that_it_was_published_with() {
+        for ((low, high), text) in
+            [((6.0, 7.0), "6–7"), ((3.5, 4.0), "3.5–4"), ((10.0, 120.0), "10–120")]
+        {
+            assert_eq!(ratio_range(low, high), text);
+        }
+    }
 
     #[test]
     fn three_digits_and_a_fitting_unit() {

@@ -49,7 +49,9 @@ pub use record::*;
 pub use run::*;
 pub use shard::{Member, Merged, PlanShard};
 pub use store::RunFolder;
-pub use summary::{ENOUGH_OPERATIONS, OperationSummary, SlotSummary, TrialSummary};
+pub use summary::{
+    ENOUGH_OPERATIONS, OperationSummary, SlotSummary, TrialSummary, operations_failed,
+};
 pub use text::visible;
 
 /// The result of work on a run folder.

@@ -46,6 +46,32 @@ impl TrialSummary {
     pub fn failed(&self) -> bool {
         self.ran_s.is_none()
     }
+
+    /// What the first error in it said: why it failed, or how the first operation ended that did; `None` where
+    /// nothing of the kind was noted.
+    pub fn first_error(&self) -> Option<&str> {
+        if self.failed() {
+            return self.reason.as_deref();
+        }
+        let is_of = |name: &str, warning: &str| {
+            let rest = warning.trim_start_matches(|letter: char| letter.is_ascii_digit());
+            let rest = rest.strip_prefix(' ').and_then(|rest| rest.strip_prefix(name));
+            rest.is_some_and(|rest| rest.starts_with(" operation"))
+        };
+        let mut names = self.operations.iter().filter(|it| it.errors > 0).map(|it| &it.name);
+        names.find_map(|name| {
+            self.warnings.iter().map(String::as_str).find(|warning| is_of(name, warning))
+        })
+    }
+}
+
+/// What stands among a trial's warnings of operations of one kind that ended in an error, of which the first said
+/// this. [`TrialSummary::first_error`] finds it there.
+pub fn operations_failed(number: u64, name: &str, first: &str) -> String {
+    match number {
+        1 => format!("1 {name} operation failed: {first}"),
+        _ => format!("{number} {name} operations failed, the first: {first}"),
+    }
 }
 
 /// So many operations of each kind a trial is waited for, and a verdict needs so many of each trial behind

@@ -15,8 +15,8 @@ const FEWER: &str = "take fewer clients, or a machine with more processors";
 
 /// Threads whose waiting is told.
 struct Threads {
-    /// Whose they are.
-    who: &'static str,
+    /// Whose they are, where engines are run and where none is.
+    who: [&'static str; 2],
     /// The share of the clients' time that they may wait without a word.
     most: f64,
     /// What they waited, as such a share; `None` where that is not known.
@@ -28,18 +28,23 @@ struct Threads {
 /// The clients' own, and those of all processes that serve them.
 const THREADS: [Threads; 2] = [
     Threads {
-        who: "the clients",
+        who: ["the clients", "the clients"],
         most: CLIENTS_MOST,
         share: of_clients,
         kinds: [WarningKind::ClientsWaited, WarningKind::ClientsWaitedAlike],
     },
     Threads {
-        who: "an engine's processes or of the disk's daemon",
+        who: ["an engine's processes or of the disk's daemon", "the disk's daemon"],
         most: SERVERS_MOST,
         share: of_servers,
         kinds: [WarningKind::ServersWaited, WarningKind::ServersWaitedAlike],
     },
 ];
+
+/// Whether a run has engines; one of files has none.
+fn has_engines(run: &Run) -> bool {
+    run.factors.iter().any(|(factor, _)| factor == "engine")
+}
 
 /// That threads waited for a processor, and what comes of it: worst where operations were due at a rate,
 /// then where verdicts are withheld, and last where none could be another.
@@ -80,10 +85,11 @@ fn withheld(run: &Run, counted: &[&TrialSummary], comparisons: &[&Comparison]) -
     tally.say(run, |n, m, worst, at| {
         let text = format!(
             "{} {} no verdict, since without the waiting for a processor it could be another: threads of \
-             clients, engines or the disk's daemon waited, all together at worst for {} of the clients' \
+             clients{} or the disk's daemon waited, all together at worst for {} of the clients' \
              time, at {at}",
             part_of(n, m, "comparison"),
             if n == 1 { "has" } else { "have" },
+            if has_engines(run) { ", engines" } else { "" },
             percent(worst)
         );
         let remedy = format!("more blocks may decide it all the same; else {FEWER}");
@@ -92,6 +98,12 @@ fn withheld(run: &Run, counted: &[&TrialSummary], comparisons: &[&Comparison]) -
 }
 
 impl Threads {
+    /// Whose they are in a run.
+    fn who(&self, run: &Run) -> &'static str {
+        let [with_engines, without] = self.who;
+        if has_engines(run) { with_engines } else { without }
+    }
+
     /// That they waited where operations were due at a rate: nothing tells what came of that.
     fn in_open_loop(&self, run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         let open: Vec<&TrialSummary> = counted.iter().copied().filter(|it| is_open(it)).collect();
@@ -100,7 +112,7 @@ impl Threads {
                 "in {} at a rate the threads of {} waited for a processor for over {} of the clients' time, \
                  at worst {}, at {at}: each such wait holds up the operations that are due behind it, too",
                 part(n, m),
-                self.who,
+                self.who(run),
                 percent(self.most),
                 percent(worst)
             );
@@ -117,7 +129,7 @@ impl Threads {
                  {}{several}, at {at}: every verdict holds without it, and the times of single cells may be \
                  too long by as much",
                 part(n, m),
-                self.who,
+                self.who(run),
                 percent(self.most),
                 percent(worst)
             );

@@ -23,17 +23,31 @@ const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
 /// The device of every array that has the file system.
 const ARRAY: &str = "/dev/md0";
 
-/// Prints the layouts, whatever is on the disks; where that would be lost, the exit code says so.
+/// What md does with a new array before it can be measured. Sources: md(4) on resyncs, mdadm(8) on `--wait` and
+/// `--assume-clean`.
+const FIRST_COPY: &str = "
+A new array copies each first copy onto its second one, for hours if the disks are large. What is measured meanwhile
+is an array that is being rebuilt: measure when `mdadm --wait` has come back (/proc/mdstat shows how far it is).
+`mdadm --create --assume-clean` leaves this out. That is right where all disks hold the same bytes, as new volumes or
+SSDs after `blkdiscard` that read as zeros. It is wrong for used disks: their copies differ wherever nothing was
+written since, which each check of the array counts as an error; and blocks that were never written may be read
+faster than others.
+";
+
+/// Prints the layouts, unless a disk is in use or none; where the disks hold what would be lost, the exit code says so.
 pub fn run(arguments: &cli::Layouts) -> Result<Exit, Failure> {
     let wrong = |why: String| Failure::new(Exit::Usage, why);
     let devices = devices::read(&arguments.devices).map_err(wrong)?;
     let chunk = chunk(&arguments.chunk).map_err(wrong)?;
     let states = States::of(&devices);
+    if let Some(why) = states.refusal() {
+        return Err(wrong(why));
+    }
     print(&by_own_name(&visible(&describe(&devices, chunk, &states))))?;
-    if states.are_taken() {
+    if states.hold_something() {
         say(
-            "error: not all of these are free disks (see the comments above the commands); name others, or take \
-             away first what they are used for",
+            "error: not all of these disks are empty (see the comments above the commands); the commands destroy \
+             what is on them",
         );
         return Ok(Exit::Usage);
     }
@@ -56,8 +70,18 @@ fn describe(devices: &[String], chunk: u64, states: &States) -> String {
         devices.join(" "),
         states.comments()
     );
+    if let Some(left_over) = left_over(devices) {
+        let _ = writeln!(
+            text,
+            "# LEFT OVER: {left_over} is in none of these arrays, which take an even number of disks; name one more \
+             disk, or leave this one out"
+        );
+    }
     for layout in layouts(devices, chunk) {
         text += &layout.describe();
+    }
+    if devices.len() > 1 {
+        text += FIRST_COPY;
     }
     let _ = write!(
         text,
@@ -97,7 +121,7 @@ impl Layout {
 
 /// The layouts worth comparing: one disk, then arrays of 2, 4, 8 and so on, and of all.
 fn layouts(devices: &[String], chunk: u64) -> Vec<Layout> {
-    let all = devices.len() - devices.len() % 2;
+    let all = in_arrays(devices);
     let doubled = std::iter::successors(Some(2), |number| Some(number * 2));
     let mut numbers: Vec<usize> = doubled.take_while(|number| *number < all).skip(1).collect();
     numbers.extend((all > 0).then_some(all));
@@ -111,6 +135,16 @@ fn layouts(devices: &[String], chunk: u64) -> Vec<Layout> {
         layouts.push(in_one_step(devices, chunk, Copies::Far));
     }
     layouts
+}
+
+/// How many of some devices are in the largest array.
+fn in_arrays(devices: &[String]) -> usize {
+    devices.len() - devices.len() % 2
+}
+
+/// The device that no array has, if there are arrays.
+fn left_over(devices: &[String]) -> Option<&String> {
+    devices[in_arrays(devices)..].first().filter(|_| devices.len() > 1)
 }
 
 /// How the copies of an array lie.
@@ -153,7 +187,7 @@ fn in_one_step(devices: &[String], chunk: u64, copies: Copies) -> Layout {
         title: format!("RAID-10 of {number}, {name} copies, in one step"),
         price: 2,
         survives: survives(number, copies),
-        commands: vec![create, mkfs(number, chunk)],
+        commands: vec![create, mkfs(number, chunk), wait(&[ARRAY.to_owned()])],
         undo: undo(&[ARRAY.to_owned()], devices),
         model: with_chunk(model, chunk),
     }
@@ -173,6 +207,7 @@ fn stripe_over_mirrors(devices: &[String], chunk: u64) -> Layout {
         mirrors.join(" ")
     ));
     commands.push(mkfs(number, chunk));
+    commands.push(wait(&mirrors));
     // The stripe goes first: it uses the mirrors.
     let arrays = [&[ARRAY.to_owned()][..], &mirrors].concat();
     Layout {
@@ -183,6 +218,11 @@ fn stripe_over_mirrors(devices: &[String], chunk: u64) -> Layout {
         undo: undo(&arrays, devices),
         model: with_chunk(format!("raid10:{number}×MODEL"), chunk),
     }
+}
+
+/// What comes back when arrays have made their copies.
+fn wait(arrays: &[String]) -> String {
+    format!("mdadm --wait {}", arrays.join(" "))
 }
 
 /// The file system on an array, told where chunks and stripes begin.
@@ -250,6 +290,18 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_no_array_has_is_named_and_new_arrays_are_waited_for() {
+        let told = |number| describe(&of(number), 512 << 10, &States::default());
+        let line = "# LEFT OVER: /dev/xvdi is in none of these arrays";
+        assert!(told(3).contains(line), "{}", told(3));
+        for (number, has_arrays) in [(1, false), (2, true), (4, true)] {
+            let told = told(number);
+            assert!(!told.contains("LEFT OVER"), "{told}");
+            assert_eq!(told.contains("--assume-clean"), has_arrays, "{told}");
+        }
+    }
+
+    #[test]
     fn the_commands_of_four_disks_are_those_of_mdadm_and_mkfs() {
         let layouts = layouts(&of(4), 256 << 10);
         let commands: Vec<&[String]> = layouts.iter().map(|it| &it.commands[..]).collect();
@@ -257,7 +309,7 @@ mod tests {
         let file_system = "mkfs.ext4 -E stride=64,stripe_width=128 /dev/md0";
         assert_eq!(commands[0], ["mkfs.ext4 /dev/xvdg"]);
         let near = format!("mdadm --create /dev/md0 --level=10 --layout=n2 {four}");
-        assert_eq!(commands[1], [near.as_str(), file_system]);
+        assert_eq!(commands[1], [near.as_str(), file_system, "mdadm --wait /dev/md0"]);
         assert_eq!(
             commands[2],
             [
@@ -265,6 +317,7 @@ mod tests {
                 "mdadm --create /dev/md2 --level=1 --raid-devices=2 /dev/xvdi /dev/xvdj",
                 "mdadm --create /dev/md0 --level=0 --chunk=256K --raid-devices=2 /dev/md1 /dev/md2",
                 file_system,
+                "mdadm --wait /dev/md1 /dev/md2",
             ]
         );
         assert!(commands[3][0].contains("--layout=f2"), "{commands:?}");

@@ -129,7 +129,7 @@ fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
             let possible = Possible::of(registry, experiment);
             span(rounded(Estimate::of(registry, experiment, &possible).total_s()))
         };
-        let title = load(false).map_or_else(|error| error.to_string(), |it| it.title);
+        let title = load(false).map_or_else(|error| error.to_string(), |it| registry.title(&it));
         let [whole, quick] =
             [false, true].map(|quick| load(quick).map_or_else(|_| String::new(), |it| takes(&it)));
         table.add_row([preset.name, &title, &whole, &quick]);

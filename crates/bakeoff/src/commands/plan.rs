@@ -59,7 +59,7 @@ pub fn describe(
     let equal = all_else_equal(experiment);
     format!(
         "{}\n{total}{planner}{equal}{lines}{clients}{remarks}{memory}{left_out}{again}",
-        experiment.title
+        registry.title(experiment)
     )
 }
 

@@ -157,7 +157,7 @@ fn a_server_that_does_not_fit_is_told_and_others_are_run() {
         let fits = trial["levels"]["engine"] == "sqlite";
         assert_eq!(trial["valid"], fits, "{trial}");
         let reason = trial["reason"].as_str().unwrap_or_default();
-        assert_eq!(reason.starts_with("out of memory at the limit of 16 MiB"), !fits, "{reason}");
+        assert_eq!(reason.starts_with("out of memory at the limit of 16.8 MB"), !fits, "{reason}");
     }
     assert!(!place.path().join("r/work").exists());
 }

@@ -90,13 +90,27 @@ pub(crate) fn changed<P: Serialize + DeserializeOwned + Clone>(
         match all.clone().try_into() {
             Ok(changed) => parameters = changed,
             Err(error) => {
-                let why = format!("{key} has an {}", error.message());
+                let why = refused(key, error.message());
                 wrong.push(Wrong { parameters: vec![key.clone()], why });
                 all.extend(before.map(|before| (key.clone(), before)));
             }
         }
     }
     (parameters, wrong)
+}
+
+/// Why a parameter can't have a value, in the words of other such problems. Of a word that it does not have, serde
+/// says "unknown variant `x`, expected one of `a`, `b`, `c`".
+fn refused(key: &str, message: &str) -> String {
+    let words =
+        message.strip_prefix("unknown variant ").and_then(|it| it.split_once(", expected "));
+    let Some((value, expected)) = words else { return format!("{key} has an {message}") };
+    let expected = expected.strip_prefix("one of ").unwrap_or(expected);
+    let expected = match expected.rsplit_once(", ") {
+        Some((others, last)) => format!("{others} or {last}"),
+        None => expected.to_owned(),
+    };
+    format!("{key} is {value}, and must be {expected}")
 }
 
 /// A device model, or a family of them that differ by the size in their names.

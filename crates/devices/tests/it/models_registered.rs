@@ -149,7 +149,7 @@ fn what_is_wrong_is_told_with_what_is_right() {
     assert!(
         error("drum/each_ms=0").contains("this drum is not possible: each_ms is 0, and must be")
     );
-    assert!(error("drum/flushing=soon").contains("expected `free` or `as-written`"));
+    assert!(error("drum/flushing=soon").contains("must be `free` or `as-written`"));
     for size in ["drums", "drums:", "drums:1G", "drums:51G"] {
         let told = "drums needs a size from 2G to 50G, written like `drums:50G`";
         assert_eq!(error(size), told, "{size}");

@@ -23,6 +23,9 @@ static CLIENTS: Own = Own {
 
 fn canonical(text: &str) -> Result<String, Problem> {
     let range = format!("valid: {}", CLIENTS.syntax);
+    if let Some((first, last)) = text.split_once("..") {
+        return Err(no_range(text, first.trim(), last.trim()).help(range));
+    }
     match text.parse::<u32>() {
         Ok(0) => Err(Problem::new("with 0 clients there is nothing to measure").help(range)),
         Ok(clients) if clients <= MOST => Ok(clients.to_string()),
@@ -31,6 +34,17 @@ fn canonical(text: &str) -> Result<String, Problem> {
             Err(Problem::new(format!("`{text}` is no number of clients; write it in digits"))
                 .help(range))
         }
+    }
+}
+
+/// Why a text with `..` is no range.
+fn no_range(text: &str, first: &str, last: &str) -> Problem {
+    match (first.parse::<u32>(), last.parse::<u32>()) {
+        (Ok(from), Ok(to)) if from > to => {
+            Problem::new(format!("the range of clients `{text}` begins with the larger number"))
+                .help(format!("write the smaller one first: {to}..{from}"))
+        }
+        _ => Problem::new(format!("`{text}` is no range of clients")),
     }
 }
 

@@ -112,6 +112,12 @@ const LINES: &[(&str, &str, &str)] = &[
     ("clients = [1, 1_000_001]", "1000001 clients are too many", "valid: 1 to 1000000"),
     ("clients = \"four\"", "`four` is no number of clients", "valid: 1 to 1000000"),
     ("clients = -1", "`-1` is no number of clients", "valid: 1 to 1000000"),
+    (
+        "clients = \"64..1\"",
+        "`64..1` begins with the larger number",
+        "write the smaller one first: 1..64",
+    ),
+    ("clients = \"0..4\"", "`0..4` is no range of clients", "1..64 doubles"),
     ("clients = 1.5", "`clients` has to be a string, a whole number, or a list", ""),
     ("clients = []", "`clients` has no level", "valid: 1 to 1000000"),
     ("clients = [1, \"01\"]", "`1` is twice among the levels of `clients`", "leave one out"),

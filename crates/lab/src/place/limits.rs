@@ -162,13 +162,19 @@ impl Limits {
         let together = self.shared.values().find(|(_, groups)| groups.contains(&name));
         let together = together.and_then(|(several, groups)| {
             let bytes = several.limit().memory_bytes?;
-            Some(format!(", limit {} MiB of {} together", bytes >> 20, groups.join(" and ")))
+            let limit = megabytes(bytes);
+            Some(format!(", limit {limit} of {} together", groups.join(" and ")))
         });
         match self.groups.len() {
             1 => together.unwrap_or_default(),
             _ => format!(" of the group {name}{}", together.unwrap_or_default()),
         }
     }
+}
+
+/// Bytes as all reports and messages have them: 1 MB is 10^6 bytes.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 /// What came of a trial within the limit of a group; `whose` are words that follow its limit.
@@ -178,7 +184,7 @@ fn judge(
     answer: Result<Measured, TrialError>,
 ) -> Result<Measured, TrialError> {
     let Some(bytes) = group.limit().memory_bytes else { return answer };
-    let limit = format!("limit of {} MiB{whose}", bytes >> 20);
+    let limit = format!("limit of {}{whose}", megabytes(bytes));
     let out_of = |more: String| TrialError::User(format!("out of memory at the {limit}; {more}"));
     match (group.out_of_memory_kills(), answer) {
         (_, Err(error)) if error.stops_the_run() => Err(error),

@@ -11,6 +11,7 @@ mod levels;
 mod medium;
 mod open;
 mod plain;
+mod question;
 mod requests;
 mod resolved;
 mod ring;
@@ -90,6 +91,10 @@ impl Target for Folder {
             counts: Counts { rows: false, bytes: true },
             scales: Vec::new(),
         })
+    }
+
+    fn question(&self, experiment: &bakeoff_experiment::Experiment) -> Option<String> {
+        Some(question::of(experiment))
     }
 
     fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {

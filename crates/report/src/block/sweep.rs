@@ -132,7 +132,8 @@ pub struct Value {
     pub value: f64,
     /// Whether it is exact or a bound.
     pub is: RatioIs,
-    /// The ends of its 95 % interval, where they are known.
+    /// The ends of its 95 % interval, where they are known; of a published one, those of the range that it was
+    /// published as.
     pub ends: (Option<f64>, Option<f64>),
 }
 

@@ -214,7 +214,7 @@ fn theirs(value: Value) -> String {
         Value::Exactly(ratio) => words::ratio(ratio),
         Value::AtLeast(ratio) => words::ratio_or_bound(ratio, RatioIs::AtLeast),
         Value::AtMost(ratio) => words::ratio_or_bound(ratio, RatioIs::AtMost),
-        Value::Between(low, high) => format!("{} to {}", words::ratio(low), words::ratio(high)),
+        Value::Between(low, high) => words::ratio_range(low, high),
     }
 }
 
@@ -255,9 +255,8 @@ fn as_published(table: &Figures) -> Table {
                 Value::Exactly(value) => words::digits(value),
                 Value::AtLeast(value) => format!("≥ {}", words::digits(value)),
                 Value::AtMost(value) => format!("≤ {}", words::digits(value)),
-                Value::Between(low, high) => {
-                    format!("{} to {}", words::digits(low), words::digits(high))
-                }
+                // As it was published.
+                Value::Between(low, high) => format!("{low}–{high}"),
             };
             format!("{number} {}", figure.unit)
         });

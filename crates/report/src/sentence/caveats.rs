@@ -197,6 +197,28 @@ pub fn lost(document: &Document) -> Option<String> {
     }
 }
 
+/// So much of an error's text is told, in characters: servers say more than a sentence has room for.
+const TOLD_OF_ERROR: usize = 200;
+
+/// The first trial that failed or in which an operation ended in an error, and what was said then. Trials that were
+/// set aside and run again are left out.
+pub fn first_error(layout: &Layout<'_>) -> Option<String> {
+    let trials = &layout.document.trials;
+    let attempts = Attempts::of(trials);
+    let mut standing = trials.iter().filter(|trial| !attempts.set_aside(trial));
+    let (trial, error) = standing.find_map(|trial| Some((trial, trial.first_error()?)))?;
+    let factors = layout.varying.iter().copied().chain([layout.compare]);
+    let levels = factors.filter_map(|it| Some(words::level(it, trial.levels.get(it)?)));
+    let place = words::list(&levels.collect::<Vec<_>>());
+    let place = if place.is_empty() { place } else { format!(" with {place}") };
+    let line = error.lines().next().unwrap_or_default().trim_end_matches('.');
+    let mut told: String = line.chars().take(TOLD_OF_ERROR).collect();
+    if told.len() < line.len() {
+        told.push('…');
+    }
+    Some(format!("the first error was in block {}{place}: {told}", trial.block))
+}
+
 /// How far a run came that has not finished.
 pub fn progress(document: &Document) -> Option<String> {
     let ended = layout::ended(document);

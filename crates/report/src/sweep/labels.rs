@@ -1,15 +1,23 @@
 //! Names and figures at the ends of lines: each at the height of its line's end, or as near to it as the
 //! others let it.
 
-use super::{LABEL, LEFT, PLOT, Scale, TOP, class};
+use super::{LABEL, LEFT, PLOT, ROW_NAME, Scale, TOP, class};
 use crate::block::sweep::{Line, Panel, Point, Source};
 use crate::chart::{escape, line, marker, shortened, text};
 use std::fmt::Write;
 
-/// How many characters of a name there is room for.
-const NAME: usize = 13;
-/// Where names begin, right of the plot.
+/// How many characters of a name are shown.
+const NAME: usize = 22;
+/// Where the signs before names stand, and where names begin, right of the plot.
 const SIGN: f64 = 22.0;
+const TEXT: f64 = SIGN + 9.0;
+/// Widths in pixels of a letter of a name, of the space behind it, and of a letter of a figure, which is bold: by
+/// the widest fonts that pages are shown in (DejaVu Sans, Verdana) at the size that `svg text` has.
+const LETTER: f64 = 6.9;
+const SPACE: f64 = 3.7;
+const BOLD: f64 = 7.4;
+/// What is left free at the right.
+const FREE: f64 = 1.0;
 
 /// A name at the end of a line.
 struct Label<'a> {
@@ -22,13 +30,18 @@ struct Label<'a> {
 }
 
 /// Draws the names of a panel's lines.
-pub(super) fn draw(out: &mut String, panel: &Panel, x: &dyn Fn(usize) -> f64, scale: &Scale) {
-    let label = |line| {
+pub(super) fn draw<'a>(
+    out: &mut String,
+    panel: &'a Panel,
+    x: &dyn Fn(usize) -> f64,
+    scale: &Scale,
+) {
+    let label = |line: &'a Line| {
         let (at, value) = last(line)?;
         let y = scale.y(value.value);
-        Some(Label { line, end: (x(at), y), figure: panel.amount.or_bound(&value), y })
+        Some(Label { line, end: (x(at), y), figure: line.says(&panel.amount, &value), y })
     };
-    let mut labels: Vec<Label> =
+    let mut labels: Vec<Label<'a>> =
         panel.lines.iter().filter(|it| is_named(it)).filter_map(label).collect();
     labels.sort_by(|one, other| one.y.total_cmp(&other.y));
     let wanted: Vec<f64> = labels.iter().map(|label| label.y).collect();
@@ -38,6 +51,20 @@ pub(super) fn draw(out: &mut String, panel: &Panel, x: &dyn Fn(usize) -> f64, sc
     for label in &labels {
         draw_label(out, label);
     }
+}
+
+/// How much room the names and figures of a panel need right of its plot.
+pub(super) fn room(panel: &Panel) -> f64 {
+    let letters = |text: &str| text.chars().count() as f64;
+    let label = |it: &Line| {
+        let (_, value) = last(it)?;
+        let figure = letters(&it.says(&panel.amount, &value)) * BOLD;
+        Some(TEXT + letters(&shortened(&it.name, NAME)) * LETTER + SPACE + figure + FREE)
+    };
+    let beside = |text: &str| ROW_NAME + letters(text) * LETTER + FREE;
+    let labels = panel.lines.iter().filter(|it| is_named(it)).filter_map(label);
+    let rows = panel.fastest.iter().map(|row| beside(&row.heading()));
+    labels.chain(rows).chain([beside(&panel.factor)]).fold(0.0, f64::max)
 }
 
 /// Whether a line has its name at its end; a model's is told beside the line that it is for.
@@ -80,7 +107,7 @@ fn draw_label(out: &mut String, label: &Label<'_>) {
         out,
         "<text class=\"name start\" x=\"{:.1}\" y=\"{:.1}\"><title>{full}</title>{name} \
          <tspan class=\"figure\">{}</tspan></text>",
-        right + SIGN + 9.0,
+        right + TEXT,
         y + 4.0,
         escape(figure)
     );

@@ -29,11 +29,13 @@ pub(super) fn draw(
             |what: &str| escape(&format!("{}, {} {}: {what}", it.name, panel.factor, tick.name));
         match point {
             Point::Known(value) if tick.marked => {
-                let interval = words::ends(value.ends, value.is, 1);
-                let interval = interval
-                    .filter(|_| value.ends != (None, None))
-                    .map_or(String::new(), |_| interval_words(panel, value));
-                let says = says(&format!("{}{interval}", panel.amount.or_bound(value)));
+                // The ends of what was published are its range, which is told already.
+                let has_interval = it.source != Source::Published
+                    && value.ends != (None, None)
+                    && words::ends(value.ends, value.is, 1).is_some();
+                let interval =
+                    if has_interval { interval_words(panel, value) } else { String::new() };
+                let says = says(&format!("{}{interval}", it.says(&panel.amount, value)));
                 known(out, it, (x(at), value), scale, &says);
             }
             Point::Known(_) => {}

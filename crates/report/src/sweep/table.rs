@@ -99,6 +99,9 @@ impl Panel {
             Point::NotRun => NONE.into(),
             Point::SetAside(Some(value), _) => format!("×{}", text(*value)),
             Point::SetAside(None, _) => "×".into(),
+            Point::Known(value) if line.source == Source::Published => {
+                line.says(&self.amount, value)
+            }
             Point::Known(value) => {
                 let bound = match value.is {
                     RatioIs::Exact => "",

@@ -180,6 +180,34 @@ fn published_figures_are_hollow_and_have_no_gaps() {
     assert!(term.contains("MyRocks, ours") && term.contains("MyRocks, published"), "{term}");
 }
 
+/// A disk's name is longer than an engine's: it is neither shortened nor cut at the edge, and the panels of a group are
+/// all as wide.
+#[test]
+fn long_names_at_the_ends_of_lines_have_the_room_that_they_take() {
+    let of = |id: &str, name: &str| Panel {
+        id: id.into(),
+        amount: Amount::Rate("/s"),
+        ..panel(&[1.0, 16.0], vec![line(name, 0, vec![known(100.0), known(1230.0)])])
+    };
+    let widths = |html: &str| -> Vec<f64> {
+        let all = html.split("style=\"width:").skip(1);
+        all.map(|rest| rest.split("px").next().unwrap().parse().unwrap()).collect()
+    };
+    let html = shown(vec![of("own0", "sqlite")], "html");
+    assert_eq!(widths(&html), [462.0], "{html}");
+    let name = "raid10:8×ebs-magnetic";
+    let html = shown(vec![of("own0", "sqlite"), of("own1", name)], "html");
+    let widths = widths(&html);
+    assert!(widths.len() == 2 && widths[0] == widths[1], "{widths:?}");
+    let label = format!("</title>{name} <tspan class=\"figure\">1230/s<");
+    let before = html.split(&label).next().filter(|before| before.len() < html.len());
+    let before = before.unwrap_or_else(|| panic!("{label} is not in {html}"));
+    let x = before.rsplit("class=\"name start\" x=\"").next().and_then(|it| it.split('"').next());
+    let x: f64 = x.unwrap().parse().unwrap();
+    // What DejaVu Sans takes at 11.5 px, its bold letters at the figure.
+    assert!(x + 136.0 + 3.7 + 43.0 < widths[0], "{x}: {widths:?}");
+}
+
 #[test]
 fn panels_of_a_group_share_one_scale_and_forty_levels_fit() {
     let values: Vec<f64> = (1..=40).map(f64::from).collect();

@@ -159,6 +159,17 @@ fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
     };
     assert_eq!(row("lmdb ÷ sqlite, published")[4..], ["1.25", "–", "9.70"], "{term}");
     assert_eq!(row("lmdb ÷ sqlite, ours")[4..], ["1.20", "1.50", "–"], "{term}");
+    // What was published as a range stands there as this range, not as its middle.
+    statements[2].theirs = Some(Value::Between(6.0, 7.0));
+    document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
+    let html = text(&document, "html");
+    let section = html.split("Published figures beside ours").last().expect("the section");
+    assert!(section.contains("<tspan class=\"figure\">6–7</tspan>"), "{section}");
+    assert!(section.contains("clients 4: 6–7</title>"), "{section}");
+    let term = text(&document, "term");
+    let row = term.lines().find(|line| line.trim_start().starts_with("lmdb ÷ sqlite, published"));
+    assert!(row.is_some_and(|row| row.trim_end().ends_with("6–7")), "{term}");
+    assert!(text(&document, "md").contains("| 6–7 |"));
     // A base of the axis's own factor has no panel.
     for statement in &mut statements {
         statement.base = levels(&[("clients", "1")]);

@@ -442,17 +442,59 @@ fn an_interrupted_run_says_so() {
     assert!(verdict(&document).ends_with(". The run has not finished after 7 of 10 trials."));
 }
 
+/// What is said before the first error is told.
+fn before_the_error(sentence: &str) -> String {
+    let at = sentence.to_lowercase().find("the first error").expect("it is told");
+    sentence[..at].trim_end_matches([' ', ';', '.']).to_owned() + "."
+}
+
 #[test]
 fn failed_trials_are_told() {
     let mut sample = single(twice, 0.1);
     sample.engines = vec!["sqlite", "lmdb", "fjall"];
     let mut document: Document = sample.document();
     sample::fail(&mut document, "fjall", "it crashed");
+    let whole = verdict(&document);
+    assert!(whole.ends_with("he first error was in block 0 with fjall: it crashed."), "{whole}");
+    let verdict = |document: &Document| before_the_error(&verdict(document));
     assert_eq!(
         verdict(&document),
         "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2). fjall has no trial that counts; 5 of 15 trials \
          failed or were disturbed and do not count."
     );
+}
+
+/// A disk that fails is told by what the kernel said, and by the trial in which it did.
+#[test]
+fn an_operation_that_ended_in_an_error_is_told_with_its_trial() {
+    let mut document = single(twice, 0.1).document();
+    let without = verdict(&document);
+    let error = "Input/output error (os error 5)";
+    let name = document.trials[3].operations[0].name.clone();
+    let trial = &mut document.trials[3];
+    trial.operations[0].errors = 2;
+    trial.warnings = vec![
+        "2 of something else".into(),
+        bakeoff_results::operations_failed(2, &name, &format!("{error}\nmore")),
+    ];
+    let (block, engine) = (trial.block, trial.levels["engine"].clone());
+    assert_eq!(
+        verdict(&document),
+        format!(
+            "{without} The first error was in block {block} with {engine}: 2 {name} operations failed, the first: \
+             {error}."
+        )
+    );
+    // It was set aside, and its block was run again.
+    let mut again =
+        document.trials.iter().filter(|it| it.block == block).cloned().collect::<Vec<_>>();
+    for trial in &mut again {
+        trial.attempt = 1;
+        trial.warnings.clear();
+    }
+    document.trials.iter_mut().filter(|it| it.block == block).for_each(|it| it.valid = false);
+    document.trials.extend(again);
+    assert_eq!(verdict(&document), without);
 }
 
 #[test]
@@ -487,6 +529,9 @@ fn a_wide_interval_is_no_number() {
 fn a_failed_baseline_leaves_nothing_to_compare_with() {
     let mut document = single(twice, 0.1).document();
     sample::fail(&mut document, "sqlite", "it crashed");
+    let whole = verdict(&document);
+    assert!(whole.ends_with("he first error was in block 0 with sqlite: it crashed."), "{whole}");
+    let verdict = |document: &Document| before_the_error(&verdict(document));
     assert_eq!(
         verdict(&document),
         "Nothing is compared: only lmdb has trials that count. 5 of 10 trials failed or were \

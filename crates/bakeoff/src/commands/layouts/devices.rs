@@ -1,10 +1,11 @@
 //! The devices that a user names: `/dev/xvdg`, or `/dev/xvd[g-n]` for several.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::slice;
 
-use super::users;
+use super::users::{self, Number};
 
 /// So many are taken at most: an array has no more.
 const MOST: usize = bakeoff_devices::device::raid::MOST_DISKS as usize;
@@ -82,8 +83,8 @@ pub fn in_use(devices: &[String]) -> Vec<String> {
 /// The same of the devices by their own ways.
 fn used(devices: &[String]) -> Vec<String> {
     let file = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let mut lines =
-        found(devices, &file("/proc/self/mounts"), &file("/proc/swaps"), &file("/proc/mdstat"));
+    let mut lines = mounted(devices, users::numbers, &file("/proc/self/mountinfo"));
+    lines.extend(found(devices, &file("/proc/swaps"), &file("/proc/mdstat")));
     lines.extend(devices.iter().flat_map(|device| held(device, Path::new("/sys/class/block"))));
     lines.extend(users::of(devices));
     lines
@@ -106,18 +107,34 @@ fn held(device: &str, listed: &Path) -> Vec<String> {
     others.map(|holder| format!("{device} is below the device {holder}")).collect()
 }
 
-/// The same by what the kernel says. Sources: proc_pid_mounts(5), proc_swaps(5), md(4).
-fn found(devices: &[String], mounts: &str, swaps: &str, arrays: &str) -> Vec<String> {
+/// Where devices or partitions of them are mounted, by what the kernel says. It knows a mounted device by its number,
+/// too: the name may be another one, as `/dev/root`. Source: proc_pid_mountinfo(5).
+fn mounted(
+    devices: &[String],
+    numbers: impl Fn(&str) -> BTreeSet<Number>,
+    mounts: &str,
+) -> Vec<String> {
+    let numbers: Vec<BTreeSet<Number>> = devices.iter().map(|device| numbers(device)).collect();
+    let line = |line: &str| {
+        let (mount, source) = line.split_once(" - ")?;
+        let source = source.split(' ').nth(1)?;
+        let mut fields = mount.split(' ').skip(2);
+        let (number, point) = (users::number(fields.next()?)?, fields.nth(1)?);
+        let root = if point == "/" { " (the root file system)" } else { "" };
+        if devices.iter().any(|device| is_it_or_its_part(device, source)) {
+            return Some(format!("{source} is mounted on {point}{root}"));
+        }
+        let (device, _) = devices.iter().zip(&numbers).find(|(_, its)| its.contains(&number))?;
+        Some(format!("{device} is mounted on {point}{root}, as {source}"))
+    };
+    mounts.lines().filter_map(line).collect()
+}
+
+/// Which devices are swapped to or in an array, by what the kernel says. Sources: proc_swaps(5), md(4).
+fn found(devices: &[String], swaps: &str, arrays: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for device in devices {
         let is_part = |path: &str| is_it_or_its_part(device, path);
-        for line in mounts.lines() {
-            let mut fields = line.split(' ');
-            let (Some(path), Some(point)) = (fields.next(), fields.next()) else { continue };
-            if is_part(path) {
-                lines.push(format!("{path} is mounted on {point}"));
-            }
-        }
         let swapped = swaps.lines().filter_map(|line| line.split_whitespace().next());
         lines.extend(swapped.filter(|path| is_part(path)).map(|it| format!("{it} is swapped to")));
         for line in arrays.lines() {
@@ -183,18 +200,32 @@ mod tests {
     fn disks_in_use_are_told_with_what_uses_them() {
         let devices: Vec<String> =
             ["/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd"].map(str::to_owned).into();
-        let mounts =
-            "/dev/sda1 / ext4 rw 0 0\n/dev/sdaa /far ext4 rw 0 0\nproc /proc proc rw 0 0\n";
         let swaps = "Filename Type Size Used Priority\n/dev/sdb2 partition 1 0 -2\n";
         let arrays =
             "Personalities : [raid10]\nmd127 : active raid1 sdc[1] sdx[0]\n      1 blocks\n";
-        let found = found(&devices, mounts, swaps, arrays);
+        let found = found(&devices, swaps, arrays);
+        assert_eq!(found, ["/dev/sdb2 is swapped to", "/dev/sdc is part of the array md127"]);
+    }
+
+    #[test]
+    fn mounted_disks_are_known_by_their_names_and_by_their_numbers() {
+        let devices = ["/dev/sda", "/dev/sdb", "/dev/sdc"].map(str::to_owned);
+        let numbers = |device: &str| match device {
+            "/dev/sda" => BTreeSet::from([(8, 0), (8, 1)]),
+            "/dev/sdb" => BTreeSet::from([(8, 16), (8, 17)]),
+            _ => BTreeSet::new(),
+        };
+        let mounts = "27 1 8:17 / / rw,relatime shared:1 - ext4 /dev/root rw\n\
+                      22 27 0:21 / /proc rw - proc proc rw\n\
+                      28 27 8:1 / /home rw master:2 shared:3 - ext4 /dev/sda1 rw\n\
+                      29 27 0:40 / /data rw - btrfs /dev/sdc rw\n\
+                      30 27 65:160 / /far rw - ext4 /dev/sdaa rw\n";
         let expected = [
-            "/dev/sda1 is mounted on /",
-            "/dev/sdb2 is swapped to",
-            "/dev/sdc is part of the array md127",
+            "/dev/sdb is mounted on / (the root file system), as /dev/root",
+            "/dev/sda1 is mounted on /home",
+            "/dev/sdc is mounted on /data",
         ];
-        assert_eq!(found, expected);
+        assert_eq!(mounted(&devices, numbers, mounts), expected);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use rustix::fs::{major, minor};
+use rustix::fs::{Mode, OFlags, major, minor};
+use rustix::io::Errno;
 
 use super::contents::{self, Signatures};
 use super::devices;
@@ -17,8 +18,10 @@ use super::devices;
 pub struct States {
     /// Disks that are not on this machine.
     missing: Vec<String>,
-    /// Why others must not be written over, each in a line.
-    taken: Vec<String>,
+    /// Why no array can be made of others, each in a clause: they are in use, or no disks.
+    refused: Vec<String>,
+    /// What others hold, each in a line.
+    held: Vec<String>,
     /// Why nobody could look at others, each in a line.
     unseen: Vec<String>,
 }
@@ -27,10 +30,13 @@ impl States {
     /// Looks at disks; nothing is written to them.
     pub fn of(disks: &[String]) -> Self {
         let mut states = Self::default();
-        let in_use = devices::in_use(&names(disks)).into_iter();
-        states.taken.extend(in_use.map(|line| format!("IN USE: {line}")));
+        states.refused.extend(devices::in_use(&names(disks)));
+        let is_explained = !states.refused.is_empty();
         for disk in disks {
             states.look(disk, fs::metadata(disk));
+        }
+        if !is_explained {
+            states.refused.extend(disks.iter().filter_map(|disk| kept(disk)));
         }
         states
     }
@@ -47,24 +53,34 @@ impl States {
             Err(error) => return self.unseen.push(format!("NOT LOOKED AT: {disk}: {error}")),
         };
         if !about.file_type().is_block_device() {
-            return self.taken.push(format!("NO DISK: {disk} is no block device"));
+            return self.refused.push(format!("{disk} is no block device"));
         }
         let listed = format!("/sys/dev/block/{}:{}", major(about.rdev()), minor(about.rdev()));
         let partitions = contents::partitions(Path::new(&listed));
         if !partitions.is_empty() {
             let names = partitions.join(", ");
-            self.taken.push(format!("NOT EMPTY: {disk} has the partitions {names}"));
+            self.held.push(format!("NOT EMPTY: {disk} has the partitions {names}"));
         }
         match contents::signatures(Path::new(disk)) {
             Signatures::Nothing => {}
-            Signatures::Found(what) => self.taken.push(format!("NOT EMPTY: {disk}: {what}")),
+            Signatures::Found(what) => self.held.push(format!("NOT EMPTY: {disk}: {what}")),
             Signatures::Unseen(why) => self.unseen.push(format!("NOT LOOKED AT: {disk}: {why}")),
         }
     }
 
-    /// Whether the commands would take something away from somebody.
-    pub fn are_taken(&self) -> bool {
-        !self.taken.is_empty()
+    /// Why no commands are printed for these disks, where one of them is in use or no disk.
+    pub fn refusal(&self) -> Option<String> {
+        (!self.refused.is_empty()).then(|| {
+            format!(
+                "no layouts of these disks are printed: {}; name disks that nobody uses, or end that use first",
+                self.refused.join("; ")
+            )
+        })
+    }
+
+    /// Whether the commands would destroy something that is on one of the disks.
+    pub fn hold_something(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// All of it, a comment of a shell a line.
@@ -75,8 +91,20 @@ impl States {
                 self.missing.join(" ")
             )
         });
-        let lines = missing.iter().chain(&self.taken).chain(&self.unseen);
+        let lines = missing.iter().chain(&self.held).chain(&self.unseen);
         lines.map(|line| format!("# {line}\n")).collect()
+    }
+}
+
+/// Says so of a disk that the kernel keeps for somebody whom no list names, as a file system over several disks.
+/// Nothing is written: it is opened for reading, as nobody else's. Source: open(2), `O_EXCL`.
+fn kept(disk: &str) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::open(disk, flags, Mode::empty()) {
+        Err(Errno::BUSY) => Some(format!(
+            "the kernel keeps {disk}, a partition of it or the disk that it is a partition of for somebody else"
+        )),
+        Ok(_) | Err(_) => None,
     }
 }
 
@@ -102,14 +130,15 @@ mod tests {
         let line =
             "# NOT HERE: /dev/bakeoff-none-g /dev/bakeoff-none-h /dev/null/x: no such device";
         assert!(states.comments().starts_with(line), "{}", states.comments());
-        assert_eq!((states.comments().lines().count(), states.are_taken()), (1, false));
+        assert_eq!(states.comments().lines().count(), 1);
+        assert_eq!((states.refusal(), states.hold_something()), (None, false));
     }
 
     #[test]
     fn what_is_no_disk_is_no_place_for_an_array() {
         let states = of(&["/dev/null"]);
-        assert_eq!(states.comments(), "# NO DISK: /dev/null is no block device\n");
-        assert!(states.are_taken());
+        let refusal = states.refusal().expect("it is no disk");
+        assert!(refusal.contains("/dev/null is no block device"), "{refusal}");
     }
 
     #[test]
@@ -117,7 +146,7 @@ mod tests {
         let mut states = States::default();
         states.look("/dev/sdx", Err(ErrorKind::PermissionDenied.into()));
         assert!(states.comments().starts_with("# NOT LOOKED AT: /dev/sdx: "), "{states:?}");
-        assert!(!states.are_taken());
+        assert_eq!((states.refusal(), states.hold_something()), (None, false));
     }
 
     #[test]

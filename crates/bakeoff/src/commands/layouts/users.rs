@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, major, minor, statx};
 
 /// A device's number, major and minor.
-type Number = (u32, u32);
+pub type Number = (u32, u32);
 
 /// Where the kernel lists disks by their names.
 const DISKS: &str = "/sys/block";
@@ -18,14 +18,26 @@ const NAMES: [&str; 2] = ["wwid", "device/wwid"];
 
 /// Who has these devices, partitions of them, or the whole disks of which they are partitions, each in a line.
 pub fn of(devices: &[String]) -> Vec<String> {
-    let folders = devices.iter().filter_map(|device| listed(Path::new(device)));
-    let numbers: BTreeSet<Number> = folders.flat_map(|folder| family(&folder)).collect();
+    let numbers: BTreeSet<Number> = devices.iter().flat_map(|device| numbers(device)).collect();
     if numbers.is_empty() {
         return Vec::new();
     }
     let mut lines = loops(&numbers, Path::new(DISKS));
     lines.extend(writers(&numbers, Path::new("/proc")));
     lines
+}
+
+/// The numbers of a device, of its partitions, and of its whole disk; none of a path that is no device's.
+pub fn numbers(device: &str) -> BTreeSet<Number> {
+    listed(Path::new(device))
+        .map(|folder| family(&folder).into_iter().collect())
+        .unwrap_or_default()
+}
+
+/// A number as the kernel writes it: `8:1`.
+pub fn number(text: &str) -> Option<Number> {
+    let (major, minor) = text.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// The paths of other disks that are one of these by another way, as their names say.
@@ -77,12 +89,8 @@ fn disk(listed: &Path) -> PathBuf {
 fn family(listed: &Path) -> Vec<Number> {
     let parts = entries(listed).into_iter().filter(|it| it.join("partition").exists());
     let all = parts.chain([listed.to_owned(), disk(listed)]);
-    let number = |folder: PathBuf| -> Option<Number> {
-        let text = fs::read_to_string(folder.join("dev")).ok()?;
-        let (major, minor) = text.trim().split_once(':')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    };
-    all.filter_map(number).collect()
+    let of = |folder: PathBuf| number(fs::read_to_string(folder.join("dev")).ok()?.trim());
+    all.filter_map(of).collect()
 }
 
 /// Which loop devices are over these. Source: the kernel's Documentation/ABI/testing/sysfs-block-loop.

@@ -185,7 +185,7 @@ norandommap
         wrong(&job("  verify=crc32c"), 5, 3, "`verify` is not a key that bakeoff knows");
         wrong(&job("rwmixreed=70"), 5, 1, "rwmixread, rwmixwrite");
         wrong(&job("ioengine=mmap"), 5, 10, "psync");
-        wrong(&job("rw=trim"), 5, 1, "second time");
+        wrong(&job("rw=trim"), 5, 1, "`rw` stands in line 2 already");
         wrong(&job("bs=5k"), 5, 4, "a multiple of 4k");
         wrong(&job("bs=4ki"), 5, 4, "4k");
         wrong(&job("numjobs=0"), 5, 9, "1 to 1024");

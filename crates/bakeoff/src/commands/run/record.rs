@@ -181,7 +181,7 @@ fn describe_run(
     let estimate = Estimate::on(Data::medium(data), registry, experiment, possible);
     let mut run = Run {
         name: experiment.name.clone(),
-        title: experiment.title.clone(),
+        title: registry.title(experiment),
         workload: experiment.workload.clone(),
         operations: about.operations.into_iter().map(Into::into).collect(),
         figure_of_merit: about.figure_of_merit,

@@ -274,8 +274,8 @@ fn memory_that_runs_out_names_the_group_and_the_limit_that_it_shares() {
     assert!(!status.success(), "{status}");
     let judged = limits.judge(Err(TrialError::User("it ended".into()))).unwrap_err().to_string();
     for part in [
-        "out of memory at the limit of 24 MiB of the group web",
-        "24 MiB of database and web and idle together",
+        "out of memory at the limit of 25.2 MB of the group web",
+        "limit 25.2 MB of database and web and idle together",
     ] {
         assert!(judged.contains(part), "{part} is not in {judged}");
     }

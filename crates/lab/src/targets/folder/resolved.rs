@@ -102,10 +102,10 @@ impl Resolved {
             return Ok(());
         }
         let why = format!(
-            "they would take {} MiB of buffers; at most {} MiB: take fewer clients, a smaller depth or \
+            "they would take {} MB of buffers; at most {} MB: take fewer clients, a smaller depth or \
              smaller blocks",
-            bytes >> 20,
-            MOST_BUFFERS >> 20
+            bytes / 1_000_000,
+            MOST_BUFFERS / 1_000_000
         );
         let factors = [Factor::CLIENTS, Factor::Declared(&DEPTH), Factor::Declared(&BLOCK)];
         Err(Refusal::of(cell, &factors, why))

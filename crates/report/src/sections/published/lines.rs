@@ -12,7 +12,8 @@ use crate::words;
 
 /// How the charts are read.
 const EXPLAINED: &str = "Hollow marks and thin lines: published. Filled marks: ours; a bar, where it is longer \
-                         than the mark: its 95 % interval. Each is a ratio of two cells of the same hardware, so \
+                         than the mark: its 95 % interval, and of what was published as a range this range, with \
+                         the mark in its middle. Each is a ratio of two cells of the same hardware, so \
                          that the shapes can be compared. A dash at the foot: not run. Pale and crossed: set \
                          aside. An arrow: a bound.";
 

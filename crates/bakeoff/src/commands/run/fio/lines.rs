@@ -95,7 +95,11 @@ impl<'a> Lines<'a> {
                 continue;
             };
             if merged[at].is_global == key.is_global {
-                let what = format!("`{}` is given a second time: leave one out", key.name);
+                let first = merged[at].line;
+                let what = format!(
+                    "`{}` stands in line {first} already: leave one of the two out",
+                    key.name
+                );
                 problems.push(key.problem(what));
             } else if merged[at].is_global {
                 merged[at] = key;

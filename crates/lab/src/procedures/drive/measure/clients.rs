@@ -5,7 +5,7 @@ use std::time::Duration;
 use bakeoff_experiment::State;
 use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
-use bakeoff_results::{Debts, Measured, Operation, Slot};
+use bakeoff_results::{Debts, Measured, Operation, Slot, operations_failed};
 use bakeoff_workloads::Name;
 
 use super::seconds::{put_rounds, slope, warm_up};
@@ -41,7 +41,7 @@ pub fn of_clients(
     let operations = operations(outcome, names, &rates)?;
     let failed = |(name, kind): (&Name, &load::Kind)| {
         let error = kind.first_error.as_ref()?;
-        Some(format!("{} {name} operations failed, first: {error}", kind.errors))
+        Some(operations_failed(kind.errors, name, error))
     };
     let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
     let (ran_s, debts) = (outcome.ran.as_secs_f64(), Debts::default());
