@@ -86,11 +86,13 @@ impl Prepared {
     fn new(database: &MariaDbDatabase) -> Result<Self> {
         let mut connection = database.connect()?;
         let prepared = database.texts.iter().map(|text| connection.prep(text));
-        let statements = prepared.collect::<std::result::Result<_, _>>().map_err(|failure| {
+        let statements = prepared.collect::<std::result::Result<Vec<_>, _>>();
+        let statements = statements.map_err(|failure| {
             if error::is_lost(&failure) { lost(&failure, false) } else { error::plain(failure) }
         })?;
         let plain = database.opts.get_ssl_opts().is_none();
-        let wire = plain.then(|| Wire::over(&connection)).transpose().map_err(Error::engine)?;
+        let wire = plain.then(|| Wire::over(&connection, &statements));
+        let wire = wire.transpose().map_err(Error::engine)?;
         Ok(Self { connection, statements, wire })
     }
 
@@ -111,7 +113,7 @@ impl Prepared {
         rows: &mut Rows,
     ) -> std::result::Result<Changed, Failure> {
         if let Some(wire) = &mut self.wire {
-            return wire.execute(self.statements[number].id(), parameters, width, rows);
+            return wire.execute(number, parameters, width, rows);
         }
         let parameters = match parameters {
             [] => Params::Empty,

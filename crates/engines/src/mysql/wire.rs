@@ -8,13 +8,16 @@
 //! The protocol: mariadb.com/kb/en/clientserver-protocol. A packet is a length of three bytes, a number that
 //! counts from 0 within a command, and a payload; a payload of the greatest length goes on in the next packet.
 //! An answer is OK, an error, or a result: the number of columns, their definitions, an end, rows, an end.
+//! The library tells MariaDB from 10.6 on that definitions need not be sent again (MARIADB_CLIENT_CACHE_METADATA):
+//! a byte behind their number says whether they follow; else they are those that were sent last.
 
 use std::io;
+use std::mem;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use mysql::consts::Command;
-use mysql::{Conn, Error as Failure, MySqlError};
+use mysql::{Conn, Error as Failure, MySqlError, Statement};
 
 use crate::socket::{Inbox, send_all};
 use crate::{Rows, Value};
@@ -33,6 +36,8 @@ const HEADER: usize = 4;
 const OK: u8 = 0x00;
 const END: u8 = 0xfe;
 const FAILED: u8 = 0xff;
+/// Behind the number of columns: their definitions do not follow.
+const AS_BEFORE: u8 = 0x00;
 /// The server's state says by this bit that another result follows.
 const MORE: u16 = 0x0008;
 
@@ -61,20 +66,33 @@ pub(super) struct Wire {
     inbox: Inbox,
     /// The number that the next packet has.
     sequence: u8,
-    /// The columns of a result.
+    statements: Vec<Prepared>,
+}
+
+/// A statement that was prepared on the connection.
+#[derive(Debug)]
+struct Prepared {
+    /// The server's number for it.
+    id: u32,
+    /// The columns of its result, as they were defined last.
     columns: Vec<Kind>,
 }
 
 impl Wire {
-    /// Takes over the talk of a connection that has neither TLS nor compression.
-    pub fn over(connection: &Conn) -> io::Result<Self> {
+    /// Takes over the talk of a connection that has neither TLS nor compression, and on which these statements
+    /// were prepared.
+    pub fn over(connection: &Conn, statements: &[Statement]) -> io::Result<Self> {
         // SAFETY: the connection, which owns the descriptor, is borrowed until it is duplicated.
         let socket = unsafe { BorrowedFd::borrow_raw(connection.as_raw_fd()) };
-        Ok(Self::on(socket.try_clone_to_owned()?))
+        let prepared = |statement: &Statement| Prepared {
+            id: statement.id(),
+            columns: statement.columns().iter().map(Kind::of).collect(),
+        };
+        Ok(Self::on(socket.try_clone_to_owned()?, statements.iter().map(prepared).collect()))
     }
 
-    fn on(socket: OwnedFd) -> Self {
-        Self { socket, out: Vec::new(), inbox: Inbox::new(), sequence: 0, columns: Vec::new() }
+    fn on(socket: OwnedFd, statements: Vec<Prepared>) -> Self {
+        Self { socket, out: Vec::new(), inbox: Inbox::new(), sequence: 0, statements }
     }
 
     /// Runs a command of plain text that returns no rows.
@@ -82,26 +100,30 @@ impl Wire {
         self.begin(Command::COM_QUERY);
         self.out.extend_from_slice(text.as_bytes());
         self.send()?;
-        self.answer(0, &mut Rows::new()).map(drop)
+        self.answer(&mut Vec::new(), 0, &mut Rows::new()).map(drop)
     }
 
-    /// Runs a prepared statement, and puts the first `width` columns of each row into `rows`.
+    /// Runs a statement, by its place among those that were prepared, and puts the first `width` columns of each
+    /// row into `rows`.
     pub fn execute(
         &mut self,
-        statement: u32,
+        number: usize,
         parameters: &[Value<'_>],
         width: usize,
         rows: &mut Rows,
     ) -> Result<Changed> {
         self.begin(Command::COM_STMT_EXECUTE);
-        self.out.extend_from_slice(&statement.to_le_bytes());
+        self.out.extend_from_slice(&self.statements[number].id.to_le_bytes());
         // Without a cursor, once.
         self.out.extend_from_slice(&[0, 1, 0, 0, 0]);
         if !parameters.is_empty() {
             fields::put(&mut self.out, parameters);
         }
         self.send()?;
-        self.answer(width, rows)
+        let mut columns = mem::take(&mut self.statements[number].columns);
+        let answer = self.answer(&mut columns, width, rows);
+        self.statements[number].columns = columns;
+        answer
     }
 
     fn begin(&mut self, command: Command) {
@@ -158,19 +180,28 @@ impl Wire {
         }
     }
 
-    /// Reads an answer to its end, whatever it is.
-    fn answer(&mut self, width: usize, rows: &mut Rows) -> Result<Changed> {
+    /// Reads an answer to its end, whatever it is. `columns` are those that were defined last.
+    fn answer(
+        &mut self,
+        columns: &mut Vec<Kind>,
+        width: usize,
+        rows: &mut Rows,
+    ) -> Result<Changed> {
         let packet = self.packet()?;
         let mut first = Fields(self.inbox.taken(packet));
-        let columns = match first.0.first() {
+        let count = match first.0.first() {
             Some(&OK) => return changed(first),
             Some(&FAILED) => return Err(refusal(first)),
             _ => first.length()?,
         };
-        self.columns.clear();
-        for _ in 0..columns {
-            let packet = self.packet()?;
-            self.columns.push(Fields(self.inbox.taken(packet)).column()?);
+        if first.0.first() != Some(&AS_BEFORE) {
+            columns.clear();
+            for _ in 0..count {
+                let packet = self.packet()?;
+                columns.push(Fields(self.inbox.taken(packet)).column()?);
+            }
+        } else if columns.len() as u64 != count {
+            return Err(garbled("the definitions of its columns are missing"));
         }
         let packet = self.packet()?;
         if !is_end(self.inbox.taken(packet)) {
@@ -185,7 +216,7 @@ impl Wire {
                 Some(&FAILED) => return Err(refusal(row)),
                 _ if is_end(row.0) => return end(row).and(taken),
                 _ if width > 0 && taken.is_ok() => {
-                    let cells = row.row(&self.columns, width, rows);
+                    let cells = row.row(columns, width, rows);
                     taken = cells.map(|()| Changed::default());
                 }
                 _ => {}

@@ -1,8 +1,8 @@
 //! What packets are made of: numbers, texts behind their length, parameters, and cells of rows.
 
-use mysql::Error as Failure;
 use mysql::Value as Cell;
 use mysql::consts::ColumnType;
+use mysql::{Column, Error as Failure};
 
 use super::{Result, garbled};
 use crate::{Rows, Value};
@@ -12,6 +12,14 @@ use crate::{Rows, Value};
 pub(super) struct Kind {
     number: u8,
     unsigned: bool,
+}
+
+impl Kind {
+    /// Of a column that the library has read.
+    pub fn of(column: &Column) -> Self {
+        let unsigned = column.flags().bits() & UNSIGNED != 0;
+        Self { number: column.column_type() as u8, unsigned }
+    }
 }
 
 /// The bit of a column's flags that says that its numbers have no sign.

@@ -25,6 +25,13 @@ fn column(kind: ColumnType) -> Vec<u8> {
 const END_OF_LIST: &[u8] = &[END, 0, 0, 2, 0];
 const DONE: &[u8] = &[OK, 1, 0, 2, 0, 0, 0];
 
+/// A wire with one statement, whose result had two columns when it was prepared.
+fn wire(socket: UnixStream) -> Wire {
+    let columns = [column(ColumnType::MYSQL_TYPE_LONG), column(ColumnType::MYSQL_TYPE_BLOB)];
+    let columns = columns.iter().map(|column| Fields(column).column().expect("a column"));
+    Wire::on(socket.into(), vec![Prepared { id: 0x0102, columns: columns.collect() }])
+}
+
 /// What a statement without parameters makes of these answers, one after the other.
 fn hears<T>(answers: Vec<Vec<u8>>, mut ask: impl FnMut(&mut Wire) -> Result<T>) -> Vec<Result<T>> {
     let (here, mut there) = UnixStream::pair().expect("sockets");
@@ -37,7 +44,7 @@ fn hears<T>(answers: Vec<Vec<u8>>, mut ask: impl FnMut(&mut Wire) -> Result<T>) 
             let _ = there.write_all(&answer);
         }
     });
-    let mut wire = Wire::on(here.into());
+    let mut wire = wire(here);
     let heard = (0..count).map(|_| ask(&mut wire)).collect();
     drop(wire);
     server.join().expect("a server");
@@ -48,7 +55,7 @@ fn hears<T>(answers: Vec<Vec<u8>>, mut ask: impl FnMut(&mut Wire) -> Result<T>) 
 fn read(wire: &mut Wire) -> Result<Vec<String>> {
     let mut rows = Rows::new();
     rows.reset(2);
-    wire.execute(7, &[], 2, &mut rows)?;
+    wire.execute(0, &[], 2, &mut rows)?;
     Ok((0..rows.len())
         .flat_map(|row| rows.row(row).map(|cell| format!("{cell:?}")).collect::<Vec<_>>())
         .collect())
@@ -58,10 +65,10 @@ fn read(wire: &mut Wire) -> Result<Vec<String>> {
 fn parameters_are_packed_as_the_protocol_has_it() {
     let (here, mut there) = UnixStream::pair().expect("sockets");
     there.write_all(&answer(&[DONE])).expect("room");
-    let mut wire = Wire::on(here.into());
+    let mut wire = wire(here);
     let text = "t".repeat(300);
     let parameters = [Value::Int(-2), Value::Null, Value::Text("ab"), Value::Text(&text)];
-    let changed = wire.execute(0x0102, &parameters, 0, &mut Rows::new()).expect("an answer");
+    let changed = wire.execute(0, &parameters, 0, &mut Rows::new()).expect("an answer");
     assert_eq!(changed, Changed { rows: 1, new_key: None });
     let head = [0x17, 2, 1, 0, 0, 0, 1, 0, 0, 0, 0b10, 1, 8, 0, 6, 0, 253, 0, 253, 0];
     let values = [&(-2_i64).to_le_bytes()[..], &[2], b"ab", &[0xfc, 44, 1], text.as_bytes()];
@@ -83,6 +90,28 @@ fn cells_are_read_by_the_types_of_their_columns() {
 }
 
 #[test]
+fn columns_that_are_not_defined_again_are_those_that_were_defined_last() {
+    let row = [OK, 0, 5, 0, 0, 0, 1, b'a'];
+    let short = [OK, 0, 7, 0, 1, b'b'];
+    let as_before: &[u8] = &[2, AS_BEFORE];
+    let columns = [column(ColumnType::MYSQL_TYPE_SHORT), column(ColumnType::MYSQL_TYPE_BLOB)];
+    let answers = vec![
+        answer(&[as_before, END_OF_LIST, &row, END_OF_LIST]),
+        answer(&[&[2, 1], &columns[0], &columns[1], END_OF_LIST, &short, END_OF_LIST]),
+        answer(&[DONE]),
+        answer(&[as_before, END_OF_LIST, &short, END_OF_LIST]),
+        answer(&[&[3, AS_BEFORE], END_OF_LIST, &short, END_OF_LIST]),
+    ];
+    let heard = hears(answers, read);
+    let [Ok(prepared), Ok(defined), Ok(_), Ok(again), Err(Failure::IoError(_))] = &heard[..] else {
+        panic!("{heard:?}")
+    };
+    assert_eq!(prepared.join(" "), "Int(5) Text(\"a\")");
+    assert_eq!(defined.join(" "), "Int(7) Text(\"b\")");
+    assert_eq!(again, defined);
+}
+
+#[test]
 fn a_payload_of_the_greatest_length_goes_on_in_the_next_packet() {
     // A row of one text whose length takes four bytes, of 2 and of 0 bytes beyond the first packet.
     for beyond in [2, 0] {
@@ -94,7 +123,7 @@ fn a_payload_of_the_greatest_length_goes_on_in_the_next_packet() {
         let heard = hears(vec![bytes], |wire| {
             let mut rows = Rows::new();
             rows.reset(1);
-            wire.execute(1, &[], 1, &mut rows)?;
+            wire.execute(0, &[], 1, &mut rows)?;
             Ok((rows.len(), rows.bytes()))
         });
         assert!(matches!(&heard[0], Ok((1, bytes)) if *bytes == length as u64), "{:?}", heard[0]);
@@ -107,7 +136,7 @@ fn a_payload_of_the_greatest_length_goes_on_in_the_next_packet() {
         sent
     });
     let text = "y".repeat(MOST - 1);
-    Wire::on(here.into()).query(&text).expect("an answer");
+    wire(here).query(&text).expect("an answer");
     let sent = server.join().expect("a server");
     assert_eq!(sent[..HEADER + 1], [0xff, 0xff, 0xff, 0, 0x03]);
     assert_eq!(sent[HEADER + MOST..], [0, 0, 0, 1]);
@@ -121,7 +150,7 @@ fn errors_are_the_servers_own_and_leave_the_connection() {
     let not_text = [OK, 0, 1, 0, 0, 0, 1, 0xff];
     let result = |rest: &[&[u8]]| {
         let head = [&[2][..], &columns[0], &columns[1], END_OF_LIST];
-        answer(&[&head, rest].concat())
+        answer(&[&head[..], rest].concat())
     };
     let answers = vec![
         answer(&[&error]),
