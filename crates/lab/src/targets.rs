@@ -15,7 +15,7 @@ use std::path::Path;
 
 use bakeoff_devices::limit::Load;
 use bakeoff_engines::Claim;
-use bakeoff_experiment::{Cell, Factor, WorkloadNames};
+use bakeoff_experiment::{Cell, Factor, State, WorkloadNames};
 use bakeoff_results::AppliedSetting;
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
@@ -78,9 +78,10 @@ pub trait Target: Send + Sync {
     }
 
     /// What a reader of the plan should know of a subject before anything is measured, in a line, where its
-    /// memory is limited to so many bytes or, with `None`, is all that the machine has free.
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
-        let _ = (subject, memory_bytes);
+    /// memory is limited to so many bytes or, with `None`, is all that the machine has free, and its caches begin
+    /// in this state.
+    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, state: State) -> Option<String> {
+        let _ = (subject, memory_bytes, state);
         None
     }
 

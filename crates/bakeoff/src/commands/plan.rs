@@ -152,7 +152,7 @@ fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) 
             let subject = &trial.setup.subject;
             let loaded = target.size(subject).map_or(0, |size| size.rows);
             let limit = GroupLimit { memory: cell.memory(), cpus: Cpus::Unlimited }.of(loaded);
-            let remark = target.remark(subject, limit.memory_bytes);
+            let remark = target.remark(subject, limit.memory_bytes, cell.state());
             remarks.extend(remark.map(|remark| remark + "\n"));
         }
     }
