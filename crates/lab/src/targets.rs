@@ -123,6 +123,15 @@ pub trait Target: Send + Sync {
         Err("this workload keeps its data in files: name a folder".into())
     }
 
+    /// Whether its files can lie in this folder on the machine's own disk.
+    ///
+    /// # Errors
+    /// Why they can't, with what to change: a clause about the folder.
+    fn fits_folder(&self, subject: &Value, folder: &Path) -> Result<(), String> {
+        let _ = (subject, folder);
+        Ok(())
+    }
+
     /// What so many of its clients in a closed loop ask files for; `None` where something is between them and
     /// the files.
     fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {

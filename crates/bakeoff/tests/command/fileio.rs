@@ -493,7 +493,7 @@ fn a_disk_that_is_too_full_for_the_results_is_told_beside_a_path() {
     assert!(!elsewhere.contains("is too full"), "{elsewhere}");
 }
 
-/// A file system in memory is no disk, whichever way requests go.
+/// A file system in memory is no disk, whichever way requests go: that is told before anything is written.
 #[test]
 fn a_path_in_memory_measures_no_disk() {
     let place = Place::new();
@@ -503,12 +503,12 @@ fn a_path_in_memory_measures_no_disk() {
     for access in ["direct", "buffered"] {
         let level = format!("access={access}");
         let short = ["--factor", &level, "--seconds", "0.5", "--repetitions", "1", "--out", access];
-        place.run(&[&run[..], &short].concat()).code(5);
-        let document = place.json(access);
-        for trial in document["trials"].as_array().unwrap() {
-            let reason = trial["reason"].as_str().expect("it failed");
-            assert!(reason.contains("use --path or --out on another one"), "{reason}");
-        }
+        let all = [&run[..], &short].concat();
+        let told = ["in memory", "use --path or --out on another one"];
+        let plan = place.run(&[&all[..], &["--dry-run"]].concat()).code(0);
+        plan.says(&["it would not begin here"]).says(&told);
+        place.run(&all).code(2).says(&told);
+        assert!(!place.path(access).exists(), "nothing was begun");
     }
     assert_eq!(std::fs::read_dir(&memory).unwrap().count(), 0, "nothing is left there");
 }

@@ -20,6 +20,7 @@ mod writings;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use bakeoff_devices::limit::Load;
@@ -27,7 +28,7 @@ use bakeoff_experiment::{Cpus, CutBy, Factor, State, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
 
-use self::medium::Medium;
+use self::medium::{IN_MEMORY, Medium};
 use self::open::Open;
 use self::resolved::Resolved;
 use super::{About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Wanted};
@@ -135,6 +136,14 @@ impl Target for Folder {
 
     fn fits_device(&self, subject: &Value, device: &RawDevice) -> Result<(), String> {
         resolved(subject).map_err(|error| error.to_string())?.fits(device)
+    }
+
+    fn fits_folder(&self, _: &Value, folder: &Path) -> Result<(), String> {
+        // Where it can't be asked, that is told when the files are made.
+        match medium::is_folder_in_memory(folder) {
+            Ok(true) => Err(IN_MEMORY.into()),
+            Ok(false) | Err(_) => Ok(()),
+        }
     }
 
     fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
