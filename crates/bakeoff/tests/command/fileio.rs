@@ -51,8 +51,11 @@ fn what_a_folder_does_not_have_is_refused_with_what_it_has() {
     refused(&["--scale", "small"], &["`scale`", "fileio"]);
     let host = ["--disk", "host", "--cuts", "3"];
     refused(&host, &["the power of the disk `host` can't be cut"]);
-    let every = ["--disk", "null", "--repetitions", "0", "--cuts", "every"];
-    refused(&every, &["give a number of cuts"]);
+    // With trials and without: a plan of trials alone would pass over what was asked for.
+    for repetitions in ["0", "1"] {
+        let every = ["--disk", "null", "--repetitions", repetitions, "--cuts", "every"];
+        refused(&every, &["`fileio` has no engine", "give a number of cuts"]);
+    }
     // What trials are refused for, power cuts are, too.
     let large =
         ["--disk", "ebs-gp2:7G", "--factor", "size=8G", "--repetitions", "0", "--cuts", "3"];
