@@ -139,6 +139,13 @@ pub trait Target: Send + Sync {
         None
     }
 
+    /// What so many of its clients leave in the page cache when they stop, on average; `None` where they write
+    /// nothing through it, and where something is between them and the files.
+    fn unsynced(&self, subject: &Value, clients: usize) -> Option<Unsynced> {
+        let _ = (subject, clients);
+        None
+    }
+
     /// Whether an image of its data can be asked what its clients ask: [`Subject::answers`].
     fn can_be_asked(&self, subject: &Value) -> bool {
         let _ = subject;
@@ -217,6 +224,15 @@ pub struct Size {
     pub aged: u64,
     /// What it takes on a disk.
     pub disk: u64,
+}
+
+/// What clients have written to files and not yet synced when they stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsynced {
+    /// How many bytes.
+    pub bytes: u64,
+    /// How many files they are spread over.
+    pub files: u64,
 }
 
 /// A target at a trial's levels, ready to be loaded and opened.

@@ -31,7 +31,9 @@ use serde_json::Value;
 use self::medium::{IN_MEMORY, Medium};
 use self::open::Open;
 use self::resolved::Resolved;
-use super::{About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Wanted};
+use super::{
+    About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Unsynced, Wanted,
+};
 use crate::TrialError;
 use crate::machine::available_memory;
 use crate::place::Place;
@@ -156,6 +158,10 @@ impl Target for Folder {
             block: block as u64,
             span: shape.bytes(),
         })
+    }
+
+    fn unsynced(&self, subject: &Value, clients: usize) -> Option<Unsynced> {
+        resolved(subject).ok()?.unsynced(clients)
     }
 
     fn remark(&self, subject: &Value, memory_bytes: Option<u64>, state: State) -> Option<String> {
