@@ -148,8 +148,8 @@ pub struct CellView {
     /// `None` for an engine, and where nothing was read or nobody counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_disk: Option<f64>,
-    /// The part of the bytes that clients wrote to files that had reached a disk when they stopped, and did not
-    /// only the page cache; on the machine's own disk at most so much. `None` for an engine, and where nothing
+    /// The part of the bytes that clients wrote to files that had reached a disk when they stopped, and not the
+    /// page cache alone; on the machine's own disk at most so much. `None` for an engine, and where nothing
     /// was written or nobody counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_disk: Option<f64>,
