@@ -10,7 +10,7 @@ use crate::beside;
 use crate::cost::{Cost, CostView, Cpu};
 use crate::debt::{DebtView, drained_of};
 use crate::document::{Attempts, CellView};
-use crate::from_disk::from_disk;
+use crate::from_disk::{Way, share};
 use crate::groups::{GroupView, ProcessView};
 use crate::open_loop::OpenLoop;
 use crate::priced::PricedView;
@@ -96,7 +96,8 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
         open_loop: OpenLoop::of_cell(trials),
         work: WorkView::of(trials, cost.as_ref()),
         cost,
-        from_disk: from_disk(trials),
+        from_disk: share(Way::Reads, trials),
+        to_disk: share(Way::Writes, trials),
         groups: GroupView::of_cell(trials),
         processes: ProcessView::of_cell(trials),
         counters: counters(trials),

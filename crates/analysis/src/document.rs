@@ -148,6 +148,11 @@ pub struct CellView {
     /// `None` for an engine, and where nothing was read or nobody counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_disk: Option<f64>,
+    /// The part of the bytes that clients wrote to files that had reached a disk when they stopped, and not the
+    /// page cache alone; on the machine's own disk at most so much. `None` for an engine, and where nothing
+    /// was written or nobody counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_disk: Option<f64>,
     /// What each group of processes used, and what it was held to, by their names: the engine's own,
     /// `database`, among them. Empty where nobody could look into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

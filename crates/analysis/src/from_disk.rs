@@ -1,40 +1,88 @@
-//! How much of what clients read from files came from a disk, and not from the page cache.
+//! How much of what clients read from files and wrote to them reached a disk, and did not stay in the page cache.
 
-use bakeoff_results::measure::{READ, RETURNED};
-use bakeoff_results::{Scope, TrialSummary};
+use bakeoff_results::measure::{PAYLOAD, READ, RETURNED, WRITTEN};
+use bakeoff_results::{Measure, Measures, Scope, TrialSummary};
 
 use crate::document::CellView;
-use crate::work::of_device;
+use crate::groups;
 
-/// The share of the bytes that has to come from the disk, so that it is the disk that is measured.
+/// The share of the bytes that has to reach the disk, so that it is the disk that is measured.
 const LEAST: f64 = 0.5;
 
-impl CellView {
-    /// Whether the page cache answered more than half of what its clients read from files: its figures are
-    /// of memory and not of a disk.
-    pub fn is_from_cache(&self) -> bool {
-        self.from_disk.is_some_and(is_too_little)
+/// What clients do with files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// They read them.
+    Reads,
+    /// They write to them.
+    Writes,
+}
+
+impl Way {
+    /// The bytes that clients read or wrote so.
+    fn moved(self) -> &'static Measure {
+        match self {
+            Self::Reads => &RETURNED,
+            Self::Writes => &PAYLOAD,
+        }
+    }
+
+    /// Bytes that went from or to a disk so while the clients ran. A virtual disk knows. On the machine's own
+    /// disk the kernel counts for a process what it read from a block device, and takes a write for sent as soon
+    /// as the page cache has it: so writes are those of the whole device, whoever made them, and at least the
+    /// clients' own. `None` where the kernel has no counts of a block device: those of processes are 0 there,
+    /// whatever was read.
+    fn reached(self, measures: &Measures) -> Option<f64> {
+        let measure = match self {
+            Self::Reads => &READ,
+            Self::Writes => &WRITTEN,
+        };
+        let of_host = || {
+            let device = measures.get(measure, &Scope::Device)?;
+            match self {
+                Self::Reads => groups::sum(measures, measure),
+                Self::Writes => Some(device),
+            }
+        };
+        measures.get(measure, &Scope::Disk).or_else(of_host)
     }
 }
 
-/// Whether a share from the disk is so small that another thing was measured.
+impl CellView {
+    /// Whether the page cache had more than half of what its clients read from files, or of what they wrote: its
+    /// figures are of memory and not of a disk.
+    pub fn is_from_cache(&self) -> bool {
+        [self.from_disk, self.to_disk].into_iter().flatten().any(is_too_little)
+    }
+}
+
+/// Whether a share that reached the disk is so small that another thing was measured.
 pub(crate) fn is_too_little(share: f64) -> bool {
     share < LEAST
 }
 
-/// The part of the bytes that clients read from files that came from a disk, over all these trials; it can be
-/// above 1 where whole pages are fetched for less. `None` for an engine, which has caches of its own, and where
-/// nothing was read or nobody counted.
-pub(crate) fn from_disk(trials: &[&TrialSummary]) -> Option<f64> {
-    let (mut read, mut fetched) = (0.0, 0.0);
+/// The part of the bytes that clients read from files, or wrote to them, that reached a disk, over all these
+/// trials; it can be above 1 where whole pages are moved for less. `None` for an engine, which has caches of its
+/// own, and where nothing was moved or nobody counted.
+pub(crate) fn share(way: Way, trials: &[&TrialSummary]) -> Option<f64> {
+    let (mut moved, mut reached) = (0.0, 0.0);
     for trial in trials {
-        if trial.levels.contains_key("engine") {
-            return None;
-        }
-        read += trial.measures.get(&RETURNED, &Scope::Clients)?;
-        fetched += of_device(&trial.measures, &READ)?;
+        moved += moved_by_clients(way, trial)?;
+        reached += way.reached(&trial.measures)?;
     }
-    (read > 0.0).then(|| fetched / read)
+    (moved > 0.0).then(|| reached / moved)
+}
+
+/// Whether clients read files, or wrote to them, and nobody counted what of it reached a disk.
+pub(crate) fn is_unknown(way: Way, trial: &TrialSummary) -> bool {
+    let moved = moved_by_clients(way, trial).is_some_and(|bytes| bytes > 0.0);
+    moved && way.reached(&trial.measures).is_none()
+}
+
+/// The bytes that clients read from files or wrote to them; `None` for an engine.
+fn moved_by_clients(way: Way, trial: &TrialSummary) -> Option<f64> {
+    let is_of_files = !trial.levels.contains_key("engine");
+    trial.measures.get(way.moved(), &Scope::Clients).filter(|_| is_of_files)
 }
 
 #[cfg(test)]
@@ -43,13 +91,19 @@ mod tests {
 
     use super::*;
 
-    /// A trial that read so many bytes, of which these came from somewhere.
-    fn trial(levels: &[(&str, &str)], read: f64, from: &[(Scope, f64)]) -> TrialSummary {
+    /// A trial that moved so many bytes one way, with these readings of what reached a disk.
+    fn trial(
+        levels: &[(&str, &str)],
+        way: Way,
+        moved: f64,
+        reached: &[(Scope, f64)],
+    ) -> TrialSummary {
         let levels = levels.iter().map(|(name, level)| ((*name).into(), (*level).into()));
         let mut measures = Measures::default();
-        measures.set(&RETURNED, Scope::Clients, read);
-        for (scope, bytes) in from {
-            measures.set(&READ, scope.clone(), *bytes);
+        measures.set(way.moved(), Scope::Clients, moved);
+        let measure = if way == Way::Reads { &READ } else { &WRITTEN };
+        for (scope, bytes) in reached {
+            measures.set(measure, scope.clone(), *bytes);
         }
         TrialSummary {
             repetition: 0,
@@ -68,15 +122,48 @@ mod tests {
         }
     }
 
+    fn files() -> Scope {
+        Scope::Processes("files".into())
+    }
+
+    const HOST: &[(&str, &str)] = &[("disk", "host")];
+
     #[test]
     fn what_came_from_a_disk_is_told_by_the_virtual_disk_or_else_by_the_kernel() {
-        let files = Scope::Processes("files".into());
-        let share = |from: &[(Scope, f64)]| from_disk(&[&trial(&[("disk", "host")], 100.0, from)]);
-        assert_eq!(share(&[(files.clone(), 40.0)]), Some(0.4));
-        assert_eq!(share(&[(files.clone(), 40.0), (Scope::Disk, 90.0)]), Some(0.9));
-        assert_eq!(share(&[]), None, "nobody counted");
-        assert_eq!(from_disk(&[&trial(&[("disk", "host")], 0.0, &[(files.clone(), 1.0)])]), None);
-        let engine = trial(&[("engine", "it")], 100.0, &[(files, 1.0)]);
-        assert_eq!(from_disk(&[&engine]), None, "it has caches of its own");
+        let of =
+            |from: &[(Scope, f64)]| share(Way::Reads, &[&trial(HOST, Way::Reads, 100.0, from)]);
+        let host = [(files(), 40.0), (Scope::Device, 95.0)];
+        assert_eq!(of(&host), Some(0.4), "others read from the device, too");
+        assert_eq!(of(&[(files(), 40.0), (Scope::Disk, 90.0)]), Some(0.9));
+        assert_eq!(of(&[]), None, "nobody counted");
+        let nothing = trial(HOST, Way::Reads, 0.0, &host);
+        assert_eq!(share(Way::Reads, &[&nothing]), None);
+        let engine = trial(&[("engine", "it")], Way::Reads, 100.0, &host);
+        assert_eq!(share(Way::Reads, &[&engine]), None, "it has caches of its own");
+        assert_eq!(share(Way::Writes, &[&trial(HOST, Way::Reads, 100.0, &host)]), None);
+    }
+
+    /// A process is charged with a write when the page cache has it.
+    #[test]
+    fn what_reached_a_disk_is_told_by_the_disk_and_not_by_what_processes_handed_to_the_kernel() {
+        let of = |to: &[(Scope, f64)]| share(Way::Writes, &[&trial(HOST, Way::Writes, 100.0, to)]);
+        assert_eq!(of(&[(files(), 100.0), (Scope::Device, 20.0)]), Some(0.2));
+        assert_eq!(of(&[(files(), 100.0), (Scope::Disk, 110.0)]), Some(1.1));
+        assert_eq!(of(&[(files(), 100.0)]), None, "nobody counted");
+    }
+
+    #[test]
+    fn without_a_block_device_it_is_not_known_what_reached_one() {
+        for way in [Way::Reads, Way::Writes] {
+            let uncounted = trial(HOST, way, 100.0, &[(files(), 0.0)]);
+            assert_eq!(share(way, &[&uncounted]), None, "{way:?}");
+            assert!(is_unknown(way, &uncounted), "{way:?}");
+            for (counted, moved) in [(Scope::Disk, 100.0), (Scope::Device, 100.0), (files(), 0.0)] {
+                let known = trial(HOST, way, moved, &[(counted, 0.0), (files(), 0.0)]);
+                assert!(!is_unknown(way, &known), "{way:?}");
+            }
+            let engine = trial(&[("engine", "it")], way, 100.0, &[]);
+            assert!(!is_unknown(way, &engine), "{way:?}");
+        }
     }
 }

@@ -70,7 +70,7 @@ kinds! {
     ClientsWaited, "clients-waited", Voids, "the clients’ threads had to wait for a processor where operations were due at a rate";
     ServersWaited, "servers-waited", Voids, "the engine’s processes or the disk’s daemon had to wait for a processor where operations were due at a rate";
     NotTurnedOver, "not-turned-over", Voids, "deferred work had not been through one cycle when a trial that was to be steady began";
-    FromCache, "from-cache", Voids, "the page cache answered most reads of files, so that no disk was measured";
+    FromCache, "from-cache", Voids, "the page cache answered most reads of files, or kept most of what was written to them, so that no disk was measured";
     ShortOfProcessors, "short-of-processors", Weakens, "comparisons have no verdict, since without the waiting for a processor it could be another";
     ConditionedAnew, "conditioned-anew", Weakens, "trials of a block did not follow their preconditioning in the same place";
     LeftOut, "left-out", Weakens, "cells could not be run";
@@ -104,6 +104,7 @@ kinds! {
     FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
     ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no verdict could be another without it";
     ServersWaitedAlike, "servers-waited-alike", Notes, "the engine’s processes or the disk’s daemon had to wait for a processor, and no verdict could be another without it";
+    CacheNotKnown, "cache-not-known", Notes, "nobody counted which of the clients’ reads and writes of files reached a device";
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     ClocksDiffer, "clocks-differ", Notes, "parts of a merged run have times that can’t be by the clock of their machine";
     Retries, "retries", Notes, "transactions were run again after a conflict";

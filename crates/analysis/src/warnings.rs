@@ -59,6 +59,7 @@ pub(crate) fn all(
         window::never_steady(run, counted),
         window::not_turned_over(run, counted),
         cache::answered(run, counted),
+        cache::not_known(run, counted),
         window::conditioned_anew(run, counted),
         window::drain_cut_off(run, counted),
         window::went_on(run, counted),

@@ -205,6 +205,6 @@ impl WorkView {
 }
 
 /// By the virtual disk, or as the kernel counted it for the processes of all groups.
-pub(crate) fn of_device(measures: &Measures, measure: &Measure) -> Option<f64> {
+fn of_device(measures: &Measures, measure: &Measure) -> Option<f64> {
     measures.get(measure, &Scope::Disk).or_else(|| groups::sum(measures, measure))
 }

@@ -72,14 +72,17 @@ impl Place {
         self.groups.get(name)
     }
 
-    /// The block device under the target's data, as the kernel accounts for it; `None` where they are not here.
+    /// The block device that the target's reads and writes go to, as the kernel accounts for it; `None` where its
+    /// data are not here, and where a process serves them (FUSE), which has caches of its own.
     ///
     /// # Errors
     /// When the folder can't be read.
     pub fn block_device(&self) -> std::io::Result<Option<accounts::Device>> {
-        match &self.device {
-            Some(device) => Ok(Some(accounts::Device::of(device.number))),
-            None => self.directory.as_deref().map(accounts::Device::under).transpose(),
+        match (&self.device, &self.directory) {
+            (Some(device), _) => Ok(Some(accounts::Device::of(device.number))),
+            (None, Some(folder)) if accounts::is_fuse(folder)? => Ok(None),
+            (None, Some(folder)) => accounts::Device::under(folder).map(Some),
+            (None, None) => Ok(None),
         }
     }
 

@@ -11,7 +11,7 @@ use bakeoff_results::{LeftOut, in_words};
 use crate::refusal::gives;
 use crate::spec::{self, DiskSpec};
 use crate::targets::{MostClients, Wanted};
-use crate::{Refusal, Registry, TrialError, targets};
+use crate::{Refusal, Registry, TrialError};
 
 /// The part of an experiment that can be run, and what was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,11 +199,6 @@ pub fn can_be_cut(
     let setup = Wanted { experiment, cell: &cell, workload }.resolve(target)?;
     let disk = spec::disk(registry, experiment, &cell)?;
     spec::enough_disk(target.size(&setup.subject), setup.home, &disk, &cell)?;
-    if every && setup.home == targets::Home::Files {
-        let why =
-            "every moment is cut of an engine's clients alone; give a number of cuts (`--cuts 50`)";
-        return Err(Refusal::of(&cell, &promise, why));
-    }
     // Each client claims on a thread of its own, whatever those of trials do.
     MostClients::THREADS.check(&cell, experiment.cut_clients())
 }

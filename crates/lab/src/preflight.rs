@@ -3,7 +3,7 @@
 
 mod device;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::thread;
 
@@ -58,6 +58,7 @@ impl Preflight<'_> {
         let mut problems = self.targets(&trials, &cut);
         let of_device = |it| device::problems(self.registry, it, &trials, cuts);
         problems.extend(self.device.map(of_device).unwrap_or_default());
+        problems.extend(self.unfit_folder(&trials));
         let is_virtual = |trial: &TrialSpec| trial.disk != DiskSpec::Host;
         if cuts || trials.iter().any(is_virtual) {
             problems.extend(self.virtual_disk(cuts));
@@ -125,6 +126,18 @@ impl Preflight<'_> {
             problems.into_iter().map(told).collect::<Vec<_>>()
         };
         answers.into_iter().flat_map(told).collect()
+    }
+
+    /// What keeps files from lying in the folder, where no virtual disk is over it.
+    fn unfit_folder(&self, trials: &[TrialSpec]) -> Vec<TrialError> {
+        let is_there = |trial: &&TrialSpec| self.device.is_none() && trial.disk == DiskSpec::Host;
+        let unfit = |trial: &TrialSpec| {
+            let target = self.registry.target(trial.setup.target)?;
+            target.fits_folder(&trial.setup.subject, self.folder).err()
+        };
+        let whys: BTreeSet<String> = trials.iter().filter(is_there).filter_map(unfit).collect();
+        let told = |why| TrialError::User(format!("{}: {why}", self.folder.display()));
+        whys.into_iter().map(told).collect()
     }
 
     /// What keeps a virtual disk from being mounted.

@@ -16,7 +16,7 @@ use bakeoff_trust::Folder;
 
 use crate::driving::Drive;
 use crate::error::wanting;
-use crate::estimate::{self, Estimate, Medium};
+use crate::estimate::{self, Drains, Estimate, Medium};
 use crate::machine::canary::Cage;
 use crate::place::device::HeldDevice;
 use crate::place::images::{Images, Recipe};
@@ -344,10 +344,12 @@ impl Runner<'_> {
 
     /// The trials of these blocks, each with the seconds that it is estimated at.
     fn to_come<'b>(&'b self, blocks: &'b [&Due]) -> impl Iterator<Item = (Cell, f64)> + 'b {
-        let each = |block: u32, cell: &Cell| {
+        let drains = Drains::default();
+        let each = move |block: u32, cell: &Cell| {
             let resolved = self.resolve(cell, block);
-            let seconds =
-                |(trial, drive): &_| estimate::trial_s(self.medium(), self.registry, trial, drive);
+            let seconds = |(trial, drive): &_| {
+                estimate::trial_s(self.medium(), self.registry, trial, drive, &drains)
+            };
             (cell.clone(), resolved.as_ref().map_or(self.experiment.seconds, seconds))
         };
         let sequences = sequences(blocks, |due| &due.block).into_iter();

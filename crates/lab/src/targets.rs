@@ -15,7 +15,7 @@ use std::path::Path;
 
 use bakeoff_devices::limit::Load;
 use bakeoff_engines::Claim;
-use bakeoff_experiment::{Cell, Factor, WorkloadNames};
+use bakeoff_experiment::{Cell, Factor, State, WorkloadNames};
 use bakeoff_results::AppliedSetting;
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
@@ -84,9 +84,10 @@ pub trait Target: Send + Sync {
     }
 
     /// What a reader of the plan should know of a subject before anything is measured, in a line, where its
-    /// memory is limited to so many bytes or, with `None`, is all that the machine has free.
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
-        let _ = (subject, memory_bytes);
+    /// memory is limited to so many bytes or, with `None`, is all that the machine has free, and its caches begin
+    /// in this state.
+    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, state: State) -> Option<String> {
+        let _ = (subject, memory_bytes, state);
         None
     }
 
@@ -128,9 +129,25 @@ pub trait Target: Send + Sync {
         Err("this workload keeps its data in files: name a folder".into())
     }
 
+    /// Whether its files can lie in this folder on the machine's own disk.
+    ///
+    /// # Errors
+    /// Why they can't, with what to change: a clause about the folder.
+    fn fits_folder(&self, subject: &Value, folder: &Path) -> Result<(), String> {
+        let _ = (subject, folder);
+        Ok(())
+    }
+
     /// What so many of its clients in a closed loop ask files for; `None` where something is between them and
     /// the files.
     fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
+        let _ = (subject, clients);
+        None
+    }
+
+    /// What so many of its clients leave in the page cache when they stop, on average; `None` where they write
+    /// nothing through it, and where something is between them and the files.
+    fn unsynced(&self, subject: &Value, clients: usize) -> Option<Unsynced> {
         let _ = (subject, clients);
         None
     }
@@ -213,6 +230,15 @@ pub struct Size {
     pub aged: u64,
     /// What it takes on a disk.
     pub disk: u64,
+}
+
+/// What clients have written to files and not yet synced when they stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsynced {
+    /// How many bytes.
+    pub bytes: u64,
+    /// How many files they are spread over.
+    pub files: u64,
 }
 
 /// A target at a trial's levels, ready to be loaded and opened.

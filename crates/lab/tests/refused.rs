@@ -66,6 +66,16 @@ fn rows_that_do_not_fit_the_memory_of_their_engine_are_left_out_with_the_least_t
     assert_eq!(planned(&registry, &text(&format!("{}M", least - 1))).0, 1);
 }
 
+/// By files and their size: they have neither rows nor an engine.
+#[test]
+fn files_that_are_too_small_for_a_share_as_memory_are_left_out_with_their_size() {
+    let text = "workload = 'fileio'\ndisk = 'host'\nsize = '64M'\nmemory = ['25%', 'unlimited']\n";
+    let (trials, left_out) = planned(&Registry::standard(), text);
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    assert!(trials == 1 && line.contains("25% of 64.0 MiB of files is 16.0 MiB"), "{line}");
+    assert!(!line.contains("row") && !line.contains("engine"), "{line}");
+}
+
 /// Whoever writes an experiment's file can't say that a server is his: the lab is told besides.
 #[test]
 fn a_page_on_another_machine_is_left_out_unless_its_server_is_ours() {

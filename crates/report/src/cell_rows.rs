@@ -8,7 +8,7 @@ use crate::layout::{Condition, Layout};
 use crate::misleads;
 use crate::promises;
 
-/// What is said of a cell that the page cache answered.
+/// What is said of a cell whose reads the page cache answered, or whose writes it kept.
 const CACHE: &str = "cache";
 
 /// A column: its heading, shorter for a terminal (`None` where it has no room for it), and what is in

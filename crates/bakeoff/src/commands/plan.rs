@@ -7,7 +7,7 @@ use bakeoff_experiment::{
     Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Instead, Memory, PlannedTrial, State, base,
 };
 use bakeoff_lab::possible::line as refused;
-use bakeoff_lab::targets::{GroupLimit, tables};
+use bakeoff_lab::targets::{self, GroupLimit, tables};
 use bakeoff_lab::{Estimate, Medium, Possible, Registry, spec};
 use bakeoff_results::published::Published;
 use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
@@ -125,7 +125,7 @@ fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> 
             let limit = limit.memory_bytes;
             if let Memory::Share(_) = memory {
                 let (Some(limit), Some(rows)) = (limit, rows) else { continue };
-                shares.insert(share(memory, limit, rows));
+                shares.insert(share(memory, limit, rows, trial.setup.home));
             }
             if let Some(cache) = target.cache(subject, limit) {
                 let engine = cell.base(Factor::ENGINE);
@@ -152,18 +152,21 @@ fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) 
             let subject = &trial.setup.subject;
             let loaded = target.size(subject).map_or(0, |size| size.rows);
             let limit = GroupLimit { memory: cell.memory(), cpus: Cpus::Unlimited }.of(loaded);
-            let remark = target.remark(subject, limit.memory_bytes);
+            let remark = target.remark(subject, limit.memory_bytes, cell.state());
             remarks.extend(remark.map(|remark| remark + "\n"));
         }
     }
     remarks.into_iter().collect()
 }
 
-/// A line on how many bytes a share of the data is.
-fn share(memory: Memory, limit: u64, rows: u64) -> String {
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let (limit, rows) = (megabytes(limit), megabytes(rows));
-    format!("memory {memory}: about {limit:.1} MB, for {rows:.1} MB of rows\n")
+/// A line on how many bytes a share of the data is: of files in the unit that their `size` has.
+fn share(memory: Memory, limit: u64, data: u64, home: targets::Home) -> String {
+    let (unit, bytes, of) = match home {
+        targets::Home::Files => ("MiB", f64::from(1 << 20), "files"),
+        _ => ("MB", 1e6, "rows"),
+    };
+    let (limit, data) = (limit as f64 / bytes, data as f64 / bytes);
+    format!("memory {memory}: about {limit:.1} {unit}, for {data:.1} {unit} of {of}\n")
 }
 
 /// A setting with the reason for it.

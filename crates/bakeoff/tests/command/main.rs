@@ -27,6 +27,7 @@ mod open_loop;
 mod ordinary;
 mod others;
 mod page;
+mod page_cache;
 mod pages;
 mod passwords;
 mod power_cut;

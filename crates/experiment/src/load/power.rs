@@ -7,7 +7,7 @@ use bakeoff_factor::MOST_REPETITIONS;
 use crate::layer::Levels;
 use crate::level::{base, each_once};
 use crate::message::{Place, Problem};
-use crate::{Experiment, Factor, HOST, Vocabulary, WorkloadNames};
+use crate::{CutBy, Experiment, Factor, HOST, Vocabulary, WorkloadNames};
 
 /// What is wrong with an experiment that cuts the power, or that has nothing to run. `given` are
 /// the levels as they were written, and `asked` is where cuts are asked for.
@@ -42,6 +42,10 @@ pub(super) fn check(
         problems.push(no_cuts(&workload.name, reason).at(asked));
         return problems;
     }
+    let every = experiment.cuts.as_ref().filter(|cuts| cuts.every.is_some());
+    if every.is_some_and(|cuts| cuts.by.promise != CutBy::OF_ENGINES) {
+        problems.push(no_engine(&workload.name).at(asked));
+    }
     if let (true, Some(first)) = (problems.is_empty(), forgetful.clone().next())
         && forgetful.count() == engines.len()
     {
@@ -70,6 +74,13 @@ fn forgets(engine: &str, workload: &str) -> Problem {
 fn no_cuts(workload: &str, reason: &str) -> Problem {
     Problem::in_lines(&format!("no power can be cut under `{workload}`: {reason}"))
         .help("run the trials alone: leave out `cuts`, `--cuts` and `--cut-number`")
+}
+
+fn no_engine(workload: &str) -> Problem {
+    Problem::new(format!(
+        "every moment is cut of an engine's clients alone, and `{workload}` has no engine"
+    ))
+    .help("give a number of cuts: `--cuts 50`")
 }
 
 fn nothing_to_run() -> Problem {

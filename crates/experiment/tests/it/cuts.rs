@@ -131,6 +131,11 @@ fn each_disk_is_cut_at_each_level_that_promises_something() {
     assert_eq!(experiment.cut_cells(), cells);
     let cell = experiment.cut_cell("ebs-gp2:7G", "4");
     assert_eq!((cell.base(Factor::DISK), cell.base(DEPTH)), ("ebs-gp2:7G", "4"));
+    // Its moments are not those of an engine's clients.
+    let every = Changes { cuts: Some(Count::Every), ..Changes::default() };
+    let refused = load_with(&toml, &every, &vocabulary).expect_err("it has no engine").to_string();
+    assert!(refused.contains("`files` has no engine"), "{refused}");
+    assert!(refused.contains("give a number of cuts"), "{refused}");
     // No other disk would do than one that can lose its power.
     let host = toml.replace("\"hdd-7200\", ", "").replace("\"hdd-7200@again\", \"ebs-gp2:7G\"", "");
     let refused = load_with(&host, &Changes::default(), &vocabulary).expect_err("it is the host's");

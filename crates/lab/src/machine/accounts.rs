@@ -19,6 +19,9 @@ pub struct Device {
 /// Bytes per sector in the kernel's block statistics, whatever the device's own sector size.
 const SECTOR: u64 = 512;
 
+/// What `statfs` calls file systems that a process serves (linux/magic.h).
+const FUSE: u64 = 0x6573_5546;
+
 /// Where a device's kind of driver tells a number that no other device has.
 const SERIALS: [&str; 7] =
     ["dm/uuid", "md/uuid", "uuid", "serial", "wwid", "device/serial", "device/wwid"];
@@ -100,6 +103,15 @@ impl Device {
 /// When a folder below can't be read; files that vanish meanwhile count for nothing.
 pub fn space(folder: &Path) -> io::Result<u64> {
     bakeoff_folders::space(&Dir::open(folder)?)
+}
+
+/// Whether a process serves the file system of `folder`. It may have a block device (`fuseblk`) that the kernel
+/// counts the requests of that process for, and not those of whoever reads the files.
+///
+/// # Errors
+/// When the file system can't be asked.
+pub fn is_fuse(folder: &Path) -> io::Result<bool> {
+    Ok(rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff == FUSE)
 }
 
 /// Bytes that an unprivileged process may still write on the file system of `folder`.

@@ -3,13 +3,13 @@
 use bakeoff_experiment::{Cell, Factor, Memory};
 
 use crate::refusal::Refusal;
-use crate::targets::{GroupSetup, Setup, Target};
+use crate::targets::{GroupSetup, Home, Setup, Target};
 
 /// Refuses a cell with a group of processes whose memory is limited to less than it needs to hold to
 /// serve.
 ///
 /// # Errors
-/// The engine, the limit in bytes, and the least share and the least bytes that work.
+/// The engine, or how large the files are, the limit in bytes, and the least share and the least bytes that work.
 pub(super) fn check(target: &dyn Target, setup: &Setup, cell: &Cell) -> Result<(), Refusal> {
     let rows = target.size(&setup.subject).map(|size| size.rows);
     let clients = cell.clients();
@@ -20,7 +20,8 @@ pub(super) fn check(target: &dyn Target, setup: &Setup, cell: &Cell) -> Result<(
             Memory::Unlimited => return None,
         };
         let least = target.least_memory(&setup.subject, group.name, clients)?;
-        (given < least).then(|| why(group.limit.memory, given, least, rows, clients))
+        let limit = Limit { memory: group.limit.memory, given, least, data: rows, clients };
+        (given < least).then(|| limit.why_not(setup.home))
     };
     match setup.groups.iter().find_map(too_little) {
         None => Ok(()),
@@ -28,24 +29,73 @@ pub(super) fn check(target: &dyn Target, setup: &Setup, cell: &Cell) -> Result<(
     }
 }
 
-/// Why a limit of `given` bytes can't be had where `least` are needed, beside data of so many bytes.
-fn why(memory: Memory, given: u64, least: u64, rows: Option<u64>, clients: usize) -> String {
-    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-    let is = match (memory, rows) {
-        (Memory::Share(_), Some(rows)) => {
-            format!("{memory} of {} of rows is {}", megabytes(rows), megabytes(given))
+/// A limit that is too low.
+struct Limit {
+    /// Its level.
+    memory: Memory,
+    /// How many bytes that is.
+    given: u64,
+    /// How many bytes are needed.
+    least: u64,
+    /// Bytes of the rows or files that are loaded; `None` where nobody knows.
+    data: Option<u64>,
+    clients: usize,
+}
+
+impl Limit {
+    /// Why it can't be had by what does its work there.
+    fn why_not(&self, home: Home) -> String {
+        if home == Home::Files { self.of_files() } else { self.of_engine() }
+    }
+
+    fn of_engine(&self) -> String {
+        let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+        format!(
+            "{}, too little for what the engine must hold to serve {}, the page cache included; the least that \
+             works is {} ({})",
+            self.is("rows", megabytes),
+            self.clients(),
+            self.works("rows"),
+            megabytes(self.least),
+        )
+    }
+
+    fn of_files(&self) -> String {
+        let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+        let larger = match self.memory {
+            Memory::Share(_) => ", or larger files (`size`)",
+            Memory::Bytes(_) | Memory::Unlimited => "",
+        };
+        format!(
+            "{}, too little for the requests of {} and the random bytes that files are written with; take {} at \
+             least{larger}",
+            self.is("files", mebibytes),
+            self.clients(),
+            self.works("files"),
+        )
+    }
+
+    /// How many bytes it is, of how much data.
+    fn is(&self, data: &str, size: impl Fn(u64) -> String) -> String {
+        let Self { memory, given, .. } = self;
+        match (memory, self.data) {
+            (Memory::Share(_), Some(all)) => {
+                format!("{memory} of {} of {data} is {}", size(all), size(*given))
+            }
+            _ => format!("{memory} is {}", size(*given)),
         }
-        _ => format!("{memory} is {}", megabytes(given)),
-    };
-    let clients = if clients == 1 { "1 client".into() } else { format!("{clients} clients") };
-    let share = rows.and_then(|rows| least_share(least, rows));
-    let share = share.map(|share| format!("{share} of the rows, or ")).unwrap_or_default();
-    format!(
-        "{is}, too little for what the engine must hold to serve {clients}, the page cache included; the \
-         least that works is {share}{} ({})",
-        Memory::Bytes(least),
-        megabytes(least),
-    )
+    }
+
+    fn clients(&self) -> String {
+        if self.clients == 1 { "1 client".into() } else { format!("{} clients", self.clients) }
+    }
+
+    /// The least share, and the least bytes.
+    fn works(&self, data: &str) -> String {
+        let share = self.data.and_then(|all| least_share(self.least, all));
+        let share = share.map(|share| format!("{share} of the {data}, or ")).unwrap_or_default();
+        format!("{share}{}", Memory::Bytes(self.least))
+    }
 }
 
 /// The least share of the data that comes to so many bytes; `None` where no share that can be named does.
@@ -74,12 +124,32 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_share_its_bytes_and_the_least_of_both() {
-        let said = why(Memory::Share(8), 1_952_000, 128 << 20, Some(24_400_000), 4);
+        let limit = |memory, given, data, clients| {
+            Limit { memory, given, least: 128 << 20, data, clients }.why_not(Home::Server)
+        };
+        let said = limit(Memory::Share(8), 1_952_000, Some(24_400_000), 4);
         let least = "the least that works is 551% of the rows, or 128M (134.2 MB)";
         assert!(said.starts_with("8% of 24.4 MB of rows is 2.0 MB, too little"), "{said}");
         assert!(said.contains("4 clients") && said.ends_with(least), "{said}");
-        let said = why(Memory::Bytes(16 << 20), 16 << 20, 128 << 20, None, 1);
+        let said = limit(Memory::Bytes(16 << 20), 16 << 20, None, 1);
         assert!(said.starts_with("16M is 16.8 MB, too little"), "{said}");
         assert!(said.ends_with("the least that works is 128M (134.2 MB)"), "{said}");
+    }
+
+    #[test]
+    fn a_refusal_of_files_speaks_of_files() {
+        let limit = |memory, given| {
+            Limit { memory, given, least: 25 << 20, data: Some(64 << 20), clients: 1 }
+                .why_not(Home::Files)
+        };
+        let said = limit(Memory::Share(25), 16 << 20);
+        assert!(said.starts_with("25% of 64.0 MiB of files is 16.0 MiB, too little"), "{said}");
+        let least = "take 40% of the files, or 25M at least, or larger files (`size`)";
+        assert!(said.contains("1 client") && said.ends_with(least), "{said}");
+        let said = limit(Memory::Bytes(16 << 20), 16 << 20);
+        assert!(said.ends_with("take 40% of the files, or 25M at least"), "{said}");
+        for word in ["row", "engine"] {
+            assert!(!said.contains(word), "{said}");
+        }
     }
 }

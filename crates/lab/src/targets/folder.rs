@@ -21,17 +21,20 @@ mod writings;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use bakeoff_devices::limit::Load;
-use bakeoff_experiment::{Cpus, CutBy, Factor, WorkloadNames};
+use bakeoff_experiment::{Cpus, CutBy, Factor, State, WorkloadNames};
 use bakeoff_workloads::{Counts, FigureOfMerit, Name};
 use serde_json::Value;
 
-use self::medium::Medium;
+use self::medium::{IN_MEMORY, Medium};
 use self::open::Open;
 use self::resolved::Resolved;
-use super::{About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Wanted};
+use super::{
+    About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Unsynced, Wanted,
+};
 use crate::TrialError;
 use crate::machine::available_memory;
 use crate::place::Place;
@@ -142,6 +145,14 @@ impl Target for Folder {
         resolved(subject).map_err(|error| error.to_string())?.fits(device)
     }
 
+    fn fits_folder(&self, _: &Value, folder: &Path) -> Result<(), String> {
+        // Where it can't be asked, that is told when the files are made.
+        match medium::is_folder_in_memory(folder) {
+            Ok(true) => Err(IN_MEMORY.into()),
+            Ok(false) | Err(_) => Ok(()),
+        }
+    }
+
     fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
         let Resolved { shape, block, depth, pattern, .. } = resolved(subject).ok()?;
         Some(Load {
@@ -154,11 +165,15 @@ impl Target for Folder {
         })
     }
 
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
+    fn unsynced(&self, subject: &Value, clients: usize) -> Option<Unsynced> {
+        resolved(subject).ok()?.unsynced(clients)
+    }
+
+    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, state: State) -> Option<String> {
         let reads = |it: &Resolved| !it.direct && it.pattern.reads > 0;
         let resolved = resolved(subject).ok().filter(reads)?;
         let there = memory_bytes.or_else(free_memory)?;
-        Some(in_page_cache(resolved.shape.bytes(), there, memory_bytes.is_some()))
+        Some(in_page_cache(resolved.shape.bytes(), there, memory_bytes.is_some(), state))
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
@@ -178,21 +193,29 @@ fn free_memory() -> Option<u64> {
 }
 
 /// How much of files the page cache can hold, and what follows; `there` is the memory that is free, or its
-/// limit.
-fn in_page_cache(files: u64, there: u64, is_limit: bool) -> String {
+/// limit. In the state `cold` it is empty at the start.
+fn in_page_cache(files: u64, there: u64, is_limit: bool, state: State) -> String {
     let mib = |bytes: u64| bytes >> 20;
     let memory = match is_limit {
         true => format!("{} MiB of memory at most", mib(there)),
         // It changes all the time, so that more digits would say nothing.
         false => format!("{:.1} GiB of memory free", there as f64 / f64::from(1 << 30)),
     };
-    let fits = format!("page cache: {} MiB of files, {memory}: ", mib(files));
-    if there >= files {
-        return fits
-            + "all of them fit, so that reads show the speed of memory and not of a disk; take \
-               `access` direct, files larger than the memory (`size`), or less memory (`memory`)";
-    }
-    fits + &format!("up to {} % of the reads need no disk", 100 * there / files)
+    let share = 100 * there.min(files) / files;
+    let told = match (state, there >= files) {
+        (State::Cold, true) => "it is empty at the start (`state` cold), so that the first read of each block comes \
+                                from the disk; all of them fit, so that reads of a block that was read before show \
+                                the speed of memory and not of a disk"
+            .to_owned(),
+        (State::Cold, false) => format!(
+            "it is empty at the start (`state` cold); once it is full, up to {share} % of the reads need no disk"
+        ),
+        (_, true) => "all of them fit, so that reads show the speed of memory and not of a disk; take `access` \
+                      direct, files larger than the memory (`size`), less memory (`memory`), or `state` cold"
+            .to_owned(),
+        (_, false) => format!("up to {share} % of the reads need no disk"),
+    };
+    format!("page cache: {} MiB of files, {memory}: {told}", mib(files))
 }
 
 impl Subject for Resolved {

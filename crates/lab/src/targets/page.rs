@@ -17,7 +17,7 @@ mod url;
 
 use std::time::Duration;
 
-use bakeoff_experiment::{Declared, Factor, WorkloadNames};
+use bakeoff_experiment::{Declared, Factor, State, WorkloadNames};
 use bakeoff_load::{Driver, Share};
 use bakeoff_results::Measures;
 use bakeoff_workloads::rtt::{self, RTT};
@@ -169,7 +169,7 @@ impl Target for Page {
     }
 
     /// What the client does that no server sees.
-    fn remark(&self, subject: &Value, _: Option<u64>) -> Option<String> {
+    fn remark(&self, subject: &Value, _: Option<u64>, _: State) -> Option<String> {
         let resolved: Resolved = serde_json::from_value(subject.clone()).ok()?;
         let milliseconds = Some(resolved.rtt.as_micros() as f64 / 1e3).filter(|it| *it > 0.0)?;
         Some(format!(

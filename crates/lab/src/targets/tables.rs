@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use bakeoff_engines::urls::Secret;
 use bakeoff_engines::{Claim, Engine, Home, Terms, find_among};
-use bakeoff_experiment::{Cell, CutBy, Factor, WorkloadNames};
+use bakeoff_experiment::{Cell, CutBy, Factor, State, WorkloadNames};
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_workloads::{Parameters, Text, Workload};
@@ -233,7 +233,7 @@ impl Target for Tables {
 
     /// What serves the pages and is not there: a run would not begin. And rows that an engine alone can't keep in
     /// memory though there is no limit.
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<String> {
+    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, _: State) -> Option<String> {
         let (resolved, engine) = self.parts(subject).ok()?;
         let rows = self.size(subject).map_or(0, |size| size.rows);
         let outgrown = match memory_bytes {

@@ -190,6 +190,7 @@ impl Sample {
             cost: Some(cost(engine, clients).into()),
             work: None,
             from_disk: None,
+            to_disk: None,
             groups: Vec::new(),
             processes: Vec::new(),
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),

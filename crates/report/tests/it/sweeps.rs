@@ -1,6 +1,6 @@
 //! Lines over a numeric factor, of synthetic runs: what stands together, and what is said of it.
 
-use bakeoff_analysis::Document;
+use bakeoff_analysis::{CellView, Document};
 use bakeoff_report::{Options, verdict};
 use bakeoff_results::{FigureOfMerit, Levels};
 
@@ -80,11 +80,15 @@ fn gaps_bounds_and_what_was_set_aside_are_shown_and_explained() {
 /// A figure of memory stands on a line like any other: so it is named beside it, and in each table of cells.
 #[test]
 fn points_that_the_page_cache_gave_are_named_by_their_lines_and_marked_in_tables() {
-    let mut document = sweep::crossing();
     let is_cached = |levels: &Levels| levels["engine"] == "lmdb" && levels["clients"] != "4";
-    for cell in &mut document.cells {
-        cell.from_disk = Some(if is_cached(&cell.levels) { 0.49 } else { 0.5 });
-    }
+    let cached = |of: fn(&mut CellView) -> &mut Option<f64>| {
+        let mut document = sweep::crossing();
+        for cell in &mut document.cells {
+            *of(cell) = Some(if is_cached(&cell.levels) { 0.49 } else { 0.5 });
+        }
+        document
+    };
+    let document = cached(|cell| &mut cell.from_disk);
     let words = |format: &str, document: &Document| {
         let text = text(document, format).replace('\\', "");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -100,6 +104,9 @@ fn points_that_the_page_cache_gave_are_named_by_their_lines_and_marked_in_tables
     assert!(markdown.contains("lmdb (cache)") && !markdown.contains("fjall (cache)"), "{markdown}");
     let page = text(&document, "html");
     assert!(page.contains("<a class=\"broken\" href=\"#mislead\">✗ cache</a>"));
+    // Writes that it kept are no less its own.
+    let written = cached(|cell| &mut cell.to_disk);
+    assert_eq!(words("md", &written), words("md", &document));
 }
 
 #[test]

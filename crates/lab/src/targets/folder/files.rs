@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, PAGE};
-use super::medium::Medium;
+use super::medium::{IN_MEMORY, Medium};
 use crate::TrialError;
 
 /// Bytes that are written or read at once when files are made or verified.
@@ -192,17 +192,16 @@ fn open(medium: &Medium, number: usize, shape: &Shape, access: Access) -> Result
     let mut options = OpenOptions::new();
     options.read(true).write(access.writes).custom_flags(flags);
     let opened = medium.open(number, &options);
-    let no_disk =
-        |why: &str| TrialError::User(format!("{why}: use --path or --out on another one"));
     let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::EINVAL) if access.direct => no_disk(
-            "this file system has no direct I/O, so that its page cache would be measured in the \
-             place of a disk",
+        Some(libc::EINVAL) if access.direct => TrialError::User(
+            "this file system has no direct I/O, so that its page cache would be measured in the place of a \
+             disk: use --path or --out on another one"
+                .to_owned(),
         ),
         _ => TrialError::place("its file can't be opened", error),
     })?;
     if medium.is_in_memory(&file).map_err(|e| TrialError::place("its file system", e))? {
-        return Err(no_disk("this file system is in memory, so that no disk would be measured"));
+        return Err(TrialError::User(IN_MEMORY.into()));
     }
     let length = medium.length(&file).map_err(|e| TrialError::place("its file", e))?;
     if length < shape.each {

@@ -11,6 +11,10 @@ use crate::TrialError;
 use crate::place::Place;
 use crate::place::device::RawDevice;
 
+/// Why nothing is measured on a file system that is in memory, with what to change.
+pub const IN_MEMORY: &str = "this file system is in memory, so that no disk would be measured: use --path \
+                             or --out on another one";
+
 /// What the data lie on.
 #[derive(Clone, Debug)]
 pub enum Medium {
@@ -18,6 +22,14 @@ pub enum Medium {
     Folder(PathBuf),
     /// This device, from its first byte.
     Device(RawDevice),
+}
+
+/// Whether files that are made in a folder will be in memory.
+///
+/// # Errors
+/// What the system says.
+pub fn is_folder_in_memory(folder: &Path) -> io::Result<bool> {
+    is_in_memory(&File::open(folder)?)
 }
 
 /// The path of a file in the target's folder.

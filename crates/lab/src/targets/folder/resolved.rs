@@ -12,6 +12,7 @@ use super::levels::{
 use super::ring;
 use crate::place::device::RawDevice;
 use crate::refusal::Refusal;
+use crate::targets::Unsynced;
 
 /// All requests in flight together have so many bytes at most.
 const MOST_BUFFERS: u64 = 1 << 30;
@@ -136,6 +137,27 @@ impl Resolved {
             ));
         }
         Ok(())
+    }
+
+    /// What so many clients leave in the page cache when they stop, on average: half of what they write between
+    /// two syncs, or all of the files. `None` where the page cache keeps nothing for them.
+    pub fn unsynced(&self, clients: usize) -> Option<Unsynced> {
+        if self.direct || self.pattern.reads == 100 {
+            return None;
+        }
+        let writes = match self.rule {
+            Rule::Dsync => return None,
+            Rule::Never => u64::MAX,
+            Rule::After { writes, .. } => {
+                (clients as u64).saturating_mul(u64::from(writes).saturating_sub(1)) / 2
+            }
+            Rule::All { requests } => {
+                let writes = u64::from(100 - self.pattern.reads);
+                u64::from(requests).saturating_sub(1) * writes / 200
+            }
+        };
+        let bytes = writes.saturating_mul(self.block as u64).min(self.shape.bytes());
+        Some(Unsynced { bytes, files: self.shape.files as u64 })
     }
 
     /// How the files are opened.
