@@ -249,7 +249,7 @@ impl<'a> Chart<'_, 'a> {
             true => "what the others are held against".to_owned(),
             false => match standing(layout, group, other, level) {
                 (text, None) => text,
-                (text, Some(intervals)) => format!("{text}: {intervals}"),
+                (text, Some(aside)) => format!("{text}; {aside}"),
             },
         };
         contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
