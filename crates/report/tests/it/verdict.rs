@@ -469,7 +469,7 @@ fn failed_trials_are_told() {
     sample::fail(&mut document, "fjall", "it crashed");
     assert_eq!(
         verdict(&document),
-        "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2). fjall has no trial that counts; 5 of 15 trials \
+        "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2). fjall has no trial that counts. 5 of 15 trials \
          failed or were disturbed and do not count."
     );
 }
