@@ -139,6 +139,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
             columns: COLUMNS.map(str::to_owned).into(),
             groups: groups.collect(),
             legend: strip::legend_of_ratios(),
+            terms: Vec::new(),
             notes: notes(left_out, self.left_out),
         })
     }

@@ -172,6 +172,7 @@ fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
         columns: COLUMNS.map(str::to_owned).into(),
         groups: shown.iter().map(|ratio| forest.group(ratio)).collect(),
         legend: strip::legend_of_ratios(),
+        terms: Vec::new(),
         notes: [LAST.to_owned()].into_iter().chain(more).collect(),
     })
 }

@@ -4,6 +4,7 @@ mod chart;
 mod decide;
 mod questions;
 mod standing;
+mod terms;
 
 use bakeoff_analysis::Document;
 use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Status};

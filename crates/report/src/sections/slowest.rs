@@ -80,6 +80,7 @@ fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
         columns: Vec::new(),
         groups: conditions.iter().map(|condition| chart.group(condition)).collect(),
         legend: strip::legend_of_tails(),
+        terms: Vec::new(),
         notes,
     })
 }

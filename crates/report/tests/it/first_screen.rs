@@ -113,6 +113,37 @@ fn one_figure_of_several_operations_says_that_it_is_of_each() {
     }
 }
 
+/// What marks, brackets and words mean is read before the rows that have them.
+#[test]
+fn what_the_chart_means_stands_above_its_rows() {
+    let mut document = promises().document();
+    let brackets = "In brackets: the 95 % interval of the ratio";
+    let undecided = "Undecided: this interval reaches to within 5 % of 1; trials may lie apart";
+    let above = |document: &Document, format: &str| {
+        let text = words(document, format);
+        let legend = text.find(brackets).expect("what brackets are");
+        // In a terminal rows of other charts come first.
+        assert!(text[legend..].contains("Every commit kept"), "{format}: {text}");
+        text
+    };
+    for format in ["html", "md", "term"] {
+        assert!(!above(&document, format).contains("Undecided: "), "nothing is: {format}");
+    }
+    let page = words(&document, "html");
+    let hollow = page.find("hollow: the same engine with less promised").expect("a legend");
+    assert!(hollow < page.find("Every commit kept").unwrap(), "{page}");
+    document.comparisons[0].verdict = Verdict::Undecided;
+    for format in ["html", "md", "term"] {
+        assert!(above(&document, format).contains(undecided), "{format}");
+    }
+    // By itself it would be clear, and among all it is not: another reason.
+    document.comparisons[0].p_adjusted = Some(0.07);
+    let held_back = ", or leaves 1 out by itself and not among all comparisons together;";
+    assert!(above(&document, "md").contains(held_back));
+    document.comparisons[0].verdict = Verdict::WithinNoise;
+    assert!(above(&document, "md").contains(", or one level differs as much from itself;"));
+}
+
 /// A range says what it is of, and which way.
 #[test]
 fn a_range_that_leaves_it_open_is_one_of_times() {

@@ -238,6 +238,10 @@ fn how_fast_the_clients_of_cuts_committed_stands_beside_what_was_lost() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    let lost = "Lost: while clients do nothing but commit, at the rate beside it.";
+    for format in ["html", "md"] {
+        assert_eq!(words::read(&document, format).matches(lost).count(), 1, "{format}");
+    }
     document.cuts[0].judged[1].verdict.lost = 1;
     let one = words::read(&document, "html");
     assert!(one.contains("1 commit was lost (sqlite)"), "{one}");

@@ -5,6 +5,7 @@ use bakeoff_analysis::interval;
 use bakeoff_results::FigureOfMerit;
 
 use super::standing::{against, standing};
+use super::terms;
 use crate::amount::Amount;
 use crate::block::{Cell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
 use crate::cell_rows;
@@ -53,30 +54,15 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
         heads: shown.blocks(layout, &scales),
         columns: chart.columns(),
         legend,
-        notes: notes(layout, &shown, cases, (conditions.len(), all)),
+        terms: terms::terms(layout, cases, losses),
+        notes: notes(layout, &shown, (conditions.len(), all)),
         groups,
     })
 }
 
-/// What the brackets are: the only intervals beside means that are compared.
-const BRACKETS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block. The verdict \
-     goes by it.";
-/// The same where a verdict may come at any of several looks.
-const BRACKETS_OF_LOOKS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block, \
-     and so wide that it holds at every look that was taken. The verdict goes by it.";
-
-/// How the chart is read, and what is not in it.
-fn notes<'a>(
-    layout: &Layout<'a>,
-    heads: &Heads<'a>,
-    cases: &[Case<'a>],
-    (shown, all): (usize, usize),
-) -> Vec<String> {
+/// What is not in the chart.
+fn notes<'a>(layout: &Layout<'a>, heads: &Heads<'a>, (shown, all): (usize, usize)) -> Vec<String> {
     let mut notes = Vec::new();
-    if cases.iter().any(|case| case.contrast.ends != (None, None)) {
-        let at_looks = layout.document.run.run.sequential.is_some();
-        notes.push(if at_looks { BRACKETS_OF_LOOKS } else { BRACKETS }.to_owned());
-    }
     if shown < all {
         let all = words::many(all, "condition");
         notes.push(format!("{shown} of {all} are in this chart, and all in the tables below."));
