@@ -51,7 +51,7 @@ fn every_format_says_how_many_blocks_a_condition_took_and_why_it_ended() {
         assert!(text.contains("How long each condition went on"), "{format}: {text}");
         assert!(text.contains("relaxed 4 4 decided"), "{format}: {text}");
         assert!(text.contains("strict 9 8 the time was over"), "{format}: {text}");
-        assert!(text.contains("in at most 20 repetitions"), "{format}: {text}");
+        assert!(text.contains("trials: 30, 5 of each (20 at most); each 10 s"), "{format}: {text}");
     }
     assert!(text(&document, "html").contains("the time was over"));
     let method = words(&text(&document, "md"));
@@ -61,6 +61,27 @@ fn every_format_says_how_many_blocks_a_condition_took_and_why_it_ended() {
     assert!(
         method.contains("until the comparisons of their condition are decided, 20 times at most")
     );
+}
+
+/// How many there are, of how many, and what ends each.
+#[test]
+fn a_page_begins_with_how_many_trials_there_are_and_how_long_they_last() {
+    let mut document = document();
+    let says = |document: &Document, wanted: &str| {
+        let text = text(document, "md");
+        assert!(text.contains(&format!("- trials: {wanted}\n")), "{wanted} is not in {text}");
+    };
+    document.run.run.operations_each = Some(100);
+    document.run.run.seconds = 3.0;
+    says(&document, "30, 5 of each (20 at most); each ends after 100 of each operation, or 3 s");
+    document.cells[0].trials = 4;
+    says(&document, "30 (20 of each at most); each ends after 100 of each operation, or 3 s");
+    document.run.run.sequential = None;
+    (document.run.run.operations_each, document.run.run.planned) = (None, 30);
+    says(&document, "30 (20 of each planned); each 3 s");
+    document.run.status = Status::Interrupted;
+    document.run.run.planned = 120;
+    says(&document, "30 of 120 planned (20 of each); each 3 s");
 }
 
 #[test]

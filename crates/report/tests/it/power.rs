@@ -248,6 +248,25 @@ fn how_fast_the_clients_of_cuts_committed_stands_beside_what_was_lost() {
     assert!(one.contains("1 commit of 84.0 a second"), "{one}");
 }
 
+/// Of cuts that are not alike nothing is said of each.
+#[test]
+fn a_page_begins_with_how_many_power_cuts_there_were_and_how_they_were_judged() {
+    let mut document = broken("torn", "x");
+    let says = |document: &Document, wanted: &str| {
+        let page = text(document, "md");
+        assert!(page.contains(&format!("- power cuts: {wanted}\n")), "{wanted} is not in {page}");
+    };
+    says(&document, "1, judged by 2 rules of what a disk may lose");
+    let other = Cut { engine: "lmdb".into(), ..document.cuts[0].clone() };
+    document.cuts.push(other.clone());
+    says(&document, "2 of 1 planned, 1 of each, each judged by 2 rules of what a disk may lose");
+    document.run.run.cuts.as_mut().expect("a plan").planned = 3;
+    document.cuts.push(Cut { number: 4, ..other });
+    says(&document, "3, each judged by 2 rules of what a disk may lose");
+    document.cuts[2].judged.truncate(1);
+    says(&document, "3 (5 images of the disk judged)");
+}
+
 /// An engine that is missing under a promise is not forgotten.
 #[test]
 fn an_engine_that_does_not_give_a_level_is_named_where_that_is_told() {
