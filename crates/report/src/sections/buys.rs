@@ -29,6 +29,10 @@ impl Section for Buys {
         "What each change buys"
     }
 
+    fn link(&self) -> &str {
+        "Changes"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let changes = Changes::of(layout);
         let Some(present) = changes.present else { return Vec::new() };

@@ -44,6 +44,10 @@ impl Section for Machines {
         "What each machine found"
     }
 
+    fn link(&self) -> &str {
+        "Machines"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
         let Some(view) = &document.machines else {
