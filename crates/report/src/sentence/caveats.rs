@@ -99,7 +99,7 @@ pub fn fresh(layout: &Layout<'_>) -> Option<String> {
     (!names.is_empty()).then(|| {
         let names = words::list(&names);
         format!(
-            "all this before the first checkpoint or compaction: {names} {verb} written back nothing of what \
+            "all this is before the first checkpoint or compaction: {names} {verb} written back nothing of what \
              {who} deferred"
         )
     })

@@ -27,7 +27,7 @@ fn the_sentence_says_which_figures_are_of_a_fresh_database() {
         };
     }
     let told = verdict(&document);
-    let clause = "All this before the first checkpoint or compaction: sqlite and lmdb (in 1 of 2 cells) \
+    let clause = "All this is before the first checkpoint or compaction: sqlite and lmdb (in 1 of 2 cells) \
                   have written back nothing of what they deferred";
     assert!(told.contains(clause), "{told}");
     for format in ["html", "md", "term"] {
