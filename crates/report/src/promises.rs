@@ -252,8 +252,8 @@ fn most_lost(told: &Told<'_>) -> u64 {
     told.promise.rules.iter().map(|rule| rule.lost.most).max().unwrap_or(0)
 }
 
-/// "with the last second at risk fjall lost the most, 81 commits, and no engine one older than 970 ms, which their
-/// promises allow"; of one engine "sqlite lost up to 81 commits, none older than 970 ms, which its promise allows"; or
+/// "with the last second at risk fjall lost the most, 81 commits, and no engine lost any older than 970 ms, which
+/// their promises allow"; of one engine "sqlite lost up to 81 commits, none older than 970 ms, which its promise allows"; or
 /// that nothing was lost.
 fn lost(level: &str, group: &[&Told<'_>], who: &str) -> String {
     // The first of those that lost as much.
@@ -275,7 +275,7 @@ fn lost(level: &str, group: &[&Told<'_>], who: &str) -> String {
             "with {level} {name} lost {up_to}{number}{older}, which its promise allows"
         );
     }
-    let older = older.map_or_else(String::new, |older| format!(", and no {who} one {older}"));
+    let older = older.map_or_else(String::new, |older| format!(", and no {who} lost any {older}"));
     format!("with {level} {name} lost the most, {number}{older}, which their promises allow")
 }
 

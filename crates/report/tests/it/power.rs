@@ -219,7 +219,7 @@ fn what_was_lost_within_a_promise_is_told_with_it() {
     document.promises.push(other);
     let said = verdict(&document);
     let most = "No promise was broken in 2 power cuts. With the last second at risk sqlite lost the most, 81 \
-                commits, and no engine one older than 990 ms, which their promises allow.";
+                commits, and no engine lost any older than 990 ms, which their promises allow.";
     assert!(said.contains(most), "{said}");
 }
 
