@@ -252,20 +252,29 @@ fn most_lost(told: &Told<'_>) -> u64 {
     told.promise.rules.iter().map(|rule| rule.lost.most).max().unwrap_or(0)
 }
 
+/// Whether images of every moment had lost something: of these no number is kept.
+fn lost_some(told: &Told<'_>) -> bool {
+    let every = told.cuts.iter().filter_map(|cut| cut.every.as_ref());
+    every.flat_map(|it| &it.rules).any(|rule| rule.lost > 0)
+}
+
 /// "with the last second at risk fjall lost the most, 81 commits, and no engine lost any older than 970 ms, which
 /// their promises allow"; of one engine "sqlite lost up to 81 commits, none older than 970 ms, which its promise allows"; or
 /// that nothing was lost.
 fn lost(level: &str, group: &[&Told<'_>], who: &str) -> String {
+    let unit = if group.iter().any(|told| told.is_of_files()) { SYNCED_BLOCK } else { COMMIT };
     // The first of those that lost as much.
     let worst = group.iter().rev().max_by_key(|told| most_lost(told));
     let worst = worst.map(|told| (told, most_lost(told)));
     let Some((worst, most)) = worst.filter(|(_, most)| *most > 0) else {
-        return format!("with {level} nothing was lost");
+        return match group.iter().any(|told| lost_some(told)) {
+            true => format!("with {level} some {unit}s were lost, as promises allow"),
+            false => format!("with {level} nothing was lost"),
+        };
     };
     let rules = group.iter().flat_map(|told| &told.promise.rules);
     let oldest = rules.filter_map(|rule| rule.oldest_lost_s).reduce(f64::max);
     let older = oldest.map(|it| format!("older than {}", words::seconds(it)));
-    let unit = if worst.is_of_files() { SYNCED_BLOCK } else { COMMIT };
     let number = words::many(most as usize, unit);
     let name = &worst.promise.engine;
     if group.len() == 1 {
