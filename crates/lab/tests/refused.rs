@@ -72,7 +72,7 @@ fn files_that_are_too_small_for_a_share_as_memory_are_left_out_with_their_size()
     let text = "workload = 'fileio'\ndisk = 'host'\nsize = '64M'\nmemory = ['25%', 'unlimited']\n";
     let (trials, left_out) = planned(&Registry::standard(), text);
     let [line] = &left_out[..] else { panic!("{left_out:?}") };
-    assert!(trials == 1 && line.contains("25% of 64.0 MiB of files is 16.0 MiB"), "{line}");
+    assert!(trials == 1 && line.contains("25% of 67.1 MB of files is 16.8 MB"), "{line}");
     assert!(!line.contains("row") && !line.contains("engine"), "{line}");
 }
 

@@ -37,7 +37,7 @@ pub fn articles(articles: &[Article<'_>]) -> Result<String> {
         title: TITLE,
         name: "articles",
         version: env!("CARGO_PKG_VERSION"),
-        first: vec![Part { name: None, title: String::new(), blocks: first }],
+        first: vec![Part { name: None, link: "", title: String::new(), blocks: first }],
         parts: parts.collect(),
     }
     .write()
@@ -73,7 +73,8 @@ fn part<'a>(number: usize, article: &Article<'a>) -> Part<'a> {
     blocks.extend(article.report.map(|path| {
         Block::Link(Link { text: "The whole report of this run".into(), path: path.into() })
     }));
-    Part { name: Some(article.name), title: article.name.to_owned(), blocks }
+    let (name, link) = (Some(article.name), article.name);
+    Part { name, link, title: article.name.to_owned(), blocks }
 }
 
 fn found(number: usize, document: &Document) -> Vec<Block> {

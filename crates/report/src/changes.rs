@@ -7,7 +7,9 @@ use bakeoff_results::{Levels, Scope};
 use crate::block::Words;
 use crate::durability;
 use crate::layout::{Condition, Layout, get};
-use crate::leads::{Ratio, backed, bare, bracket, figures, one_by_one, wordless};
+use crate::leads::{
+    Ratio, backed, bare, bracket, bracket_of_times, figures, in_all_of, one_by_one, wordless,
+};
 use crate::panels::LOAD;
 use crate::words;
 
@@ -200,7 +202,7 @@ pub fn said(contrast: Contrast) -> String {
         Verdict::Same => return format!("no difference{interval}"),
         Verdict::Undecided | Verdict::WithinNoise => match contrast.ends {
             (Some(low), Some(high)) if low < 1.0 && high > 1.0 => {
-                return format!("undecided{}", bracket(&[contrast]));
+                return format!("undecided{}", bracket_of_times(&[contrast]));
             }
             _ => "undecided: ",
         },
@@ -211,9 +213,9 @@ pub fn said(contrast: Contrast) -> String {
     format!("{sure}{times}× {how}{interval}")
 }
 
-/// How many times as long operations take with every commit kept: "1.5 times as long (1.3–1.8)", of a few
-/// operations that don't round alike each for itself, of more cases "1.5 to 1.6 times as long (all 95 % intervals
-/// lie within 1.3–1.8)". `None` without a ratio.
+/// How many times as long operations take with every commit kept: "1.5 times as long in both operations (1.3–1.8)",
+/// of a few operations that don't round alike each for itself, of more cases "1.5 to 1.6 times as long (all 95 %
+/// intervals lie within 1.3–1.8)". `None` without a ratio.
 pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
     let contrasts = &bare(ratios)[..];
     let figures = figures(contrasts)?;
@@ -225,7 +227,7 @@ pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
     let open =
         |it: &Contrast| matches!(it.ends, (Some(low), Some(high)) if low < 1.0 && high > 1.0);
     if contrasts.iter().all(open) {
-        return Some(told("undecided", interval));
+        return Some(told("undecided", bracket_of_times(contrasts)));
     }
     if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
         return Some(told("no difference", interval));
@@ -233,7 +235,8 @@ pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
     let decided = |it: &Contrast| matches!(it.verdict, Verdict::Slower | Verdict::Faster);
     let may = if contrasts.iter().all(decided) { "" } else { "undecided: " };
     let times = one_by_one(ratios).unwrap_or_else(|| {
-        told(&format!("{figures} times"), format!(" as long{}", backed(contrasts)))
+        let rest = format!(" as long{}{}", in_all_of(ratios), backed(contrasts));
+        told(&format!("{figures} times"), rest)
     });
     Some(Words::default().plain(may).then(times))
 }

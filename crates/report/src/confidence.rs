@@ -39,7 +39,7 @@ pub enum Level {
 pub struct Confidence {
     /// How sure.
     pub level: Level,
-    /// The first reasons, two at most.
+    /// The first reasons, two at most, and whose deferred writes are not paid for.
     pub reasons: Vec<String>,
 }
 
@@ -77,6 +77,7 @@ impl Confidence {
         }
         reasons.dedup();
         reasons.truncate(REASONS);
+        reasons.extend(unpaid(layout, cases));
         Some(Self { level, reasons })
     }
 
@@ -107,6 +108,23 @@ impl Confidence {
     pub(crate) fn badge(&self) -> Badge {
         Badge { word: self.word(), rank: self.level as u32 + 1, text: self.text() }
     }
+}
+
+/// Those that lead, or may, in a cell that has written back nothing of what it deferred: "deferred writes not paid
+/// for by fjall".
+fn unpaid<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for case in cases {
+        let next = (case.outcome != Outcome::Won).then_some(case.next);
+        for level in [Some(case.leader), next].into_iter().flatten() {
+            let debt = layout.cell(&case.condition, level).and_then(|cell| cell.debt);
+            let name = words::contender(layout.compare, level);
+            if debt.is_some_and(|debt| debt.fresh == Some(true)) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    (!names.is_empty()).then(|| format!("deferred writes not paid for by {}", words::list(&names)))
 }
 
 /// What a warning of such a weight leaves.

@@ -13,6 +13,16 @@ pub fn clause(level: &str) -> String {
     }
 }
 
+/// The same within a sentence, after "with": "every commit kept".
+pub fn told(level: &str) -> String {
+    match level {
+        "strict" => "every commit kept".into(),
+        "relaxed" => "the last second at risk".into(),
+        "none" => "nothing promised".into(),
+        other => format!("{other} durability"),
+    }
+}
+
 /// Over rows of what holds at a level: "Every commit kept".
 pub fn title(level: &str) -> String {
     match level {

@@ -140,6 +140,16 @@ pub fn wordless(contrasts: &[Contrast]) -> Option<&'static str> {
     reasons.into_iter().find(has).map(Verdict::word)
 }
 
+/// The word of ratios of which not all are faster, nor all slower.
+pub fn open_word(contrasts: &[Contrast]) -> &'static str {
+    match wordless(contrasts) {
+        _ if contrasts.is_empty() => "no pair",
+        Some(reason) => reason,
+        None if contrasts.iter().all(|it| it.verdict == Verdict::Same) => Verdict::Same.word(),
+        None => Verdict::Undecided.word(),
+    }
+}
+
 /// " (1.2–1.8)": from the lowest end to the highest; nothing without an interval.
 pub fn bracket(contrasts: &[Contrast]) -> String {
     match ends(contrasts).as_deref() {
@@ -149,40 +159,75 @@ pub fn bracket(contrasts: &[Contrast]) -> String {
     }
 }
 
+/// " (0.96–1.8×)": the same where no ratio stands before it that says what it is of.
+pub fn bracket_of_times(contrasts: &[Contrast]) -> String {
+    match ends(contrasts).filter(|ends| ends != words::WIDE) {
+        Some(ends) => format!(" ({ends}×)"),
+        None => bracket(contrasts),
+    }
+}
+
+/// "0.96–1.8": from the lowest end to the highest; `None` where there are not both, and of a wide interval.
+pub fn both_ends(contrasts: &[Contrast]) -> Option<String> {
+    ends(contrasts).filter(|ends| ends.contains('–'))
+}
+
 /// Ratios without their operations.
 pub fn bare(ratios: &[Ratio<'_>]) -> Vec<Contrast> {
     ratios.iter().map(|(_, contrast)| *contrast).collect()
 }
 
-/// Whether ratios are told one by one: a few that don't round alike, each of an operation of its own.
-fn are_told_one_by_one(ratios: &[Ratio<'_>]) -> bool {
+/// Whether each ratio is of an operation of its own.
+fn are_of_their_own(ratios: &[Ratio<'_>]) -> bool {
     let of_its_own = |(number, ratio): (usize, &Ratio<'_>)| {
         ratios[..number].iter().all(|(operation, _)| *operation != ratio.0)
     };
+    ratios.iter().enumerate().all(of_its_own)
+}
+
+/// Whether ratios are told one by one: a few that don't round alike, each of an operation of its own.
+fn are_told_one_by_one(ratios: &[Ratio<'_>]) -> bool {
     ratios.len() <= ONE_BY_ONE
         && matches!(Told::of(&bare(ratios)), Some(Told::Range(..)))
-        && ratios.iter().enumerate().all(of_its_own)
+        && are_of_their_own(ratios)
+}
+
+/// "in both operations", where one figure stands for each of several.
+pub fn in_all(ratios: &[Ratio<'_>]) -> Option<String> {
+    let is_one = matches!(Told::of(&bare(ratios)), Some(Told::One(_)));
+    match ratios.len() {
+        2.. if !is_one || !are_of_their_own(ratios) => None,
+        2 => Some("in both operations".to_owned()),
+        3.. => Some(format!("in all {} operations", ratios.len())),
+        _ => None,
+    }
 }
 
 /// "**5.6 times** as long in create_issue (1.9–17) and **3.6 times** in process_issues (1.6–8.1)"; `None` where
 /// the ratios are not told one by one.
 pub fn one_by_one(ratios: &[Ratio<'_>]) -> Option<Words> {
+    one_by_one_as(ratios, &Words::default())
+}
+
+/// The same with what it is as long as: "**5.6 times** as long as sqlite in create_issue (1.9–17) and …".
+fn one_by_one_as(ratios: &[Ratio<'_>], than: &Words) -> Option<Words> {
     if !are_told_one_by_one(ratios) {
         return None;
     }
     let last = ratios.len() - 1;
     let mut told = Words::default();
     for (number, (operation, contrast)) in ratios.iter().enumerate() {
-        let (before, how) = match number {
-            0 => ("", " as long"),
-            number if number == last => (" and ", ""),
-            _ => (", ", ""),
+        let before = match number {
+            0 => "",
+            number if number == last => " and ",
+            _ => ", ",
         };
         let interval = bracket(&[*contrast]);
-        told = told
-            .plain(before)
-            .stressed(format!("{} times", figures(&[*contrast])?))
-            .plain(format!("{how} in {operation}{interval}"));
+        told = told.plain(before).stressed(format!("{} times", figures(&[*contrast])?));
+        if number == 0 {
+            told = told.plain(" as long").then(than.clone());
+        }
+        told = told.plain(format!(" in {operation}{interval}"));
     }
     Some(told)
 }
@@ -200,16 +245,22 @@ pub fn one_by_one_in_a_cell(ratios: &[Ratio<'_>]) -> Option<(String, String)> {
     Some((words::list(&times), intervals.join(", ")))
 }
 
-/// How many times as long the operations of one condition take: "**1.4 times** as long (1.2–1.6)", a few that
-/// don't round alike one by one, and of more "**2.0 to 3.0 times** as long, depending on the operation (all
-/// 95 % intervals lie within 1.8–3.3)". `None` without a ratio.
-pub fn as_long(ratios: &[Ratio<'_>]) -> Option<Words> {
-    one_by_one(ratios).or_else(|| {
+/// How many times as long the operations of one condition take: "**1.4 times** as long in both operations
+/// (1.2–1.6)", a few that don't round alike one by one, and of more "**2.0 to 3.0 times** as long, depending on the
+/// operation (all 95 % intervals lie within 1.8–3.3)". `than` follows "as long": " as sqlite". `None` without a
+/// ratio.
+pub fn as_long(ratios: &[Ratio<'_>], than: &Words) -> Option<Words> {
+    one_by_one_as(ratios, than).or_else(|| {
         let contrasts = bare(ratios);
         let times = format!("{} times", figures(&contrasts)?);
-        let rest = format!(" as long{}", by_operation(&contrasts));
-        Some(Words::default().stressed(times).plain(rest))
+        let told = Words::default().stressed(times).plain(" as long").then(than.clone());
+        Some(told.plain(in_all_of(ratios) + &by_operation(&contrasts)))
     })
+}
+
+/// " in both operations", or nothing.
+pub fn in_all_of(ratios: &[Ratio<'_>]) -> String {
+    in_all(ratios).map_or_else(String::new, |all| format!(" {all}"))
 }
 
 /// "all 95 % intervals lie within 1.8–3.3", of ratios that are told as a range: of two ranges beside each

@@ -147,12 +147,12 @@ impl Loss {
         }
     }
 
-    /// How many a second the clients had acknowledged, where several were lost: how many that are says as much
-    /// of these clients as of the engine.
+    /// How many a second the clients had acknowledged, where some were lost and counted: how many that are says as
+    /// much of these clients as of the engine.
     pub fn per_second(&self) -> Option<String> {
         let (acknowledged, seconds) = self.load;
-        let several = matches!(self.worst, Worst::Lost(Some(2..)));
-        (several && acknowledged > 0 && seconds > 0.0)
+        let some = matches!(self.worst, Worst::Lost(Some(_)));
+        (some && acknowledged > 0 && seconds > 0.0)
             .then(|| words::digits(acknowledged as f64 / seconds))
     }
 

@@ -115,7 +115,7 @@ fn answered(answered: &Answered) -> String {
     format!("### {}\n\n{body}{note}", escape(&answered.question))
 }
 
-/// A table for each group of strips.
+/// What the words of strips are, and a table for each group of them.
 fn strips(of: &Strips) -> String {
     let group = |group: &StripGroup| {
         let tool = Some(&group.tool).filter(|tool| !tool.is_empty());
@@ -126,8 +126,11 @@ fn strips(of: &Strips) -> String {
         };
         format!("{title}{}\n", table(&of.table(group, true)))
     };
-    let notes = of.notes.iter().map(|note| format!("{}\n", escape(note)));
-    of.groups.iter().map(group).chain(notes).collect()
+    let line = |text: &String| format!("{}\n", escape(text));
+    let terms: String = of.terms.iter().map(line).collect();
+    let terms = if terms.is_empty() { terms } else { format!("{terms}\n") };
+    let notes = of.notes.iter().map(line);
+    std::iter::once(terms).chain(of.groups.iter().map(group)).chain(notes).collect()
 }
 
 fn words(words: &Words) -> String {

@@ -4,6 +4,7 @@
 use bakeoff_analysis::{Document, PromiseView};
 use bakeoff_results::{Cut, CutPlan, FileSystem, PromiseFactors, Promised};
 
+use crate::durability;
 use crate::words;
 
 /// The name of the section that says more.
@@ -100,13 +101,27 @@ impl Told<'_> {
     /// The level; and the file system, where the promise was not tried on one as ext4 is alone:
     /// "strict on posix".
     pub fn level(&self) -> String {
+        self.promise.durability.clone() + &self.on()
+    }
+
+    /// The same as it stands in a sentence after "with": "the last second at risk on posix", "sync fdatasync:1".
+    fn in_words(&self) -> String {
         let level = &self.promise.durability;
+        let words = match self.is_of_files() {
+            true => words::level(&self.factors().what, level),
+            false => durability::told(level),
+        };
+        words + &self.on()
+    }
+
+    /// " on posix": the file system, where the promise was not tried on one as ext4 is alone.
+    fn on(&self) -> String {
         let file_systems = self.plan.map_or(&[][..], |plan| &plan.file_systems);
         let file_system = self.promise.file_system;
         if file_system == FileSystem::Ext4 && !file_systems.contains(&FileSystem::Posix) {
-            return level.clone();
+            return String::new();
         }
-        format!("{level} on {}", file_system.name())
+        format!(" on {}", file_system.name())
     }
 }
 
@@ -178,13 +193,14 @@ fn of_some(document: &Document, who: &str, tried: &[&str]) -> String {
     alone.map_or_else(String::new, |names| format!(" of {names} (the others were not tried)"))
 }
 
-/// That all promises were kept, or what else there is to say when none was broken.
-pub fn kept(document: &Document) -> Option<String> {
+/// That no promise was broken and what was lost within them, a clause each; or what else there is to say when none
+/// was broken.
+pub fn kept(document: &Document) -> Vec<String> {
     let images = all(document).filter(|it| it.promise.kept == Some(true)).map(|it| it.images());
     let images = images.collect::<Option<Vec<_>>>();
     let every: Vec<Told<'_>> = all(document).collect();
     let one = every.iter().find(|told| told.promise.kept == Some(true));
-    let who = every.first()?.factors().who;
+    let Some(who) = every.first().map(|told| told.factors().who) else { return Vec::new() };
     let all: Vec<&PromiseView> = every.iter().map(|told| told.promise).collect();
     let told = |state| all.iter().filter(move |promise| promise.kept == Some(state));
     let (kept, cuts) = told(true).fold((0, 0), |(n, cuts), p| (n + 1, cuts + p.cuts));
@@ -203,56 +219,73 @@ pub fn kept(document: &Document) -> Option<String> {
     let names: Vec<&str> = told(true).map(|promise| promise.engine.as_str()).collect();
     let said = match (kept, told(false).count()) {
         (0, 0) => "no promise was put to the test".into(),
-        (0, _) => return None,
+        (0, _) => return Vec::new(),
         (1, 0) => {
             let of = one.map(|it| format!(" of {} at {}", it.promise.engine, it.level()));
-            format!("the promise{} withstood {cuts}", of.unwrap_or_default())
+            format!("the promise{} was not broken in {cuts}", of.unwrap_or_default())
         }
-        (2, 0) => format!("both promises{} withstood {cuts}", of_some(document, &who, &names)),
-        (kept, 0) => {
-            let promises = words::many(kept, "promise");
-            format!("all {promises}{} withstood {cuts}", of_some(document, &who, &names))
+        (_, 0) => {
+            format!("no promise{} was broken in {cuts}", of_some(document, &who, &names))
         }
-        (kept, _) => format!("{} withstood {cuts}", words::many(kept, "other promise")),
+        _ => format!("no other promise was broken in {cuts}"),
     };
-    Some(said + &within(&every) + &but)
+    std::iter::once(said + &but).chain(within(&every, &who)).collect()
 }
 
-/// What was lost though a promise was kept, at each level that allows that: "; within its promise relaxed lost up to
-/// 81 commits, none older than 970 ms".
-fn within(all: &[Told<'_>]) -> String {
+/// What was lost though a promise was kept, a clause for each level that allows that.
+fn within(all: &[Told<'_>], who: &str) -> Vec<String> {
     let kept = all.iter().filter(|told| told.promise.kept == Some(true));
     let loose = kept.filter(|told| matches!(told.promise.promised, Promised::Whole { .. }));
     let mut levels: Vec<(String, Vec<&Told<'_>>)> = Vec::new();
     for told in loose {
-        match levels.iter_mut().find(|(level, _)| *level == told.level()) {
+        let words = told.in_words();
+        match levels.iter_mut().find(|(level, _)| *level == words) {
             Some((_, group)) => group.push(told),
-            None => levels.push((told.level(), vec![told])),
+            None => levels.push((words, vec![told])),
         }
     }
-    let lost: Vec<String> = levels.iter().map(|(level, group)| lost(level, group)).collect();
-    match lost.as_slice() {
-        [] => String::new(),
-        lost => format!("; within its promise {}", words::list(lost)),
-    }
+    levels.iter().map(|(level, group)| lost(level, group, who)).collect()
 }
 
-/// "relaxed lost up to 81 commits, none older than 970 ms", or that it lost nothing.
-fn lost(level: &str, group: &[&Told<'_>]) -> String {
-    let rules = || group.iter().flat_map(|told| &told.promise.rules);
-    let most = rules().map(|rule| rule.lost.most).max().unwrap_or(0);
-    let oldest = rules().filter_map(|rule| rule.oldest_lost_s).reduce(f64::max);
-    let oldest =
-        oldest.map_or_else(String::new, |it| format!(", none older than {}", words::seconds(it)));
-    let unit = match group.iter().any(|told| told.is_of_files()) {
-        true => SYNCED_BLOCK,
-        false => COMMIT,
+/// How much an image had lost at most.
+fn most_lost(told: &Told<'_>) -> u64 {
+    told.promise.rules.iter().map(|rule| rule.lost.most).max().unwrap_or(0)
+}
+
+/// Whether images of every moment had lost something: of these no number is kept.
+fn lost_some(told: &Told<'_>) -> bool {
+    let every = told.cuts.iter().filter_map(|cut| cut.every.as_ref());
+    every.flat_map(|it| &it.rules).any(|rule| rule.lost > 0)
+}
+
+/// "with the last second at risk fjall lost the most, 81 commits, and no engine lost any older than 970 ms, which
+/// their promises allow"; of one engine "sqlite lost up to 81 commits, none older than 970 ms, which its promise allows"; or
+/// that nothing was lost.
+fn lost(level: &str, group: &[&Told<'_>], who: &str) -> String {
+    let unit = if group.iter().any(|told| told.is_of_files()) { SYNCED_BLOCK } else { COMMIT };
+    // The first of those that lost as much.
+    let worst = group.iter().rev().max_by_key(|told| most_lost(told));
+    let worst = worst.map(|told| (told, most_lost(told)));
+    let Some((worst, most)) = worst.filter(|(_, most)| *most > 0) else {
+        return match group.iter().any(|told| lost_some(told)) {
+            true => format!("with {level} some {unit}s were lost, as promises allow"),
+            false => format!("with {level} nothing was lost"),
+        };
     };
-    match most {
-        0 => format!("{level} lost nothing"),
-        1 => format!("{level} lost 1 {unit} at most{oldest}"),
-        most => format!("{level} lost up to {}{oldest}", words::many(most as usize, unit)),
+    let rules = group.iter().flat_map(|told| &told.promise.rules);
+    let oldest = rules.filter_map(|rule| rule.oldest_lost_s).reduce(f64::max);
+    let older = oldest.map(|it| format!("older than {}", words::seconds(it)));
+    let number = words::many(most as usize, unit);
+    let name = &worst.promise.engine;
+    if group.len() == 1 {
+        let older = older.map_or_else(String::new, |older| format!(", none {older}"));
+        let up_to = if most == 1 { "" } else { "up to " };
+        return format!(
+            "with {level} {name} lost {up_to}{number}{older}, which its promise allows"
+        );
     }
+    let older = older.map_or_else(String::new, |older| format!(", and no {who} lost any {older}"));
+    format!("with {level} {name} lost the most, {number}{older}, which their promises allow")
 }
 
 /// The engines that were to be run at a level of durability and were not, since they do not give it: "tarantool:memtx

@@ -15,6 +15,11 @@ pub trait Section: Send + Sync {
         ""
     }
 
+    /// What links to it say: its heading, or a shorter name.
+    fn link(&self) -> &str {
+        self.title()
+    }
+
     /// What it says of a run; nothing where it has nothing to say.
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block>;
 
@@ -29,6 +34,8 @@ pub trait Section: Send + Sync {
 pub struct Part<'a> {
     /// The section's name where the heading is its title.
     pub name: Option<&'a str>,
+    /// What links to it say.
+    pub link: &'a str,
     /// The heading; nothing where there is none.
     pub title: String,
     /// What stands under it.
@@ -38,12 +45,12 @@ pub struct Part<'a> {
 /// A section's blocks under their headings; where it has no title, its own headings stand in for it.
 pub fn parts<'a>(section: &'a dyn Section, layout: &Layout<'_>) -> Vec<Part<'a>> {
     let named = Some(section.name()).filter(|_| !section.title().is_empty());
-    let mut parts =
-        vec![Part { name: named, title: section.title().to_owned(), blocks: Vec::new() }];
+    let (link, title) = (section.link(), section.title().to_owned());
+    let mut parts = vec![Part { name: named, link, title, blocks: Vec::new() }];
     for block in section.blocks(layout) {
         match (block, named) {
             (Block::Heading(title), None) => {
-                parts.push(Part { name: None, title, blocks: Vec::new() });
+                parts.push(Part { name: None, link: "", title, blocks: Vec::new() });
             }
             (block, _) => parts.last_mut().expect("there is a first").blocks.push(block),
         }

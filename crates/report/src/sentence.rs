@@ -46,7 +46,7 @@ pub struct Said {
     pub broken: String,
     /// Who is fastest: a sentence for each promise of durability, or one of the run.
     pub sentences: Vec<Words>,
-    /// What else has to be known with them; empty where there is nothing.
+    /// What else has to be known with them, a sentence each; empty where there is nothing.
     pub rest: String,
     /// How sure the sentences are; `None` where nothing is compared.
     pub confidence: Option<Confidence>,
@@ -78,11 +78,10 @@ impl Said {
         let is_low = confidence.as_ref().is_some_and(|it| it.level == Level::Low);
         let sentences =
             if is_timed { answer::sentences(layout, &cases, is_low) } else { Vec::new() };
-        let [broken, rest] =
-            [promises::broken(document), clauses].map(|clauses| match clauses.as_slice() {
-                [] => String::new(),
-                clauses => capital(document, &clauses.join("; ")) + ".",
-            });
+        let sentence = |clause: &String| capital(document, clause) + ".";
+        let broken = promises::broken(document);
+        let broken = if broken.is_empty() { String::new() } else { sentence(&broken.join("; ")) };
+        let rest = clauses.iter().map(sentence).collect::<Vec<_>>().join(" ");
         Self { broken, sentences, rest, confidence }
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn plain(options: &Options) -> Options {
 /// A title, and blocks under it.
 pub(crate) fn of_blocks(title: &str, blocks: Vec<Block>, options: &Options) -> String {
     let lines = Lines::of(options);
-    let part = Part { name: None, title: String::new(), blocks };
+    let part = Part { name: None, link: "", title: String::new(), blocks };
     format!("{}{}", lines.heading(title), lines.part(&part))
 }
 

@@ -215,10 +215,9 @@ pub fn many(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", count(number as u64))
 }
 
-/// "90 power cuts at strict (180 images of the disk)": an image is what is judged, and of one cut there may be
-/// several.
-pub fn cuts(cuts: u64, level: &str, images: u64) -> String {
-    let told = format!("{} at {level}", many(cuts as usize, "power cut"));
+/// "90 power cuts (180 images of the disk)": an image is what is judged, and of one cut there may be several.
+pub fn cuts(cuts: u64, images: u64) -> String {
+    let told = many(cuts as usize, "power cut");
     if cuts == images {
         return told;
     }
@@ -398,10 +397,10 @@ mod tests {
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(many(1, "block"), "1 block");
         assert_eq!(many(12_345, "trial"), "12\u{202f}345 trials");
-        assert_eq!(cuts(90, "strict", 180), "90 power cuts at strict (180 images of the disk)");
+        assert_eq!(cuts(90, 180), "90 power cuts (180 images of the disk)");
         assert_eq!(
-            (cuts(1, "none", 1), cuts(1, "none", 0)),
-            ("1 power cut at none".into(), "1 power cut at none (0 images of the disk)".into())
+            (cuts(1, 1), cuts(1, 0)),
+            ("1 power cut".into(), "1 power cut (0 images of the disk)".into())
         );
     }
 }

@@ -58,8 +58,7 @@
   each("table:not(.sortable):not(.heat)", function (table) {
     var made = button("Copy this table", function () { copy(table, made); });
     made.className = "tool screen-only";
-    var legend = table.classList.contains("strips") ? table.nextElementSibling : null;
-    (legend || table.closest(".scroll") || table).insertAdjacentElement("afterend", made);
+    (table.closest(".scroll") || table).insertAdjacentElement("afterend", made);
   });
   each("table.sortable", function (table) {
     Array.prototype.forEach.call(table.tHead.rows[0].cells, function (heading, column) {
@@ -87,7 +86,7 @@
       label.append(box, " " + name);
       boxes.appendChild(label);
     });
-    document.querySelector("header .strips + .legend").insertAdjacentElement("afterend", boxes);
+    document.querySelector("header .strips").insertAdjacentElement("afterend", boxes);
 
     // What the rows are held against: the fastest, or one that the reader chooses.
     var chosen = document.createElement("select");

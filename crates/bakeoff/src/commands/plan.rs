@@ -159,10 +159,10 @@ fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) 
     remarks.into_iter().collect()
 }
 
-/// A line on how many bytes a share of the data is: of files in the unit that their `size` has.
+/// A line on how many bytes a share of the data is.
 fn share(memory: Memory, limit: u64, data: u64, home: targets::Home) -> String {
     let (unit, bytes, of) = match home {
-        targets::Home::Files => ("MiB", f64::from(1 << 20), "files"),
+        targets::Home::Files => ("MB", 1e6, "files"),
         _ => ("MB", 1e6, "rows"),
     };
     let (limit, data) = (limit as f64 / bytes, data as f64 / bytes);

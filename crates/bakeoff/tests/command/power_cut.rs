@@ -24,7 +24,7 @@ fn an_engine_that_keeps_its_promise_ends_well_and_one_cut_can_be_repeated() {
     let arguments: Vec<&str> = CUTS.into_iter().chain(flags).collect();
     let done = place.run(&arguments).code(0);
     done.says(&[
-        "The promise of sqlite at strict withstood 2 power cuts",
+        "The promise of sqlite at strict was not broken in 2 power cuts",
         "the power went again in 8",
     ]);
     place.assert_clean("r");
@@ -103,7 +103,7 @@ fn a_cut_on_each_file_system_is_made_recorded_and_resumed() {
     }
     let flags = ["--durability", "strict", "--keep", "torn", "--file-system", "ext4,posix"];
     let run = [&CUTS[..], &flags, &["--out", "r"]].concat();
-    place.run(&run).code(0).says(&["Both promises withstood 4 power cuts"]);
+    place.run(&run).code(0).says(&["No promise was broken in 4 power cuts"]);
     let kept = std::fs::read_to_string(place.path("r/experiment.toml")).unwrap();
     assert!(kept.contains("file_system = [\"ext4\", \"posix\"]"), "{kept}");
     let made = |folder: &str| {
@@ -225,7 +225,7 @@ fn the_power_of_a_private_server_is_cut() {
     place
         .run(&arguments)
         .code(0)
-        .says(&["The promise of postgres at strict withstood 1 power cut"]);
+        .says(&["The promise of postgres at strict was not broken in 1 power cut"]);
     place.assert_clean("r");
     let document = place.json("r");
     let [cut] = of(&document, "cuts") else { panic!("one cut") };
@@ -395,7 +395,7 @@ fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
     steady.says(&["owes nothing yet", "--state warm"]);
     let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
     done.says(&[
-        "The promise of sqlite at strict withstood 40 crash images",
+        "The promise of sqlite at strict was not broken in 40 crash images",
         "budget of 40 has it",
     ])
     .says(&["sqlite, strict: ", " images drawn, "]);

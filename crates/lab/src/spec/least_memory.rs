@@ -61,7 +61,7 @@ impl Limit {
     }
 
     fn of_files(&self) -> String {
-        let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+        let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
         let larger = match self.memory {
             Memory::Share(_) => ", or larger files (`size`)",
             Memory::Bytes(_) | Memory::Unlimited => "",
@@ -69,7 +69,7 @@ impl Limit {
         format!(
             "{}, too little for the requests of {} and the random bytes that files are written with; take {} at \
              least{larger}",
-            self.is("files", mebibytes),
+            self.is("files", megabytes),
             self.clients(),
             self.works("files"),
         )
@@ -143,7 +143,7 @@ mod tests {
                 .why_not(Home::Files)
         };
         let said = limit(Memory::Share(25), 16 << 20);
-        assert!(said.starts_with("25% of 64.0 MiB of files is 16.0 MiB, too little"), "{said}");
+        assert!(said.starts_with("25% of 67.1 MB of files is 16.8 MB, too little"), "{said}");
         let least = "take 40% of the files, or 25M at least, or larger files (`size`)";
         assert!(said.contains("1 client") && said.ends_with(least), "{said}");
         let said = limit(Memory::Bytes(16 << 20), 16 << 20);

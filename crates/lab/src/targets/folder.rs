@@ -195,11 +195,11 @@ fn free_memory() -> Option<u64> {
 /// How much of files the page cache can hold, and what follows; `there` is the memory that is free, or its
 /// limit. In the state `cold` it is empty at the start.
 fn in_page_cache(files: u64, there: u64, is_limit: bool, state: State) -> String {
-    let mib = |bytes: u64| bytes >> 20;
+    let mb = |bytes: u64| bytes / 1_000_000;
     let memory = match is_limit {
-        true => format!("{} MiB of memory at most", mib(there)),
+        true => format!("{} MB of memory at most", mb(there)),
         // It changes all the time, so that more digits would say nothing.
-        false => format!("{:.1} GiB of memory free", there as f64 / f64::from(1 << 30)),
+        false => format!("{:.1} GB of memory free", there as f64 / 1e9),
     };
     let share = 100 * there.min(files) / files;
     let told = match (state, there >= files) {
@@ -215,7 +215,7 @@ fn in_page_cache(files: u64, there: u64, is_limit: bool, state: State) -> String
             .to_owned(),
         (_, false) => format!("up to {share} % of the reads need no disk"),
     };
-    format!("page cache: {} MiB of files, {memory}: {told}", mib(files))
+    format!("page cache: {} MB of files, {memory}: {told}", mb(files))
 }
 
 impl Subject for Resolved {

@@ -19,8 +19,10 @@ pub struct Strips {
     pub columns: Vec<String>,
     /// The rows.
     pub groups: Vec<StripGroup>,
-    /// What the marks are.
+    /// What the marks are; it stands above the rows.
     pub legend: Vec<Key>,
+    /// What words and brackets behind the strips mean, a sentence each; with the legend.
+    pub terms: Vec<String>,
     /// What else has to be known.
     pub notes: Vec<String>,
 }

@@ -21,6 +21,10 @@ impl Section for Applications {
         "What it is worth to an application"
     }
 
+    fn link(&self) -> &str {
+        "Applications"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let others = &layout.document.applications;
         if others.is_empty() {

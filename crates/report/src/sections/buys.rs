@@ -29,6 +29,10 @@ impl Section for Buys {
         "What each change buys"
     }
 
+    fn link(&self) -> &str {
+        "Changes"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let changes = Changes::of(layout);
         let Some(present) = changes.present else { return Vec::new() };
@@ -139,6 +143,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
             columns: COLUMNS.map(str::to_owned).into(),
             groups: groups.collect(),
             legend: strip::legend_of_ratios(),
+            terms: Vec::new(),
             notes: notes(left_out, self.left_out),
         })
     }

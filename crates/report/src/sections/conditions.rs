@@ -19,6 +19,10 @@ impl Section for Conditions {
         "How long each condition went on"
     }
 
+    fn link(&self) -> &str {
+        "Repetitions"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
         let Some(sequential) = document.run.run.sequential.as_ref() else { return Vec::new() };

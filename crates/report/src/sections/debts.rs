@@ -43,6 +43,10 @@ impl Section for Debts {
         "What was left to write back"
     }
 
+    fn link(&self) -> &str {
+        "Deferred work"
+    }
+
     /// A row for each cell of which the debt is known; nothing without engines, which alone put
     /// things off.
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {

@@ -74,6 +74,10 @@ impl Section for Durability {
         "What power cuts left of each promise"
     }
 
+    fn link(&self) -> &str {
+        "Power cuts"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
         let all: Vec<Told> = promises::all(document).collect();

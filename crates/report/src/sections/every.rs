@@ -28,6 +28,10 @@ impl Section for Every {
         "What a cut at every moment leaves"
     }
 
+    fn link(&self) -> &str {
+        "Cuts at every moment"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let cuts = &layout.document.cuts;
         let tried: Vec<(&Cut, &EveryMoment)> =

@@ -28,6 +28,10 @@ impl Section for Limits {
         "The highest rate that keeps the limit"
     }
 
+    fn link(&self) -> &str {
+        "Highest rate"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
         let Some(limit) = document.run.run.limit else { return Vec::new() };

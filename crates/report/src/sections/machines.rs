@@ -50,6 +50,10 @@ impl Section for Machines {
         "What each machine found"
     }
 
+    fn link(&self) -> &str {
+        "Machines"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
         let Some(view) = &document.machines else {
@@ -225,6 +229,7 @@ fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
         columns: COLUMNS.map(str::to_owned).into(),
         groups: shown.iter().map(|ratio| forest.group(ratio)).collect(),
         legend: strip::legend_of_ratios(),
+        terms: Vec::new(),
         notes: [LAST.to_owned()].into_iter().chain(more).collect(),
     })
 }

@@ -21,6 +21,10 @@ impl Section for Method {
         "How it was measured"
     }
 
+    fn link(&self) -> &str {
+        "Method"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let run = &layout.document.run.run;
         let mut prose = match layout::is_timed(layout.document) {

@@ -18,6 +18,10 @@ impl Section for Neighbours {
         "What the background I/O did"
     }
 
+    fn link(&self) -> &str {
+        "Background I/O"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let rows: Vec<Row> = rows(layout);
         if rows.is_empty() {

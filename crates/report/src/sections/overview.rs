@@ -4,6 +4,9 @@ mod chart;
 mod decide;
 mod questions;
 mod standing;
+mod terms;
+
+use std::collections::BTreeMap;
 
 use bakeoff_analysis::{Document, WarningKind};
 use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Status};
@@ -52,7 +55,11 @@ impl Section for Overview {
 /// The run in a few facts: what a reader must know before believing a figure.
 fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
     let run = &document.run.run;
-    let mut facts = vec![("machine", machines(document)), ("date", date(document))];
+    let mut facts = vec![
+        ("machine", machines(document)),
+        ("date", date(document)),
+        ("measured by", format!("bakeoff {}", run.version)),
+    ];
     let part = |shard: &PlanShard| format!("shard {} of {}", shard.index, shard.count);
     facts.extend(run.shard.as_ref().map(|shard| ("part of the plan", part(shard))));
     let fixed = fixed(document);
@@ -66,7 +73,6 @@ fn key_facts(document: &Document) -> Vec<(&'static str, String)> {
         facts.extend([("trials", trials(document)), ("noise", noise(document))]);
     }
     facts.extend(run.cuts.as_ref().map(|plan| ("power cuts", cuts(document, plan))));
-    facts.push(("measured by", format!("bakeoff {}", run.version)));
     facts
 }
 
@@ -80,24 +86,28 @@ fn date(document: &Document) -> String {
     ended.map_or(began.clone(), |ended| format!("{began} to {ended}"))
 }
 
-/// How many trials there are, and how long each was.
+/// How many trials there are, and how long each was: "30, 5 of each (8 at most); each ends after 100 of each
+/// operation, or 3 s".
 fn trials(document: &Document) -> String {
     let run = &document.run.run;
     let ended = layout::ended(document);
     let number = words::count(ended as u64);
-    let number = match (document.run.status, of_each(document, ended)) {
-        (_, Some(each)) => format!("{} of each, {number} in all;", words::count(each.into())),
-        _ if run.sequential.is_some() => number + ",",
-        (Status::Finished, _) if ended >= run.planned as usize => number + ",",
-        _ => format!("{number} of {} planned,", words::count(run.planned.into())),
+    let [planned, most] = [run.planned, run.repetitions].map(|it| words::count(it.into()));
+    let at_looks = run.sequential.is_some();
+    let is_all = document.run.status == Status::Finished && ended >= run.planned as usize;
+    let number = match of_each(document, ended).map(|each| words::count(each.into())) {
+        Some(each) if at_looks => format!("{number}, {each} of each ({most} at most)"),
+        Some(each) => format!("{number}, {each} of each"),
+        None if at_looks => format!("{number} ({most} of each at most)"),
+        None if !is_all => format!("{number} of {planned} planned ({most} of each)"),
+        None if document.cells.len() > 1 => format!("{number} ({most} of each planned)"),
+        None => number,
     };
-    let lasts = match run.operations_each {
-        None => words::span(run.seconds),
-        Some(_) => words::trial_lasts(run),
-    };
-    let most = if run.sequential.is_some() { "at most " } else { "" };
-    let repetitions = words::many(run.repetitions as usize, "repetition");
-    format!("{number} each {lasts}, in {most}{repetitions}")
+    let span = words::span(run.seconds);
+    match run.operations_each {
+        None => format!("{number}; each {span}"),
+        Some(each) => format!("{number}; each ends after {each} of each operation, or {span}"),
+    }
 }
 
 /// How many trials each cell has, where a run came to its end, all trials count, and no cell has more than
@@ -132,20 +142,42 @@ fn fixed(document: &Document) -> Vec<String> {
     fixed.collect()
 }
 
-/// How many power cuts were made, and how many images of the disk they left to be judged.
+/// How many power cuts were made, and how they were judged: "90, 15 of each, each judged by 4 rules of what a disk may
+/// lose"; where the cuts are not alike, by how many images of the disk.
 fn cuts(document: &Document, plan: &CutPlan) -> String {
     let made = || document.cuts.iter().filter(|cut| cut.failed.is_none());
     let number = made().count() as u64;
-    let every = |cut: &Cut| cut.every.as_ref().map_or(0, |it| it.judged);
-    let images = made().map(|cut| cut.judged.len() as u64 + every(cut)).sum::<u64>();
     let mut told = words::count(number);
     if number != u64::from(plan.planned) {
         told += &format!(" of {} planned", words::count(plan.planned.into()));
     }
-    if images != number {
-        told += &format!(" ({} of the disk judged)", words::many(images as usize, "image"));
+    let mut promises = BTreeMap::new();
+    for cut in made() {
+        *promises.entry((&cut.engine, &cut.durability, cut.file_system)).or_insert(0) += 1;
+    }
+    if let Some(each) = alike(promises.values().copied()).filter(|_| promises.len() > 1) {
+        told += &format!(", {} of each", words::count(each));
+    }
+    let every = |cut: &Cut| cut.every.as_ref().map_or(0, |it| it.judged);
+    let images = made().map(|cut| cut.judged.len() as u64 + every(cut)).sum::<u64>();
+    let rules = alike(made().map(|cut| cut.judged.len() as u64));
+    let rules = rules.filter(|_| made().all(|cut| cut.every.is_none()));
+    let each = if number > 1 { "each " } else { "" };
+    match rules {
+        Some(1) => {}
+        Some(rules) => told += &format!(", {each}judged by {rules} rules of what a disk may lose"),
+        None if images == number => {}
+        None => {
+            told += &format!(" ({} of the disk judged)", words::many(images as usize, "image"));
+        }
     }
     told
+}
+
+/// What all of some numbers are; `None` where two differ, and of none.
+fn alike(mut numbers: impl Iterator<Item = u64>) -> Option<u64> {
+    let first = numbers.next()?;
+    numbers.all(|number| number == first).then_some(first)
 }
 
 /// The machine, or how many there are and the first of them.

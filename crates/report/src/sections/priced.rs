@@ -44,6 +44,10 @@ impl Section for Priced {
         "What a commit costs the disk: priced"
     }
 
+    fn link(&self) -> &str {
+        "Priced commits"
+    }
+
     /// A row for each cell that was priced.
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let views = || layout.document.cells.iter().filter_map(|cell| cell.priced);

@@ -32,6 +32,10 @@ impl Section for Processor {
         "Processor time of a trial"
     }
 
+    fn link(&self) -> &str {
+        "Processor time"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let cells = |_: &str, cell: &CellView| Some(cells(layout, cell));
         let caption = "Processor time of a trial: every cell";

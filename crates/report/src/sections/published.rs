@@ -35,6 +35,10 @@ impl Section for Published {
         "Published figures beside ours"
     }
 
+    fn link(&self) -> &str {
+        "Published figures"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
         let source = document.run.run.published.as_ref();

@@ -18,6 +18,10 @@ impl Section for Settings {
         "What each engine was set to"
     }
 
+    fn link(&self) -> &str {
+        "Settings"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let run = &layout.document.run.run;
         let levels = (!run.engines.is_empty()).then(|| Block::Table(levels(&run.engines)));

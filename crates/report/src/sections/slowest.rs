@@ -32,6 +32,10 @@ impl Section for Slowest {
         "The slowest operations"
     }
 
+    fn link(&self) -> &str {
+        "Slowest operations"
+    }
+
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let Some(strips) = strips(layout) else { return Vec::new() };
         vec![Block::Lead(Words::default().marked(EXPLAINED)), Block::Strips(strips)]
@@ -80,6 +84,7 @@ fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
         columns: Vec::new(),
         groups: conditions.iter().map(|condition| chart.group(condition)).collect(),
         legend: strip::legend_of_tails(),
+        terms: Vec::new(),
         notes,
     })
 }

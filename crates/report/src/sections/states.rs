@@ -54,6 +54,10 @@ impl Section for States {
         "Restarts, and steady trials"
     }
 
+    fn link(&self) -> &str {
+        "Restarts"
+    }
+
     /// A row for each cell that began with a restart, and for each that was to be steady.
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let restart = |_: &str, cell: &CellView| cell.restart.map(|it| restart(&it));

@@ -56,6 +56,10 @@ impl Section for Work {
         "What the work took of cache, device and processor"
     }
 
+    fn link(&self) -> &str {
+        "Cache and device"
+    }
+
     /// A row for each cell; nothing without engines, and where neither rows were counted nor a device is
     /// modelled.
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {

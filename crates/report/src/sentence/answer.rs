@@ -7,9 +7,12 @@ use crate::amount;
 use crate::block::Words;
 use crate::durability;
 use crate::layout::Layout;
-use crate::leads::{Group, as_long, backed, bare, bracket, figures, groups, named, wordless};
+use crate::leads::{
+    Group, as_long, backed, bare, both_ends, bracket, bracket_of_times, figures, groups, named,
+    open_word, wordless,
+};
 use crate::promises;
-use crate::verdict::{Case, Outcome};
+use crate::verdict::{Case, Contrast, Outcome};
 use crate::words;
 
 /// A sentence for each promise; in the past where the answer is of low confidence.
@@ -54,30 +57,69 @@ fn within(finding: &str) -> String {
     }
 }
 
-/// "lmdb is fastest: sqlite takes 1.4 times as long (1.2–1.6)."; by a rate "lmdb serves 1.4 times as many rows a
-/// second as sqlite (1.2–1.6)."
+/// So many levels are named, of which nothing but that they are slower is told.
+const NAMED: usize = 3;
+
+/// "lmdb is fastest: sqlite takes 1.4 times as long (1.2–1.6); fjall is slower, too."; by a rate "lmdb serves 1.4
+/// times as many rows a second as sqlite (1.2–1.6)."
 fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     let leader = group.winner()?;
     let ranked = group.ranked(layout);
     let second = ranked.iter().find(|level| **level != leader)?;
     let leads = group.ratios(layout, leader, second);
     let told = Words::default().then(named(layout, leader));
+    let others: Vec<&str> = ranked.iter().copied().filter(|it| it != second).collect();
+    let end = slower_too(group, layout, &others, past).plain(".");
     let Some(merit) = rate_of(layout, &group.cases.iter().collect::<Vec<_>>()) else {
         let (is, takes) =
             if past { (" was fastest: ", " took ") } else { (" is fastest: ", " takes ") };
         let told = told.plain(is).then(named(layout, second)).plain(takes);
-        return Some(told.then(as_long(&leads)?).plain("."));
+        return Some(told.then(as_long(&leads, &Words::default())?).then(end));
     };
     let leads = bare(&leads);
     let told = told
         .plain(if past { " served " } else { " serves " })
         .stressed(format!("{} times", figures(&leads)?))
         .plain(format!(" as many {} a second as ", amount::counted(merit)));
-    Some(told.then(named(layout, second)).plain(format!("{}.", backed(&leads))))
+    Some(told.then(named(layout, second)).plain(backed(&leads)).then(end))
+}
+
+/// "; fjall is slower, too": those of some levels that are slower than the fastest in each case.
+fn slower_too<'a>(group: &Group<'a>, layout: &Layout<'a>, levels: &[&str], past: bool) -> Words {
+    let is_behind = |level: &&str| group.cases.iter().all(|case| case.behind.contains(level));
+    let behind: Vec<&str> = levels.iter().copied().filter(is_behind).collect();
+    let verb = match (behind.len(), past) {
+        (1, true) => "was",
+        (1, false) => "is",
+        (_, true) => "were",
+        (_, false) => "are",
+    };
+    match behind.len() {
+        0 => Words::default(),
+        1..=NAMED => {
+            let names = listed(layout, &behind, " and ");
+            Words::from("; ").then(names).plain(format!(" {verb} slower, too"))
+        }
+        number => Words::from(format!("; {number} others {verb} slower, too")),
+    }
+}
+
+/// "sqlite, lmdb or fjall", each with its sign.
+fn listed(layout: &Layout<'_>, levels: &[&str], last: &str) -> Words {
+    let mut told = Words::default();
+    for (number, level) in levels.iter().enumerate() {
+        told = told.plain(match number {
+            0 => "",
+            n if n + 1 == levels.len() => last,
+            _ => ", ",
+        });
+        told = told.then(named(layout, level));
+    }
+    told
 }
 
 /// "lmdb is fastest in create_issue: sqlite takes 1.4 times as long (1.2–1.6); in process_issues it is undecided
-/// (0.9–1.3).": where one level leads in all of a few operations, and wins some.
+/// (0.9–1.3×).": where one level leads in all of a few operations, and wins some.
 fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     group.condition()?;
     let (won, open): (Vec<&Case>, Vec<&Case>) =
@@ -98,16 +140,16 @@ fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Word
         .plain(format!("{is} fastest in {}: ", words::list(&operations)))
         .then(named(layout, first.next))
         .plain(takes)
-        .then(as_long(&leads)?);
+        .then(as_long(&leads, &Words::default())?);
     let rest = |case: &&Case| {
         let word = wordless(&[case.contrast]).unwrap_or(Verdict::Undecided.word());
-        format!("; in {} it{is} {word}{}", case.operation, bracket(&[case.contrast]))
+        format!("; in {} it{is} {word}{}", case.operation, bracket_of_times(&[case.contrast]))
     };
     Some(told.plain(open.iter().map(rest).collect::<String>() + "."))
 }
 
-/// "lmdb or sqlite is fastest: undecided which (0.9–1.2); fjall takes 1.4 times as long (1.2–1.6) as lmdb.": where the
-/// intervals leave it open who is fastest, and nothing else is amiss.
+/// "lmdb or sqlite is fastest, undecided which: sqlite takes 0.9–1.2 times as long as lmdb; fjall takes 1.4 times as
+/// long as lmdb (1.2–1.6).": where the intervals leave it open who is fastest, and nothing else is amiss.
 fn undecided_which<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
     group.condition()?;
     let is_open = |case: &Case| {
@@ -138,26 +180,58 @@ fn undecided_which<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Op
     if tied.len() < 2 || !rivals().all(held) || rivals().any(is_short) {
         return None;
     }
-    let mut told = Words::default();
-    for (number, level) in tied.iter().enumerate() {
-        told = told.plain(match number {
-            0 => "",
-            n if n + 1 == tied.len() => " or ",
-            _ => ", ",
-        });
-        told = told.then(named(layout, level));
-    }
-    let interval = match tied.as_slice() {
-        [first, second] => bracket(&group.contrasts(layout, first, second)),
-        _ => String::new(),
-    };
     let is = if past { "was" } else { "is" };
-    told = told.plain(format!(" {is} fastest: undecided which{interval}"));
+    let told = listed(layout, &tied, " or ").plain(format!(" {is} fastest"));
+    let mut told = match tied.as_slice() {
+        [first, second] => told.then(between(group, layout, (*first, *second), past)),
+        _ => told.plain(": undecided which"),
+    };
     if let Some(next) = far.first() {
         let takes = if past { " took " } else { " takes " };
+        let than = Words::from(" as ").then(named(layout, first));
         told = told.plain("; ").then(named(layout, next)).plain(takes);
-        told = told.then(as_long(&group.ratios(layout, first, next))?);
-        told = told.plain(" as ").then(named(layout, first));
+        told = told.then(as_long(&group.ratios(layout, first, next), &than)?);
+        told = told.then(not_behind(group, layout, next, &tied[1..]));
     }
     Some(told.plain("."))
+}
+
+/// ", undecided which: sqlite takes 0.9–1.2 times as long as lmdb"; by a rate ", undecided which: sqlite serves
+/// 0.8–1.1 times as many rows a second as lmdb". From the lowest end of all operations to the highest.
+fn between<'a>(
+    group: &Group<'a>,
+    layout: &Layout<'a>,
+    (first, second): (&str, &str),
+    past: bool,
+) -> Words {
+    let rate = rate_of(layout, &group.cases.iter().collect::<Vec<_>>()).map(amount::counted);
+    let contrasts = group.contrasts(layout, first, second).into_iter();
+    let shown = |it: Contrast| if rate.is_some() { it.turned() } else { it };
+    let contrasts: Vec<Contrast> = contrasts.map(shown).collect();
+    let Some(ends) = both_ends(&contrasts) else {
+        return Words::from(format!(": undecided which{}", bracket(&contrasts)));
+    };
+    let (verb, how) = match (rate, past) {
+        (None, true) => ("took", "as long".to_owned()),
+        (None, false) => ("takes", "as long".to_owned()),
+        (Some(what), true) => ("served", format!("as many {what} a second")),
+        (Some(what), false) => ("serves", format!("as many {what} a second")),
+    };
+    let told = Words::from(", undecided which: ").then(named(layout, second));
+    told.plain(format!(" {verb} {ends} times {how} as ")).then(named(layout, first))
+}
+
+/// "; fjall against sqlite: undecided", of each level that another one is not shown to be slower than.
+fn not_behind<'a>(group: &Group<'a>, layout: &Layout<'a>, level: &str, than: &[&str]) -> Words {
+    let mut told = Words::default();
+    for other in than {
+        let contrasts = group.contrasts(layout, other, level);
+        let is_whole = contrasts.len() == group.cases.len();
+        if is_whole && contrasts.iter().all(|it| it.verdict == Verdict::Slower) {
+            continue;
+        }
+        told = told.plain("; ").then(named(layout, level)).plain(" against ");
+        told = told.then(named(layout, other)).plain(format!(": {}", open_word(&contrasts)));
+    }
+    told
 }

@@ -8,6 +8,7 @@ use bakeoff_analysis::{
 };
 use bakeoff_results::Status;
 
+use crate::durability;
 use crate::layout::{self, Condition, Layout};
 use crate::verdict::{Case, Contrast, Outcome};
 use crate::words;
@@ -98,7 +99,7 @@ pub fn fresh(layout: &Layout<'_>) -> Option<String> {
     (!names.is_empty()).then(|| {
         let names = words::list(&names);
         format!(
-            "all this before the first checkpoint or compaction: {names} {verb} written back nothing of what \
+            "all this is before the first checkpoint or compaction: {names} {verb} written back nothing of what \
              {who} deferred"
         )
     })
@@ -140,7 +141,8 @@ pub fn held_back(layout: &Layout<'_>) -> Option<String> {
 const NAMED: usize = 2;
 
 /// The conditions that ended without a decision, in a run that goes on until there is one: "some
-/// comparisons are still undecided: with strict durability because the run’s time was over".
+/// comparisons are still undecided: with every commit kept because the run’s time was over"; of all
+/// "some comparisons are still undecided, because the run’s time was over".
 pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
     let conditions = &layout.document.conditions;
     let reasons = [
@@ -152,6 +154,7 @@ pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
         let open: Vec<&ConditionView> = conditions.iter().filter(|it| it.state == state).collect();
         let place = match open.len() {
             0 => return None,
+            number if number == conditions.len() => String::new(),
             number if number <= NAMED => {
                 let places: Vec<String> = open.iter().map(|it| levels(layout, it)).collect();
                 words::list(&places)
@@ -161,13 +164,20 @@ pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
         Some(format!("{place} because {why}").trim_start().to_owned())
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty())
-        .then(|| format!("some comparisons are still undecided: {}", words::list(&told)))
+    (!told.is_empty()).then(|| {
+        let told = words::list(&told);
+        let sign = if told.starts_with("because ") { "," } else { ":" };
+        format!("some comparisons are still undecided{sign} {told}")
+    })
 }
 
-/// "with strict durability and 4 clients": the levels that set a condition apart; empty where none does.
+/// "with every commit kept and 4 clients": the levels that set a condition apart; empty where none does.
 fn levels(layout: &Layout<'_>, condition: &ConditionView) -> String {
-    let level = |factor: &&str| Some(words::level(factor, condition.levels.get(*factor)?));
+    let level = |factor: &&str| {
+        let level = condition.levels.get(*factor)?;
+        let is_promise = *factor == durability::FACTOR && layout.has_engines();
+        Some(if is_promise { durability::told(level) } else { words::level(factor, level) })
+    };
     let levels: Vec<String> = layout.varying.iter().filter_map(level).collect();
     if levels.is_empty() { String::new() } else { format!("with {}", words::list(&levels)) }
 }

@@ -11,13 +11,16 @@ const NARROW: usize = 12;
 const WIDE: usize = 64;
 
 impl Lines {
-    /// Each group: a chart for each of its heads, and a table of what stands behind them. Then what the marks
-    /// are, and what else has to be known.
+    /// What the marks and words are. Then each group: a chart for each of its heads, and a table of what stands
+    /// behind them. Then what else has to be known.
     pub fn strips(&self, of: &Strips) -> String {
-        let groups = of.groups.iter().map(|group| self.group(of, group));
+        let line = |text: &String| self.fill(text) + "\n";
         let legend = of.legend.iter().filter_map(|key| self.key(key));
-        let notes = of.notes.iter().map(|note| self.fill(note) + "\n");
-        groups.chain(legend).chain(notes).collect()
+        let legend: String = legend.chain(of.terms.iter().map(line)).collect();
+        let legend = if legend.is_empty() { legend } else { format!("\n{legend}") };
+        let groups = of.groups.iter().map(|group| self.group(of, group));
+        let notes = of.notes.iter().map(line);
+        std::iter::once(legend).chain(groups).chain(notes).collect()
     }
 
     /// A mark and what it stands for; `None` where it is not drawn here.

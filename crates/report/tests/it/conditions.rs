@@ -51,7 +51,7 @@ fn every_format_says_how_many_blocks_a_condition_took_and_why_it_ended() {
         assert!(text.contains("How long each condition went on"), "{format}: {text}");
         assert!(text.contains("relaxed 4 4 decided"), "{format}: {text}");
         assert!(text.contains("strict 9 8 the time was over"), "{format}: {text}");
-        assert!(text.contains("in at most 20 repetitions"), "{format}: {text}");
+        assert!(text.contains("trials: 30, 5 of each (20 at most); each 10 s"), "{format}: {text}");
     }
     assert!(text(&document, "html").contains("the time was over"));
     let method = words(&text(&document, "md"));
@@ -63,21 +63,46 @@ fn every_format_says_how_many_blocks_a_condition_took_and_why_it_ended() {
     );
 }
 
+/// How many there are, of how many, and what ends each.
+#[test]
+fn a_page_begins_with_how_many_trials_there_are_and_how_long_they_last() {
+    let mut document = document();
+    let says = |document: &Document, wanted: &str| {
+        let text = text(document, "md");
+        assert!(text.contains(&format!("- trials: {wanted}\n")), "{wanted} is not in {text}");
+    };
+    document.run.run.operations_each = Some(100);
+    document.run.run.seconds = 3.0;
+    says(&document, "30, 5 of each (20 at most); each ends after 100 of each operation, or 3 s");
+    document.cells[0].trials = 4;
+    says(&document, "30 (20 of each at most); each ends after 100 of each operation, or 3 s");
+    document.run.run.sequential = None;
+    (document.run.run.operations_each, document.run.run.planned) = (None, 30);
+    says(&document, "30 (20 of each planned); each 3 s");
+    document.run.status = Status::Interrupted;
+    document.run.run.planned = 120;
+    says(&document, "30 of 120 planned (20 of each); each 3 s");
+}
+
 #[test]
 fn the_sentence_says_what_was_not_decided() {
     let mut document = document();
     let told = verdict(&document);
     assert!(
         told.contains(
-            "ome comparisons are still undecided: with strict durability because the run’s time was over"
+            "ome comparisons are still undecided: with every commit kept because the run’s time was over"
         ),
         "{told}"
     );
     document.conditions[0].state = ConditionState::OutOfReach;
     let told = verdict(&document);
-    let both = "with relaxed durability because no further verdict was likely and with strict durability because \
-                the run’s time was over";
+    let both = "with the last second at risk because no further verdict was likely and with every commit kept \
+                because the run’s time was over";
     assert!(told.contains(both), "{told}");
+    document.conditions.iter_mut().for_each(|it| it.state = ConditionState::MaxTime);
+    let told = verdict(&document);
+    let all = "Some comparisons are still undecided, because the run’s time was over.";
+    assert!(told.contains(all), "{told}");
     document.conditions.iter_mut().for_each(|it| it.state = ConditionState::Decided);
     assert!(!verdict(&document).contains("still undecided"));
     document.run.status = Status::Interrupted;

@@ -27,13 +27,36 @@ fn the_sentence_says_which_figures_are_of_a_fresh_database() {
         };
     }
     let told = verdict(&document);
-    let clause = "All this before the first checkpoint or compaction: sqlite and lmdb (in 1 of 2 cells) \
+    let clause = "All this is before the first checkpoint or compaction: sqlite and lmdb (in 1 of 2 cells) \
                   have written back nothing of what they deferred";
     assert!(told.contains(clause), "{told}");
     for format in ["html", "md", "term"] {
         let text = text(&document, format);
         assert!(text.contains("nothing") && text.contains("some"), "{format:?}");
     }
+}
+
+/// The lead of an engine that has paid nothing is told where the answer says how sure it is; what others owe is not.
+#[test]
+fn how_sure_an_answer_is_names_who_leads_and_has_not_paid() {
+    let said = |engine: &str, durability: &str| {
+        let mut document = document();
+        for cell in &mut document.cells {
+            let is_it = cell.levels["engine"] == engine && cell.levels["durability"] == durability;
+            cell.debt.as_mut().unwrap().fresh = is_it.then_some(true);
+        }
+        let json: serde_json::Value = serde_json::from_str(&text(&document, "json")).unwrap();
+        let reasons = json["answer"]["confidence"]["reasons"].as_array().unwrap().clone();
+        let page = text(&document, "html");
+        let badge = page.split("how sure this is").nth(1).unwrap();
+        let badge = badge.split("</aside>").next().unwrap().to_owned();
+        let owes = format!("deferred writes not paid for by {engine}");
+        assert_eq!(reasons.iter().any(|it| *it == owes.as_str()), badge.contains(&owes), "{badge}");
+        badge.contains(&owes)
+    };
+    // lmdb is fastest under both promises.
+    assert!(said("lmdb", "strict") && said("lmdb", "relaxed"));
+    assert!(!said("sqlite", "strict"));
 }
 
 /// A trial that only reads defers nothing, and writes nothing back.

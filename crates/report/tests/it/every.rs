@@ -2,7 +2,7 @@
 
 use bakeoff_analysis::Document;
 use bakeoff_report::{Options, verdict};
-use bakeoff_results::{EveryByRule, EveryMoment, FirstBroken};
+use bakeoff_results::{EveryByRule, EveryMoment, FirstBroken, Promised};
 
 use crate::sample::{broken::broken, render};
 
@@ -67,6 +67,24 @@ fn the_report_says_how_many_images_of_how_many_were_tried_and_where_the_first_wa
     }
     let json: Document = serde_json::from_str(&text(&document, "json")).unwrap();
     assert_eq!(json.cuts, document.cuts, "none is left out");
+}
+
+/// How many commits the images had lost is not kept: that some were lost is told all the same.
+#[test]
+fn what_images_of_every_moment_lost_within_a_promise_is_not_called_nothing() {
+    let mut document = broken("torn", "x");
+    let promise = &mut document.promises[0];
+    (promise.kept, promise.broken, promise.durability) = (Some(true), 0, "relaxed".into());
+    promise.promised = Promised::Whole { window_s: Some(1.0), most_lost: None };
+    promise.rules.truncate(1);
+    document.cuts[0].durability = "relaxed".into();
+    document.cuts[0].every = Some(tried(0));
+    let told = "With the last second at risk some commits were lost, as promises allow.";
+    assert!(verdict(&document).contains(told), "{}", verdict(&document));
+    let every = document.cuts[0].every.as_mut().unwrap();
+    every.rules.iter_mut().for_each(|rule| rule.lost = 0);
+    let told = "With the last second at risk nothing was lost.";
+    assert!(verdict(&document).contains(told), "{}", verdict(&document));
 }
 
 #[test]

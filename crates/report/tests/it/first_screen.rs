@@ -87,13 +87,78 @@ fn a_lead_in_one_operation_of_two_is_told_by_its_name() {
     let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
     open.for_each(|it| it.verdict = Verdict::ShortOfProcessors);
     let told = "With every commit kept, lmdb was fastest in process_issues: sqlite took 2.0 times as long \
-                (1.8–2.2); in create_issue it was short of processors (2.7–3.3).";
+                (1.8–2.2); in create_issue it was short of processors (2.7–3.3×).";
     let said = verdict(&document);
     assert!(said.starts_with(told), "{said}");
     let open = document.comparisons.iter_mut().filter(|it| it.operation == "create_issue");
     open.for_each(|it| it.verdict = Verdict::Undecided);
     let said = verdict(&document);
-    assert!(said.contains("; in create_issue it was undecided (2.7–3.3)."), "{said}");
+    assert!(said.contains("; in create_issue it was undecided (2.7–3.3×)."), "{said}");
+}
+
+/// A figure that stands for several operations says so, in the sentence and in the chart.
+#[test]
+fn one_figure_of_several_operations_says_that_it_is_of_each() {
+    let both = vec!["create_issue", "process_issues"];
+    for (operations, in_all) in [
+        (vec!["create_issue"], ""),
+        (both.clone(), " in both operations"),
+        ([both, vec!["sum"]].concat(), " in all 3 operations"),
+    ] {
+        let document = Sample { operations, ..promises() }.document();
+        let told = format!("sqlite is fastest: lmdb takes 1.4 times as long{in_all} (1.2–1.6).");
+        assert!(verdict(&document).contains(&told), "{told} is not in {}", verdict(&document));
+        let page = words(&document, "html");
+        assert!(page.contains(&format!("1.4× as long (1.2–1.6){in_all}")), "{page}");
+    }
+}
+
+/// What marks, brackets and words mean is read before the rows that have them.
+#[test]
+fn what_the_chart_means_stands_above_its_rows() {
+    let mut document = promises().document();
+    let brackets = "In brackets: the 95 % interval of the ratio";
+    let undecided = "Undecided: this interval reaches to within 5 % of 1; trials may lie apart";
+    let above = |document: &Document, format: &str| {
+        let text = words(document, format);
+        let legend = text.find(brackets).expect("what brackets are");
+        // In a terminal rows of other charts come first.
+        assert!(text[legend..].contains("Every commit kept"), "{format}: {text}");
+        text
+    };
+    for format in ["html", "md", "term"] {
+        assert!(!above(&document, format).contains("Undecided: "), "nothing is: {format}");
+    }
+    let page = words(&document, "html");
+    let hollow = page.find("hollow: the same engine with less promised").expect("a legend");
+    assert!(hollow < page.find("Every commit kept").unwrap(), "{page}");
+    document.comparisons[0].verdict = Verdict::Undecided;
+    for format in ["html", "md", "term"] {
+        assert!(above(&document, format).contains(undecided), "{format}");
+    }
+    // By itself it would be clear, and among all it is not: another reason.
+    document.comparisons[0].p_adjusted = Some(0.07);
+    let held_back = ", or leaves 1 out by itself and not among all comparisons together;";
+    assert!(above(&document, "md").contains(held_back));
+    document.comparisons[0].verdict = Verdict::WithinNoise;
+    assert!(above(&document, "md").contains(", or one level differs as much from itself;"));
+}
+
+/// A range says what it is of, and which way.
+#[test]
+fn a_range_that_leaves_it_open_is_one_of_times() {
+    let mut document = promises().document();
+    for comparison in &mut document.comparisons {
+        comparison.verdict = Verdict::Undecided;
+        (comparison.low, comparison.high) = (Some(0.97), Some(1.6));
+    }
+    let told = "With every commit kept, sqlite or lmdb was fastest, undecided which: lmdb took 0.97–1.6 times as \
+                long as sqlite.";
+    assert!(verdict(&document).starts_with(told), "{}", verdict(&document));
+    for format in ["html", "md", "term"] {
+        let text = words(&document, format);
+        assert!(text.contains("undecided (0.97–1.6×)"), "{format}: {text}");
+    }
 }
 
 #[test]

@@ -308,6 +308,24 @@ fn every_format_names_the_version_that_measured() {
     assert_eq!(with.count(), document.trials.len() * document.run.run.operations.len());
 }
 
+/// The links at its top have room beside its name: they say less than the headings that they lead to.
+#[test]
+fn a_page_links_to_its_sections_by_short_names() {
+    let factors = vec![("durability", vec!["strict", "relaxed"])];
+    let page = text(&Sample { factors, ..three() }.document(), "html");
+    let (_, links) = page.split_once("<nav aria-label=\"sections\">").expect("links");
+    let (links, _) = links.split_once("</nav>").expect("their end");
+    let links: Vec<&str> = links.split("</a>").filter(|link| !link.is_empty()).collect();
+    assert!(links.len() > 6, "{links:?}");
+    for link in &links {
+        let (place, name) = link.split_once("\">").expect("a link and its name");
+        let place = place.trim_start_matches("<a href=\"#");
+        assert!(!name.is_empty() && name.len() <= 20, "{link}");
+        assert!(page.contains(&format!("<section id=\"{place}\">")), "{place} is not there");
+    }
+    assert!(links.contains(&"<a href=\"#changes\">Changes"), "{links:?}");
+}
+
 #[test]
 fn a_page_has_its_parts_in_order() {
     let mut document = three().document();
@@ -319,7 +337,7 @@ fn a_page_has_its_parts_in_order() {
         "<h1 dir=\"auto\">Which embedded engine",
         "Imaginary Processor",
         "2025-10-09",
-        "5 of each, 60 in all; each 10 s, in 5 repetitions",
+        "60, 5 of each; each 10 s<",
         "3.0 %",
         "lmdb is fastest in all 8 comparisons",
         "Fair confidence",

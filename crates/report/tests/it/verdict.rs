@@ -1,7 +1,7 @@
 //! The sentence of the whole run, case by case.
 
-use bakeoff_analysis::Document;
 use bakeoff_analysis::document::Verdict;
+use bakeoff_analysis::{Comparison, Document};
 use bakeoff_report::verdict;
 use bakeoff_results::{Levels, Status};
 
@@ -55,13 +55,31 @@ fn two_levels_that_are_not_the_baseline_go_by_their_own_pairs() {
     );
     sample.engines = vec!["sqlite", "lmdb", "fjall"];
     let mut document = sample.document();
-    assert_eq!(verdict(&document), "lmdb is fastest: fjall takes 1.3 times as long (1.1–1.4).");
+    assert_eq!(
+        verdict(&document),
+        "lmdb is fastest: fjall takes 1.3 times as long (1.1–1.4); sqlite is slower, too."
+    );
     // The word is the comparison's, whatever its numbers look like.
     document.between[0].verdict = Verdict::Undecided;
     assert_eq!(
         verdict(&document),
-        "lmdb or fjall was fastest: undecided which (1.1–1.4); sqlite took 2.5 times as long (2.2–2.8) as lmdb."
+        "lmdb or fjall was fastest, undecided which: fjall took 1.1–1.4 times as long as lmdb; sqlite took 2.5 \
+         times as long as lmdb (2.2–2.8)."
     );
+    // What is slower than the first may not be told from the second; and the word is that of their pair.
+    let is_fjall = |it: &&mut Comparison| it.level == "fjall";
+    for (word, told) in [
+        (Verdict::Undecided, "; sqlite against fjall: undecided."),
+        (Verdict::ShortOfProcessors, "; sqlite against fjall: short of processors."),
+    ] {
+        document.comparisons.iter_mut().filter(is_fjall).for_each(|it| it.verdict = word);
+        assert!(verdict(&document).ends_with(told), "{}", verdict(&document));
+        for format in ["html", "md"] {
+            let told = format!("{} against fjall", word.word());
+            let text = crate::first_screen::words(&document, format);
+            assert!(text.contains(&told), "{told} is not in {format}: {text}");
+        }
+    }
     // Without a pair of theirs lmdb is ahead of sqlite alone, and that is not the fastest.
     document.between.clear();
     let sentence = verdict(&document);
@@ -235,7 +253,7 @@ fn it_depends_on_two_factors_together() {
 fn wide_intervals_leave_it_open() {
     assert_eq!(
         verdict(&single(close, 0.2).document()),
-        "lmdb or sqlite was fastest: undecided which (0.85–1.3)."
+        "lmdb or sqlite was fastest, undecided which: sqlite took 0.85–1.3 times as long as lmdb."
     );
 }
 
@@ -274,7 +292,8 @@ fn a_difference_below_the_noise_is_none() {
     let mut document = single(twice, 0.1).document();
     document.comparisons[0].verdict = Verdict::WithinNoise;
     let sentence = verdict(&document);
-    assert!(sentence.starts_with("lmdb or sqlite was fastest: undecided which "), "{sentence}");
+    let start = "lmdb or sqlite was fastest, undecided which: sqlite took ";
+    assert!(sentence.starts_with(start), "{sentence}");
     assert!(
         sentence.ends_with(
             ". 1 difference is no larger than what one level shows against itself, and counts \
@@ -459,7 +478,7 @@ fn failed_trials_are_told() {
     let verdict = |document: &Document| before_the_error(&verdict(document));
     assert_eq!(
         verdict(&document),
-        "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2). fjall has no trial that counts; 5 of 15 trials \
+        "lmdb is fastest: sqlite takes 2.0 times as long (1.8–2.2). fjall has no trial that counts. 5 of 15 trials \
          failed or were disturbed and do not count."
     );
 }

@@ -410,10 +410,10 @@ fn direct_reads_alone_leave_the_files_to_the_next_trial() {
 #[test]
 fn what_fits_in_memory_is_told_with_what_to_change() {
     let all = in_page_cache(256 << 20, 3 << 30, false, State::Warm);
-    assert!(all.contains("256 MiB of files, 3.0 GiB of memory free: all of them fit"), "{all}");
+    assert!(all.contains("268 MB of files, 3.2 GB of memory free: all of them fit"), "{all}");
     assert!(all.contains("`access` direct") && all.contains("`size`"), "{all}");
     let part = in_page_cache(1 << 30, 256 << 20, true, State::Warm);
-    assert!(part.contains("256 MiB of memory at most: up to 25 % of the reads"), "{part}");
+    assert!(part.contains("268 MB of memory at most: up to 25 % of the reads"), "{part}");
 }
 
 /// What fits is not what is there.
@@ -421,7 +421,7 @@ fn what_fits_in_memory_is_told_with_what_to_change() {
 fn a_cold_cache_is_told_to_be_empty_at_the_start() {
     let empty = "it is empty at the start (`state` cold)";
     let all = in_page_cache(256 << 20, 3 << 30, false, State::Cold);
-    assert!(all.contains(&format!("3.0 GiB of memory free: {empty}")), "{all}");
+    assert!(all.contains(&format!("3.2 GB of memory free: {empty}")), "{all}");
     assert!(all.contains("the first read of each block comes from the disk"), "{all}");
     let part = in_page_cache(1 << 30, 256 << 20, true, State::Cold);
     assert!(part.contains(empty) && part.contains("once it is full, up to 25 %"), "{part}");

@@ -5,6 +5,7 @@ use bakeoff_analysis::interval;
 use bakeoff_results::FigureOfMerit;
 
 use super::standing::{against, standing};
+use super::terms;
 use crate::amount::Amount;
 use crate::block::{Cell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
 use crate::cell_rows;
@@ -53,30 +54,15 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
         heads: shown.blocks(layout, &scales),
         columns: chart.columns(),
         legend,
-        notes: notes(layout, &shown, cases, (conditions.len(), all)),
+        terms: terms::terms(layout, cases, losses),
+        notes: notes(layout, &shown, (conditions.len(), all)),
         groups,
     })
 }
 
-/// What the brackets are: the only intervals beside means that are compared.
-const BRACKETS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block. The verdict \
-     goes by it.";
-/// The same where a verdict may come at any of several looks.
-const BRACKETS_OF_LOOKS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block, \
-     and so wide that it holds at every look that was taken. The verdict goes by it.";
-
-/// How the chart is read, and what is not in it.
-fn notes<'a>(
-    layout: &Layout<'a>,
-    heads: &Heads<'a>,
-    cases: &[Case<'a>],
-    (shown, all): (usize, usize),
-) -> Vec<String> {
+/// What is not in the chart.
+fn notes<'a>(layout: &Layout<'a>, heads: &Heads<'a>, (shown, all): (usize, usize)) -> Vec<String> {
     let mut notes = Vec::new();
-    if cases.iter().any(|case| case.contrast.ends != (None, None)) {
-        let at_looks = layout.document.run.run.sequential.is_some();
-        notes.push(if at_looks { BRACKETS_OF_LOOKS } else { BRACKETS }.to_owned());
-    }
     if shown < all {
         let all = words::many(all, "condition");
         notes.push(format!("{shown} of {all} are in this chart, and all in the tables below."));
@@ -249,7 +235,7 @@ impl<'a> Chart<'_, 'a> {
             true => "what the others are held against".to_owned(),
             false => match standing(layout, group, other, level) {
                 (text, None) => text,
-                (text, Some(intervals)) => format!("{text}: {intervals}"),
+                (text, Some(aside)) => format!("{text}; {aside}"),
             },
         };
         contenders.iter().map(|other| ((*other).to_owned(), against(other))).collect()
@@ -315,7 +301,7 @@ impl<'a> Chart<'_, 'a> {
             Worst::Nothing | Worst::Lost(_) => Tone::Plain,
         };
         let load = loss.per_second();
-        let load = load.map(|it| format!("of clients that only commit, {it} a second"));
+        let load = load.map(|it| format!("of {it} a second"));
         let elsewhere = loss.elsewhere.then(|| "by another run".to_owned());
         let asides: Vec<String> = load.into_iter().chain(elsewhere).collect();
         let aside = (!asides.is_empty()).then(|| asides.join("; "));

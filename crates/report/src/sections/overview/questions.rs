@@ -99,7 +99,7 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
             let found: Vec<(&str, &Loss)> = losses.of_level(level).collect();
             let tried: Vec<&str> = found.iter().map(|(engine, _)| *engine).collect();
             let alone = promises::tried_alone(document, &factors.who, &tried);
-            let left = left(&found, level, unit, alone.as_deref());
+            let left = left(&found, unit, alone.as_deref());
             let without = promises::without(document, level);
             let without = without.map_or_else(String::new, |it| format!("; {it}"));
             Words::default().stressed(title(level)).plain(format!(": {left}{without}."))
@@ -138,9 +138,9 @@ const LOAD: &str = "While the power is cut, clients commit small transactions as
 const LOAD_OF_FILES: &str = "While the power is cut, clients write and sync blocks as fast as they can: the faster a \
      disk, the more it has to lose in a second.";
 
-/// "up to 81 commits were lost (sqlite; its clients did nothing but commit, 84.0 a second), none older than 970 ms";
-/// "nothing was lost in 45 power cuts at strict, of sqlite alone" where others were not tried.
-fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -> String {
+/// "up to 81 commits were lost (sqlite, of 84.0 a second), none older than 970 ms"; "nothing was lost in 45 power
+/// cuts, of sqlite alone" where others were not tried.
+fn left(found: &[(&str, &Loss)], unit: &str, alone: Option<&str>) -> String {
     let sum = |of: fn(&Loss) -> u64| found.iter().map(|(_, loss)| of(loss)).sum::<u64>();
     let damaged = found.iter().filter_map(|(engine, loss)| match loss.worst {
         Worst::Damaged(number, of) => Some((*engine, "was damaged", number, of)),
@@ -157,9 +157,7 @@ fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -
     let most = lost.map(|(engine, loss)| (loss.most, *engine)).max();
     let load = most.and_then(|(_, engine)| {
         let (_, loss) = found.iter().find(|(name, _)| *name == engine)?;
-        let only = if unit == COMMIT { "commit" } else { "write and sync" };
-        let per_second = loss.per_second()?;
-        Some(format!("; its clients did nothing but {only}, {per_second} a second"))
+        Some(format!(", of {} a second", loss.per_second()?))
     });
     let load = load.unwrap_or_default();
     let some = found.iter().any(|(_, loss)| loss.worst == Worst::Lost(None));
@@ -176,7 +174,7 @@ fn left(found: &[(&str, &Loss)], level: &str, unit: &str, alone: Option<&str>) -
         None if damaged.is_empty() => {
             let (cuts, images) = (sum(|it| it.cuts), sum(|it| it.images));
             let alone = alone.map_or_else(String::new, |names| format!(", of {names} alone"));
-            return format!("nothing was lost in {}{alone}", words::cuts(cuts, level, images));
+            return format!("nothing was lost in {}{alone}", words::cuts(cuts, images));
         }
         None => {}
     }

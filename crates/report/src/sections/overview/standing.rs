@@ -7,7 +7,8 @@ use crate::block::Cell;
 use crate::figures::NONE;
 use crate::layout::Layout;
 use crate::leads::{
-    Group, Ratio, bare, bracket, figures, intervals, one_by_one_in_a_cell, wordless,
+    Group, Ratio, bare, bracket, bracket_of_times, figures, in_all, intervals,
+    one_by_one_in_a_cell, open_word, wordless,
 };
 use crate::verdict::Outcome;
 
@@ -27,9 +28,10 @@ pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Ce
         };
     }
     let above = ranked[place - 1];
-    let is_slower_than = |other| is_slower(&group.contrasts(layout, other, level), group);
+    let to = |other| group.contrasts(layout, other, level);
+    let is_slower_than = |other| is_slower(&to(other), group);
     let close = (above != first && is_slower_than(first) && !is_slower_than(above))
-        .then(|| format!("undecided against {above}"));
+        .then(|| format!("{} against {above}", open_word(&to(above))));
     let (text, intervals) = standing(layout, group, first, level);
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
     let aside = (!asides.is_empty()).then(|| asides.join("; "));
@@ -57,8 +59,9 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
     contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
 }
 
-/// "1.4× as long (1.2–1.6)", "undecided (0.96–1.1)", "undecided: 1.4× as long (1.1–1.7)" where it would be told by
-/// itself and is not among so many comparisons; of a few operations that don't round alike "5.6× and 3.6× as long", and
+/// "1.4× as long (1.2–1.6)", and of several operations apart from it "in both operations"; "undecided (0.96–1.1×)",
+/// "undecided: 1.4× as long (1.1–1.7)" where it would be told by itself and is not among so many comparisons; of a
+/// few operations that don't round alike "5.6× and 3.6× as long", and
 /// apart from it "create_issue (1.9–17), process_issues (1.6–8.1)"; of more "2.0 to 3.0× as long", and apart from it
 /// "all 95 % intervals lie within 1.8–3.3". Of a rate "0.42× as much
 /// (0.37–0.48)".
@@ -95,25 +98,25 @@ pub fn standing<'a>(
         let (text, intervals) = slower();
         return (format!("undecided: {text}"), intervals);
     }
-    let interval = bracket(&bare(if by_rate { &turned } else { &ratios }));
+    let shown = &bare(if by_rate { &turned } else { &ratios })[..];
     let text = if contrasts.iter().all(|it| it.verdict == Verdict::Same) {
-        format!("{EVEN}{interval}")
+        format!("{EVEN}{}", bracket(shown))
     } else if contrasts.iter().all(|it| it.blocks < 2) {
         "one block alone".to_owned()
     } else {
-        format!("undecided{interval}")
+        format!("undecided{}", bracket_of_times(shown))
     };
     (text, None)
 }
 
-/// How many times as much, and the intervals where they don't stand behind one figure.
+/// How many times as much, and the intervals where they don't stand behind one figure; or that it is of each operation.
 fn times(how: &str, ratios: &[Ratio<'_>]) -> (String, Option<String>) {
     if let Some((times, intervals)) = one_by_one_in_a_cell(ratios) {
         return (format!("{times} as {how}"), Some(intervals));
     }
     let contrasts = &bare(ratios)[..];
     match (figures(contrasts).unwrap_or_default(), intervals(contrasts)) {
-        (times, None) => (format!("{times}× as {how}{}", bracket(contrasts)), None),
+        (times, None) => (format!("{times}× as {how}{}", bracket(contrasts)), in_all(ratios)),
         (times, intervals) => (format!("{times}× as {how}"), intervals),
     }
 }

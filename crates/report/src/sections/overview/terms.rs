@@ -1,0 +1,54 @@
+//! What words and brackets beside the first chart mean.
+
+use bakeoff_analysis::{Comparison, Verdict};
+
+use crate::layout::Layout;
+use crate::losses::Losses;
+use crate::verdict::Case;
+
+/// What the brackets are: the only intervals beside means that are compared.
+const BRACKETS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block; the verdict \
+     goes by it.";
+/// The same where a verdict may come at any of several looks.
+const BRACKETS_OF_LOOKS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block, \
+     wide enough for all comparisons and looks together; the verdict goes by it.";
+/// What power cuts took: each loss stands beside the rate of its clients.
+const LOST: &str = "Lost: while clients do nothing but commit, at the rate beside it.";
+
+/// A sentence for each, where it stands in the chart.
+pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Vec<String> {
+    let mut terms = Vec::new();
+    if cases.iter().any(|case| case.contrast.ends != (None, None)) {
+        let at_looks = layout.document.run.run.sequential.is_some();
+        terms.push(if at_looks { BRACKETS_OF_LOOKS } else { BRACKETS }.to_owned());
+    }
+    terms.extend(undecided(layout));
+    let mut all = losses.levels().into_iter().flat_map(|level| losses.of_level(level));
+    if layout.has_engines() && all.any(|(_, loss)| loss.per_second().is_some()) {
+        terms.push(LOST.to_owned());
+    }
+    terms
+}
+
+/// Why a comparison is undecided, by all reasons that some of the run's have: a reader sees trials that lie apart.
+fn undecided(layout: &Layout<'_>) -> Option<String> {
+    let document = layout.document;
+    let contends =
+        |it: &&Comparison| !layout.is_harness(&it.level) && !layout.is_harness(&it.baseline);
+    let all = || document.comparisons.iter().chain(&document.between).filter(contends);
+    let open = |it: &Comparison| it.verdict == Verdict::Undecided && it.low.or(it.high).is_some();
+    let is_any_held_back = all().any(Comparison::is_held_back);
+    let is_any_noise = all().any(|it| it.verdict == Verdict::WithinNoise);
+    if !is_any_noise && !all().any(open) {
+        return None;
+    }
+    let among = match is_any_held_back {
+        true => ", or leaves 1 out by itself and not among all comparisons together",
+        false => "",
+    };
+    let noise = if is_any_noise { ", or one level differs as much from itself" } else { "" };
+    Some(format!(
+        "Undecided: this interval reaches to within 5 % of 1{among}{noise}; trials may lie apart all the same, since of \
+         few pairs it is wide."
+    ))
+}
