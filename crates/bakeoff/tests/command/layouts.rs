@@ -35,8 +35,8 @@ fn disks_that_are_not_here_or_left_over_are_told_above_the_commands() {
 #[test]
 fn of_what_is_no_disk_no_commands_are_printed() {
     let place = Place::new();
-    let refused = place.run(&["layouts", "/dev/null", "/dev/bakeoff-none-g"]).code(2);
-    refused.says(&["no layouts of these disks are printed: /dev/null is no block device"]);
+    let why = "no layouts of these disks are printed: /dev/null is no block device";
+    let refused = place.run(&["layouts", "/dev/null", "/dev/bakeoff-none-g"]).code(2).says(&[why]);
     assert_eq!(refused.out(), "", "no command could be copied");
 }
 

@@ -316,7 +316,7 @@ fn layouts_of_a_device_that_holds_something_or_is_in_use_say_so() {
         return;
     }
     let _mounted = Mounted(&point);
-    let used = place.run(&["layouts", &device.0]).code(2);
-    used.says(&[&format!("are printed: {} is mounted on {shown}", device.0)]);
+    let why = format!("are printed: {} is mounted on {shown}", device.0);
+    let used = place.run(&["layouts", &device.0]).code(2).says(&[&why]);
     assert_eq!(used.out(), "", "no command could be copied");
 }
