@@ -161,12 +161,12 @@ fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) 
 
 /// A line on how many bytes a share of the data is.
 fn share(memory: Memory, limit: u64, data: u64, home: targets::Home) -> String {
-    let (unit, bytes, of) = match home {
-        targets::Home::Files => ("MB", 1e6, "files"),
-        _ => ("MB", 1e6, "rows"),
+    let of = match home {
+        targets::Home::Files => "files",
+        _ => "rows",
     };
-    let (limit, data) = (limit as f64 / bytes, data as f64 / bytes);
-    format!("memory {memory}: about {limit:.1} {unit}, for {data:.1} {unit} of {of}\n")
+    let (limit, data) = (limit as f64 / 1e6, data as f64 / 1e6);
+    format!("memory {memory}: about {limit:.1} MB, for {data:.1} MB of {of}\n")
 }
 
 /// A setting with the reason for it.
