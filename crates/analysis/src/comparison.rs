@@ -99,6 +99,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it says which is faster, or that neither is.
+    pub fn is_decided(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower | Self::Same)
+    }
+
     /// The word for a reader.
     pub fn word(self) -> &'static str {
         match self {

@@ -58,7 +58,7 @@ impl Judged {
 
     /// The comparisons at a condition for which it goes on, or that were open when it ended.
     pub fn open<'a>(&'a self, at: &'a ConditionView) -> impl Iterator<Item = &'a Comparison> {
-        self.at(at).filter(|it| !has_word(it))
+        self.at(at).filter(|it| !it.verdict.is_decided())
     }
 
     fn at<'a>(&'a self, at: &'a ConditionView) -> impl Iterator<Item = &'a Comparison> {
@@ -125,11 +125,6 @@ fn is_harness(run: &Run, level: &str) -> bool {
 fn decides(run: &Run, it: &Comparison) -> bool {
     let harness = is_harness(run, &it.baseline) || is_harness(run, &it.level);
     !harness || contenders(run).count() < 2
-}
-
-/// Whether it has one of the three words that a run goes on for.
-fn has_word(it: &Comparison) -> bool {
-    matches!(it.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same)
 }
 
 /// Whether more blocks are likely to bring a word.

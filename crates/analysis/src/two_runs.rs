@@ -86,7 +86,7 @@ impl Shared {
 
     /// Whether it is decided how the two stand.
     pub fn is_decided(&self) -> bool {
-        matches!(self.comparison.verdict, Verdict::Faster | Verdict::Slower | Verdict::Same)
+        self.comparison.verdict.is_decided()
     }
 }
 

@@ -273,7 +273,7 @@ impl Means {
             legend.push(Key {
                 svg: icon(44, &way.concat()),
                 signs: Some(("○┄●", "o..*")),
-                text: "hollow: the same engine with less promised; the figure: how many times as long keeping the promise takes",
+                text: "hollow mark: the same engine with less promised; 2×: keeping the promise takes twice as long",
             });
         }
         legend

@@ -140,8 +140,8 @@ pub fn held_back(layout: &Layout<'_>) -> Option<String> {
 /// So many conditions are told by their levels; of more their number is told.
 const NAMED: usize = 2;
 
-/// The conditions that ended without a decision, in a run that goes on until there is one: "some
-/// comparisons are still undecided: with every commit kept because the run’s time was over"; of all
+/// The conditions that ended without a decision, in a run that goes on until there is one: "some comparisons are
+/// still undecided with every commit kept (lmdb against fjall), because the run’s time was over"; of all
 /// "some comparisons are still undecided, because the run’s time was over".
 pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
     let conditions = &layout.document.conditions;
@@ -156,19 +156,41 @@ pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
             0 => return None,
             number if number == conditions.len() => String::new(),
             number if number <= NAMED => {
-                let places: Vec<String> = open.iter().map(|it| levels(layout, it)).collect();
-                words::list(&places)
+                let place = |it: &&ConditionView| levels(layout, it) + &open_pairs(layout, it);
+                words::list(&open.iter().map(place).collect::<Vec<String>>())
             }
             number => format!("in {number} of {}", words::many(conditions.len(), "condition")),
         };
-        Some(format!("{place} because {why}").trim_start().to_owned())
+        let space = if place.is_empty() { "" } else { " " };
+        Some(format!("{space}{place}, because {why}"))
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| {
-        let told = words::list(&told);
-        let sign = if told.starts_with("because ") { "," } else { ":" };
-        format!("some comparisons are still undecided{sign} {told}")
-    })
+    (!told.is_empty()).then(|| format!("some comparisons are still undecided{}", told.join(";")))
+}
+
+/// " (lmdb against fjall)": the pairs of a condition that have no word; empty where they are many.
+fn open_pairs(layout: &Layout<'_>, condition: &ConditionView) -> String {
+    let document = layout.document;
+    let mut pairs: Vec<String> = Vec::new();
+    for comparison in document.comparisons.iter().chain(&document.between) {
+        let contend = ![&comparison.level, &comparison.baseline]
+            .into_iter()
+            .any(|level| layout.is_harness(level));
+        let of_it = |(factor, level)| comparison.levels.get(factor) == Some(level);
+        let is_open = !comparison.verdict.is_decided() && condition.levels.iter().all(of_it);
+        if contend && is_open {
+            let [level, baseline] = [&comparison.level, &comparison.baseline]
+                .map(|level| words::contender(layout.compare, level));
+            let pair = format!("{level} against {baseline}");
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+    }
+    match pairs.len() {
+        1..=NAMED => format!(" ({})", words::list(&pairs)),
+        _ => String::new(),
+    }
 }
 
 /// "with every commit kept and 4 clients": the levels that set a condition apart; empty where none does.

@@ -90,13 +90,13 @@ fn the_sentence_says_what_was_not_decided() {
     let told = verdict(&document);
     assert!(
         told.contains(
-            "ome comparisons are still undecided: with every commit kept because the run’s time was over"
+            "ome comparisons are still undecided with every commit kept, because the run’s time was over"
         ),
         "{told}"
     );
     document.conditions[0].state = ConditionState::OutOfReach;
     let told = verdict(&document);
-    let both = "with the last second at risk because no further verdict was likely and with every commit kept \
+    let both = "with the last second at risk, because no further verdict was likely; with every commit kept, \
                 because the run’s time was over";
     assert!(told.contains(both), "{told}");
     document.conditions.iter_mut().for_each(|it| it.state = ConditionState::MaxTime);

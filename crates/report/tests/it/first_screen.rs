@@ -130,7 +130,7 @@ fn what_the_chart_means_stands_above_its_rows() {
         assert!(!above(&document, format).contains("Undecided: "), "nothing is: {format}");
     }
     let page = words(&document, "html");
-    let hollow = page.find("hollow: the same engine with less promised").expect("a legend");
+    let hollow = page.find("hollow mark: the same engine with less promised").expect("a legend");
     assert!(hollow < page.find("Every commit kept").unwrap(), "{page}");
     document.comparisons[0].verdict = Verdict::Undecided;
     for format in ["html", "md", "term"] {

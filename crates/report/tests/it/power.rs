@@ -233,19 +233,19 @@ fn how_fast_the_clients_of_cuts_committed_stands_beside_what_was_lost() {
     document.promises[0].kept = Some(true);
     let page = words::read(&document, "html");
     for part in [
-        "2 commits of 84.0 a second",
+        "2 commits at 84.0 a second",
         "up to 2 commits were lost (sqlite, of 84.0 a second), none older than 250 ms",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let lost = "Lost: while clients do nothing but commit, at the rate beside it.";
+    let lost = "Lost: in cuts whose clients do nothing but commit, at the rate below the number.";
     for format in ["html", "md"] {
         assert_eq!(words::read(&document, format).matches(lost).count(), 1, "{format}");
     }
     document.cuts[0].judged[1].verdict.lost = 1;
     let one = words::read(&document, "html");
     assert!(one.contains("1 commit was lost (sqlite)"), "{one}");
-    assert!(one.contains("1 commit of 84.0 a second"), "{one}");
+    assert!(one.contains("1 commit at 84.0 a second"), "{one}");
 }
 
 /// Of cuts that are not alike nothing is said of each.

@@ -301,7 +301,7 @@ impl<'a> Chart<'_, 'a> {
             Worst::Nothing | Worst::Lost(_) => Tone::Plain,
         };
         let load = loss.per_second();
-        let load = load.map(|it| format!("of {it} a second"));
+        let load = load.map(|it| format!("at {it} a second"));
         let elsewhere = loss.elsewhere.then(|| "by another run".to_owned());
         let asides: Vec<String> = load.into_iter().chain(elsewhere).collect();
         let aside = (!asides.is_empty()).then(|| asides.join("; "));

@@ -157,7 +157,7 @@ fn left(found: &[(&str, &Loss)], unit: &str, alone: Option<&str>) -> String {
     let most = lost.map(|(engine, loss)| (loss.most, *engine)).max();
     let load = most.and_then(|(_, engine)| {
         let (_, loss) = found.iter().find(|(name, _)| *name == engine)?;
-        Some(format!(", of {} a second", loss.per_second()?))
+        Some(format!(", at {} a second", loss.per_second()?))
     });
     let load = load.unwrap_or_default();
     let some = found.iter().any(|(_, loss)| loss.worst == Worst::Lost(None));

@@ -11,9 +11,13 @@ const BRACKETS: &str = "In brackets: the 95 % interval of the ratio, from pairs 
      goes by it.";
 /// The same where a verdict may come at any of several looks.
 const BRACKETS_OF_LOOKS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block, \
-     wide enough for all comparisons and looks together; the verdict goes by it.";
+     wide enough for all comparisons together; the verdict goes by it.";
+/// Why a pair with an interval of its own may have no verdict.
+const SHORT: &str = "Short of processors: clients or an engine waited for a processor so long that the verdict could be \
+     another without.";
 /// What power cuts took: each loss stands beside the rate of its clients.
-const LOST: &str = "Lost: while clients do nothing but commit, at the rate beside it.";
+const LOST: &str =
+    "Lost: in cuts whose clients do nothing but commit, at the rate below the number.";
 
 /// A sentence for each, where it stands in the chart.
 pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Vec<String> {
@@ -23,6 +27,9 @@ pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Ve
         terms.push(if at_looks { BRACKETS_OF_LOOKS } else { BRACKETS }.to_owned());
     }
     terms.extend(undecided(layout));
+    if contending(layout).any(|it| it.verdict == Verdict::ShortOfProcessors) {
+        terms.push(SHORT.to_owned());
+    }
     let mut all = losses.levels().into_iter().flat_map(|level| losses.of_level(level));
     if layout.has_engines() && all.any(|(_, loss)| loss.per_second().is_some()) {
         terms.push(LOST.to_owned());
@@ -30,12 +37,17 @@ pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Ve
     terms
 }
 
-/// Why a comparison is undecided, by all reasons that some of the run's have: a reader sees trials that lie apart.
-fn undecided(layout: &Layout<'_>) -> Option<String> {
+/// All comparisons but those that show what the harness costs.
+fn contending<'a>(layout: &'a Layout<'_>) -> impl Iterator<Item = &'a Comparison> {
     let document = layout.document;
     let contends =
-        |it: &&Comparison| !layout.is_harness(&it.level) && !layout.is_harness(&it.baseline);
-    let all = || document.comparisons.iter().chain(&document.between).filter(contends);
+        move |it: &&Comparison| !layout.is_harness(&it.level) && !layout.is_harness(&it.baseline);
+    document.comparisons.iter().chain(&document.between).filter(contends)
+}
+
+/// Why a comparison is undecided, by all reasons that some of the run's have: a reader sees trials that lie apart.
+fn undecided(layout: &Layout<'_>) -> Option<String> {
+    let all = || contending(layout);
     let open = |it: &Comparison| it.verdict == Verdict::Undecided && it.low.or(it.high).is_some();
     let is_any_held_back = all().any(Comparison::is_held_back);
     let is_any_noise = all().any(|it| it.verdict == Verdict::WithinNoise);
