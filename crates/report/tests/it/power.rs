@@ -234,7 +234,7 @@ fn how_fast_the_clients_of_cuts_committed_stands_beside_what_was_lost() {
     let page = words::read(&document, "html");
     for part in [
         "2 commits at 84.0 a second",
-        "up to 2 commits were lost (sqlite, of 84.0 a second), none older than 250 ms",
+        "up to 2 commits were lost (sqlite, at 84.0 a second), none older than 250 ms",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

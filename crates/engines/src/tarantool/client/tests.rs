@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::thread;
 

@@ -78,7 +78,7 @@ fn what_a_disk_lost_is_counted_in_blocks() {
         judged.verdict.torn = 0;
     }
     let page = words::read(&document, "html");
-    let lost = "up to 2 synced blocks were lost (hdd-7200, of 18.0 a second)";
+    let lost = "up to 2 synced blocks were lost (hdd-7200, at 18.0 a second)";
     assert!(page.contains("Sync fdatasync:1") && page.contains(lost), "{page}");
     let promise = &mut document.promises[0];
     (promise.kept, promise.broken) = (Some(true), 0);
