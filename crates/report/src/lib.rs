@@ -34,6 +34,7 @@ mod promises;
 mod ran_on;
 mod reports;
 mod scale;
+mod searches;
 mod section;
 mod sections;
 mod sentence;

@@ -25,6 +25,7 @@ use crate::confidence::{Confidence, Level};
 use crate::layout::{self, Layout};
 use crate::leads;
 use crate::promises;
+use crate::searches;
 use crate::verdict::{self, Case, Contrast, Outcome};
 use crate::words;
 
@@ -59,16 +60,19 @@ impl Said {
         let cases = verdict::cases(layout);
         // Where nothing was to be timed, that nothing was timed is no finding.
         let is_timed = layout::is_timed(document);
-        let confidence = Confidence::of(layout, &cases).filter(|_| is_timed);
+        // Rates that were tried on the way to an answer are no levels to be compared.
+        let searched = searches::answer(layout);
+        let is_compared = is_timed && searched.is_none();
+        let confidence = Confidence::of(layout, &cases).filter(|_| is_compared);
         let mut clauses = Vec::new();
-        if is_timed {
+        if is_compared {
             clauses.extend(machines::apart(layout, &cases));
             clauses.extend(caveats::held_back(layout));
             clauses.extend(caveats::not_decided(layout));
             clauses.extend(caveats::cut_off(layout, &cases));
             clauses.extend(caveats::fresh(layout));
+            clauses.extend(behind::behind(layout));
         }
-        clauses.extend(behind::behind(layout));
         clauses.extend(promises::kept(document));
         clauses.extend(caveats::below_noise(&cases));
         clauses.extend(caveats::missing(layout, &cases));
@@ -76,8 +80,11 @@ impl Said {
         clauses.extend(caveats::first_error(layout));
         clauses.extend(caveats::progress(document));
         let is_low = confidence.as_ref().is_some_and(|it| it.level == Level::Low);
-        let sentences =
-            if is_timed { answer::sentences(layout, &cases, is_low) } else { Vec::new() };
+        let sentences = match searched {
+            Some(answer) => vec![answer],
+            None if is_timed => answer::sentences(layout, &cases, is_low),
+            None => Vec::new(),
+        };
         let sentence = |clause: &String| capital(document, clause) + ".";
         let broken = promises::broken(document);
         let broken = if broken.is_empty() { String::new() } else { sentence(&broken.join("; ")) };

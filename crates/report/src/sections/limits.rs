@@ -7,6 +7,7 @@ use bakeoff_results::limit::Limit;
 use crate::block::{Block, Column, Kind, Row, Table, Words};
 use crate::figures::{self, NONE};
 use crate::layout::Layout;
+use crate::searches;
 use crate::section::Section;
 use crate::words;
 
@@ -38,7 +39,7 @@ impl Section for Limits {
         if document.limits.is_empty() {
             return Vec::new();
         }
-        let places = places(layout);
+        let places = searches::places(layout);
         let said = |view| Block::Note(answer(&places, limit, view));
         let mut blocks: Vec<Block> = document.limits.iter().map(said).collect();
         let table = table(&places, limit, &document.limits);
@@ -49,20 +50,9 @@ impl Section for Limits {
     }
 }
 
-/// The factors that tell the searches apart.
-fn places<'a>(layout: &Layout<'a>) -> Vec<&'a str> {
-    let factors = layout.document.run.run.factors.iter();
-    let varies = factors.filter(|(name, levels)| name != "rate" && levels.len() > 1);
-    varies.map(|(name, _)| name.as_str()).collect()
-}
-
 /// What a search has found.
 fn answer(places: &[&str], limit: Limit, view: &LimitView) -> Words {
-    let level = |factor: &&str| {
-        let level = view.levels.get(*factor).map_or("", String::as_str);
-        words::level(factor, level)
-    };
-    let place = places.iter().map(level).collect::<Vec<String>>().join(", ");
+    let place = searches::place(places, view);
     let place = if place.is_empty() { place } else { place + ": " };
     let closed = view.closed_per_second.map_or_else(String::new, |reached| {
         format!(" A closed loop reached {} a second.", words::digits(reached))

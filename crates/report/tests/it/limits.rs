@@ -1,7 +1,7 @@
 //! What is said of the search for the highest rate that keeps a limit.
 
 use bakeoff_analysis::{Document, LimitOutcome, LimitView, ProbeView, Said};
-use bakeoff_report::Options;
+use bakeoff_report::{Options, verdict};
 use bakeoff_results::limit::Limit;
 
 use crate::formats::three;
@@ -85,6 +85,28 @@ fn every_format_says_what_was_found_and_what_was_tried() {
     }
     let page = text(&document, "html");
     assert!(page.contains("the server ended") && page.contains("not kept up"), "{page}");
+}
+
+#[test]
+fn the_answer_of_a_search_is_the_rate_that_was_found() {
+    let mut document = document();
+    let told = verdict(&document);
+    for piece in [
+        "p99=50ms is kept up to 580 operations a second (",
+        "1 of 2 searches found no rate or is not over.",
+    ] {
+        assert!(told.contains(piece), "{piece}\n{told}");
+    }
+    assert!(!told.contains("faster") && !told.contains("compared"), "{told}");
+    let found = document.limits[0].clone();
+    let rates = [3_000.0, 20.0, 700.0, 150.0, 41.0];
+    let each = |rate| LimitView { keeps_per_second: Some(rate), ..found.clone() };
+    document.limits = rates.map(each).into();
+    let told = verdict(&document);
+    assert!(told.contains("is kept up to 20.0 operations a second ("), "{told}");
+    assert!(told.contains(" at the least and 3000 (") && told.contains(" at the most."), "{told}");
+    document.limits.iter_mut().for_each(|it| it.outcome = LimitOutcome::NoRate);
+    assert!(verdict(&document).starts_with("No rate is known that keeps p99=50ms."));
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! The searches of a run for the highest rate that keeps a limit: how each is told apart, and the answer of all.
+
+use bakeoff_analysis::{LimitOutcome, LimitView};
+
+use crate::block::Words;
+use crate::layout::Layout;
+use crate::words;
+
+/// So many rates are told one by one; of more the lowest and the highest are.
+const TOLD: usize = 4;
+const UNIT: &str = " operations a second";
+
+/// The factors that tell the searches apart.
+pub fn places<'a>(layout: &Layout<'a>) -> Vec<&'a str> {
+    let factors = layout.document.run.run.factors.iter();
+    let varies = factors.filter(|(name, levels)| name != "rate" && levels.len() > 1);
+    varies.map(|(name, _)| name.as_str()).collect()
+}
+
+/// The levels of a search: "sqlite, step read"; empty where there is one search.
+pub fn place(places: &[&str], view: &LimitView) -> String {
+    let level = |factor: &&str| {
+        let level = view.levels.get(*factor).map_or("", String::as_str);
+        words::level(factor, level)
+    };
+    places.iter().map(level).collect::<Vec<String>>().join(", ")
+}
+
+/// What the searches have found, the highest rate first: "p99=50ms is kept up to 580 operations a second (relaxed). 1 of
+/// 2 searches found no rate or is not over." `None` of a run that looks for none.
+pub fn answer(layout: &Layout<'_>) -> Option<Words> {
+    let document = layout.document;
+    let limit = document.run.run.limit?;
+    let all = document.limits.len();
+    let found = document.limits.iter().filter(|view| view.outcome == LimitOutcome::Found);
+    let mut found: Vec<(f64, String)> = found
+        .filter_map(|view| Some((view.keeps_per_second?, place(&places(layout), view))))
+        .collect();
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let told = |unit: &str, (rate, place): &(f64, String)| {
+        let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
+        format!("{}{unit}{place}", words::digits(*rate))
+    };
+    let open = all - found.len();
+    let rest = match open {
+        0 => String::new(),
+        1 => format!(" 1 of {} found no rate or is not over.", words::many(all, "search")),
+        _ => format!(" {open} of {} found no rate or are not over.", words::many(all, "search")),
+    };
+    let answer = match &found[..] {
+        [] if all == 0 => return None,
+        [] => format!("No rate is known that keeps {limit}."),
+        [highest, .., lowest] if found.len() > TOLD => format!(
+            "{limit} is kept up to {} at the least and {} at the most.",
+            told(UNIT, lowest),
+            told("", highest)
+        ),
+        [highest, others @ ..] => {
+            let others = others.iter().map(|it| told("", it));
+            let rates: Vec<String> = [told(UNIT, highest)].into_iter().chain(others).collect();
+            format!("{limit} is kept up to {}.", words::list(&rates))
+        }
+    };
+    Some(Words::from(answer + &rest))
+}
