@@ -294,6 +294,23 @@ fn a_shard_whose_data_lay_on_another_disk_goes_on_with_a_path_on_that() {
     place.run(&["merge", "all", "half"]).code(0).says(&disk);
 }
 
+/// A folder has the name of the page.
+#[test]
+fn a_run_that_is_merged_without_its_page_says_how_that_is_made_elsewhere() {
+    let place = place();
+    half(&place, 1, "one");
+    half(&place, 2, "two");
+    place.run(&["merge", "all", "one"]).code(0);
+    std::fs::remove_file(place.path("all/report.html")).unwrap();
+    std::fs::create_dir(place.path("all/report.html")).unwrap();
+    let again = "bakeoff report all -o page.html";
+    let said = ["the run is merged in all", "all/report.html can't be written", again];
+    place.run(&["merge", "all", "two"]).code(1).says(&said);
+    assert_eq!(began(&place.json("all")).len(), 4);
+    place.run(&["report", "all", "-o", "page.html"]).code(0);
+    assert!(place.path("page.html").is_file());
+}
+
 #[test]
 fn a_full_disk_leaves_nothing_of_a_merge() {
     let place = place();
