@@ -240,6 +240,15 @@ fn an_older_copy_of_a_shard_is_told_from_another_one() {
     let before = bytes(&place, "all");
     refused(&place, &["all", "old"], &["old is an older copy of shard 1", "all has all of it"]);
     assert_eq!(bytes(&place, "all"), before);
+    // In one command it is as in two, in either order; one that is given twice is no older one.
+    let older = ["old is an older copy of shard 1", "one has all of it", "leave old out"];
+    for both in [["old", "one"], ["one", "old"]] {
+        refused(&place, &[&["new"][..], &both].concat(), &older);
+        refused(&place, &[&["all"][..], &both].concat(), &older);
+    }
+    assert!(!place.path("new").exists());
+    assert_eq!(bytes(&place, "all"), before);
+    place.run(&["merge", "new", "one", "./one"]).code(0);
 }
 
 #[test]
