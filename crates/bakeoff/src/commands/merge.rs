@@ -45,7 +45,7 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
         Err(Error::Exists(_)) => {
             let held = RunFolder::hold(out).map_err(unwritten)?;
             let mut earlier = Earlier::read(out)?;
-            alike::check(&earlier.terms(), [sources[0].terms()])?;
+            alike::check(&earlier.terms(), sources.iter().map(Source::terms))?;
             earlier.leave_to(&sources);
             earlier.check(&sources)?;
             let it = Merging::of(&sources, Some(&earlier));
