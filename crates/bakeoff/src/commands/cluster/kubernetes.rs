@@ -1,5 +1,5 @@
-//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of bakeoff on one node. It is JSON, which
-//! kubectl takes as it takes YAML.
+//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of bakeoff on one node, on nodes that are
+//! kept for bakeoff. It is JSON, which kubectl takes as it takes YAML; what would be a comment is an annotation.
 //!
 //! Sources: *Jobs*, *Indexed Job for Parallel Processing with Static Work Assignment*, *Assigning Pods to
 //! Nodes* and *Taints and Tolerations* of the documentation of Kubernetes.
@@ -24,8 +24,11 @@ const MOST: usize = 1 << 20;
 /// Where an experiment's file is in a pod.
 const FOLDER: &str = "/experiment";
 const FILE: &str = "mine.toml";
-/// The taint of nodes that are kept for bakeoff alone.
-const TAINT: &str = "bakeoff";
+/// The label and the taint of nodes that are kept for bakeoff alone: by the label its pods are there, by the
+/// taint all others are not.
+const NODES: &str = "bakeoff";
+/// What the label says.
+const ONLY: &str = "only";
 /// Seconds that a run that is told to stop has to end and to be collected.
 const GRACE: u32 = 300;
 
@@ -126,7 +129,8 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": GRACE,
             "affinity": affinity,
-            "tolerations": [{ "key": TAINT, "operator": "Exists", "effect": "NoSchedule" }],
+            "nodeSelector": { NODES: ONLY },
+            "tolerations": [{ "key": NODES, "operator": "Exists", "effect": "NoSchedule" }],
             "containers": [container],
             "volumes": volumes,
         },
@@ -134,7 +138,7 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": { "name": name },
+        "metadata": { "name": name, "annotations": { "bakeoff-nodes": nodes() } },
         "spec": {
             "completionMode": "Indexed",
             "completions": shards,
@@ -143,6 +147,14 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
             "template": template,
         },
     })
+}
+
+/// How nodes are kept for bakeoff, for whoever reads the manifest.
+fn nodes() -> String {
+    format!(
+        "Pods run on nodes that are kept for bakeoff alone. For each, before the job: \
+         kubectl label nodes NODE {NODES}={ONLY}; kubectl taint nodes NODE {NODES}=:NoSchedule"
+    )
 }
 
 /// What a pod runs: the path of bakeoff is its first argument.

@@ -352,6 +352,16 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
     assert_eq!(spec["backoffLimitPerIndex"], 0);
     assert!(spec["backoffLimit"].is_null(), "{spec:#}");
     assert_eq!(spec["template"]["spec"]["terminationGracePeriodSeconds"], 300);
+    // Nodes are found by a label, and kept free of others by a taint; the manifest says how both are set.
+    assert_eq!(spec["template"]["spec"]["nodeSelector"], serde_json::json!({ "bakeoff": "only" }));
+    assert_eq!(spec["template"]["spec"]["tolerations"][0]["key"], "bakeoff");
+    let told = preset["metadata"]["annotations"]["bakeoff-nodes"].as_str().unwrap();
+    let page = include_str!("../../../../../docs/machines.md");
+    for command in
+        ["kubectl label nodes NODE bakeoff=only", "kubectl taint nodes NODE bakeoff=:NoSchedule"]
+    {
+        assert!(told.contains(command) && page.contains(command), "{command}: {told}");
+    }
     // Nor do pods of two jobs share a node.
     let label = serde_json::json!("shard");
     assert_eq!(spec["template"]["metadata"]["labels"]["bakeoff"], label);
