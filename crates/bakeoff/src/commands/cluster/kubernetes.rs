@@ -56,6 +56,35 @@ pub fn check_claim(name: &str) -> Result<(), Failure> {
     }
 }
 
+/// Refuses what is no name of an image. Source: the grammar of references in distribution/reference, which has
+/// no white space.
+///
+/// # Errors
+/// That it is empty, or has white space.
+pub fn check_image(name: &str) -> Result<(), Failure> {
+    match name.is_empty() || name.contains(char::is_whitespace) {
+        true => Err(usage(format!(
+            "--image `{name}` is no name of a container image, which is not empty and has no spaces: name it as \
+             registry.example/lab"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a path of bakeoff that is no place in an image.
+///
+/// # Errors
+/// That it is relative.
+pub fn check_program(path: &str) -> Result<(), Failure> {
+    match path.starts_with('/') {
+        true => Ok(()),
+        false => Err(usage(format!(
+            "--program `{path}` is relative, and an image says where that starts: name it from the image's root, \
+             as /usr/local/bin/bakeoff"
+        ))),
+    }
+}
+
 /// The manifest.
 ///
 /// # Errors
