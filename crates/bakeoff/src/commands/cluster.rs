@@ -166,8 +166,10 @@ impl Job {
         let sha256 = &self.sha256;
         format!(
             "found=$(sha256sum < {program})\n\
-             if [ \"${{found%% *}}\" != {sha256} ]; then\n    \
-             echo \"another bakeoff than the one that made this job, SHA-256 $found\" {program} >&2\n    \
+             # Beside the sum it names what it read, which has no name here.\n\
+             found=${{found%% *}}\n\
+             if [ \"$found\" != {sha256} ]; then\n    \
+             echo {program} \"is another bakeoff than the one that made this job: its SHA-256 is $found\" >&2\n    \
              exit 2\n\
              fi\n"
         )

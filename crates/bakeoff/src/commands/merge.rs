@@ -34,6 +34,10 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
     alike::check(&sources[0].terms(), sources[1..].iter().map(Source::terms))?;
     let sources = sources::once(sources)?;
     let out = &arguments.out;
+    if out.is_file() {
+        let text = "is a file, and no run folder; name first the folder of the merged run";
+        return Err(Failure::new(Exit::Folder, format!("{} {text}", out.display())));
+    }
     let left = match RunFolder::check_free(out) {
         Ok(()) => {
             let it = Merging::of(&sources, None);

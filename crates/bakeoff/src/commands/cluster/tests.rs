@@ -236,7 +236,9 @@ fn another_program_under_the_same_path_is_not_run() {
     stand_in(place.path(), 1);
     let done = bash(&[], &slurm::script(&job, "/nowhere"), place.path());
     assert_eq!(done.status.code(), Some(2), "{}", said(&done));
-    assert!(said(&done).contains("another bakeoff than the one that made this job"));
+    let sum = checksum::of_file(Path::new(&job.program)).unwrap();
+    let wanted = "is another bakeoff than the one that made this job: its SHA-256 is";
+    assert_eq!(said(&done), format!("{} {wanted} {sum}\n", job.program));
     assert!(calls(place.path()).is_empty());
 }
 

@@ -117,6 +117,9 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     place.write("file", "a shard of wood");
     refused(&place, &["all", "one", "file"], &["file is not a run folder"]);
     assert!(!place.path("all").exists());
+    let done = refused(&place, &["file", "one"], &["file is a file, and no run folder"]);
+    assert!(!done.err().contains("--resume"), "{}", done.err());
+    assert_eq!(std::fs::read(place.path("file")).unwrap(), b"a shard of wood");
     // What is there already is not written over.
     let before = bytes(&place, "whole");
     refused(&place, &["whole", "one"], &["no merged run"]);
