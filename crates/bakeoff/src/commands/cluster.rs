@@ -15,7 +15,7 @@ use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, deal};
 
 use self::named::{Brought, Named};
 use super::checksum;
-use super::run::{SHARDS, instead, is_job_file, plan_is_known};
+use super::run::{SHARDS, instead, is_job_file, plan_is_known, text};
 use crate::Lab;
 use crate::cli::{Cli, Cluster, Command, Run};
 use crate::exit::{Exit, Failure};
@@ -128,7 +128,7 @@ impl Job {
             Asked::Preset(_) => None,
             Asked::File(path) => Path::new(path).parent(),
         };
-        Named { experiment: &loaded, home, flags: &arguments }.check(brought)?;
+        Named { experiment: &loaded, home, flags: &arguments }.check(&lab.registry, brought)?;
         check_parts(&loaded, shards)?;
         let program = std::env::current_exe().map_err(|error| system("this program", &error))?;
         let sha256 = checksum::of_file(&program);

@@ -56,9 +56,10 @@ const DESTROYS: &str = "--i-know-this-destroys-data";
 fn what_can_t_stand_in_a_job_file_is_refused() {
     let place = Place::new();
     place.write("mine.fio", "[job]\nrw=read\n");
-    place.write("book.txt", "A text of few words.\n");
+    place.write("book.txt", &"A text of few words. ".repeat(5000));
     place.write("own.toml", OWN);
-    let nowhere = &["nowhere.txt, which no shard could read"][..];
+    place.write("empty.txt", "");
+    let nowhere = &["nowhere.txt"][..];
     let sent = &["book.txt, a path of this machine", "bakeoff cluster slurm"][..];
     for (arguments, texts) in [
         (&["slurm", "mine.fio", "--shards", "2"][..], &["fio", "experiment.toml"][..]),
@@ -94,6 +95,10 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
         ),
         (&["slurm", "redmine", "--shards", "2", "--", "--text", "nowhere.txt"], nowhere),
         (&["slurm", "text-oltp", "--shards", "2", "--", "--rows-from=nowhere.txt"], nowhere),
+        (
+            &["slurm", "redmine", "--shards", "2", "--", "--text", "empty.txt"],
+            &["empty.txt", "is empty"],
+        ),
         (&["ssh", "redmine", "one", "--", "--text", "book.txt"], sent),
         (&["ssh", "own.toml", "one"], sent),
         (&["kubernetes", "own.toml", "--shards", "2", "--image", "i", "--claim", "c"], sent),

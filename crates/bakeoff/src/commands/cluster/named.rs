@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use bakeoff_experiment::{Experiment, RowsFrom};
+use bakeoff_lab::Registry;
 
-use super::usage;
+use super::{text, usage};
 use crate::cli::Run;
 use crate::exit::Failure;
 
@@ -31,8 +32,8 @@ impl Named<'_> {
     /// Refuses what each of the machines would refuse at once.
     ///
     /// # Errors
-    /// A file that is not there, or that the machines do not have, and a relative path of the data.
-    pub fn check(&self, brought: Brought) -> Result<(), Failure> {
+    /// A file that can't be used, or that the machines do not have, and a relative path of the data.
+    pub fn check(&self, registry: &Registry, brought: Brought) -> Result<(), Failure> {
         if let Some(path) = self.flags.path.as_deref().filter(|path| path.is_relative()) {
             return Err(usage(format!(
                 "--path {} is relative, and no path of other machines: name it from the root, as \
@@ -44,12 +45,15 @@ impl Named<'_> {
             Some(RowsFrom::File(path)) => Some(path),
             _ => None,
         };
-        let (keys, text) = (&self.flags.keys, self.experiment.text.as_ref());
-        let named = [("text", &keys.text, text), ("rows_from", &keys.rows_from, rows)];
+        let keys = &self.flags.keys;
+        let named = [
+            ("text", &keys.text, self.experiment.text.as_ref()),
+            ("rows_from", &keys.rows_from, rows),
+        ];
         for (key, flag, path) in named {
             let Some(path) = path else { continue };
             match brought {
-                Brought::All => readable(key, path)?,
+                Brought::All => drop(text(registry, self.experiment)?),
                 Brought::Experiment if self.is_here(flag.as_deref(), path) => {
                     return Err(usage(format!(
                         "`{key}` names {}, a path of this machine: the job brings nothing but the experiment's \
@@ -74,14 +78,4 @@ impl Named<'_> {
         };
         is_relative || path.exists()
     }
-}
-
-/// Refuses a file that is not there.
-fn readable(key: &str, path: &Path) -> Result<(), Failure> {
-    let why = match std::fs::metadata(path) {
-        Ok(found) if found.is_file() => return Ok(()),
-        Ok(_) => "it is no plain file".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(usage(format!("`{key}` names {}, which no shard could read: {why}", path.display())))
 }
