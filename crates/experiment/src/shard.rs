@@ -60,6 +60,18 @@ impl Shard {
         Ok(dealt.filter(|(_, shard)| *shard == self.index).map(|(block, _)| block).collect())
     }
 
+    /// Of how many combinations of levels its blocks are, and of how many those of the whole plan are.
+    ///
+    /// # Errors
+    /// [`TooManyShards`].
+    pub fn combinations(self, plan: &Plan) -> Result<(usize, usize), TooManyShards> {
+        let numbers = self.blocks(plan)?;
+        let all: BTreeSet<BTreeSet<&Cell>> = plan.blocks.iter().map(combination).collect();
+        let own = plan.blocks.iter().filter(|block| numbers.contains(&block.number));
+        let own: BTreeSet<BTreeSet<&Cell>> = own.map(combination).collect();
+        Ok((own.len(), all.len()))
+    }
+
     /// Whether the item at `place` of a list is its own, where a list is dealt one by one.
     pub fn has(self, place: usize) -> bool {
         place % self.count as usize == self.index as usize - 1
@@ -140,6 +152,11 @@ pub fn deal(plan: &Plan, shards: u32) -> Result<BTreeMap<u32, u32>, TooManyShard
         }
     }
     Ok(owners)
+}
+
+/// The levels of a block's trials, whatever their order.
+fn combination(block: &Block) -> BTreeSet<&Cell> {
+    block.trials.iter().map(|trial| &trial.cell).collect()
 }
 
 /// Sequences that differ in nothing but the repetition and the order of their trials, in the plan's order.

@@ -96,16 +96,19 @@ fn is_usual(merged: &Merged, usual: &str, member: &Member) -> bool {
 
 /// Whether two may be one disk, or two of one name.
 fn is_one_disk(one: &Machine, other: &Machine) -> bool {
-    // In memory and on a network it has no device, but a number that differs with each mount.
-    let has_none = |it: &Machine| it.device.starts_with("0:");
-    let is_named_alike = one.device == other.device || (has_none(one) && has_none(other));
+    let is_named_alike = one.device == other.device || (has_no_device(one) && has_no_device(other));
     one.file_system == other.file_system && is_named_alike
+}
+
+/// Whether data lay in memory or on a network: there is no device, but a number that differs with each mount.
+fn has_no_device(machine: &Machine) -> bool {
+    machine.device.starts_with("0:")
 }
 
 /// A disk in words.
 fn disk(machine: &Machine) -> String {
     let Machine { device, file_system, .. } = machine;
-    format!("{file_system} on {device}")
+    if has_no_device(machine) { file_system.clone() } else { format!("{file_system} on {device}") }
 }
 
 /// A part of a run: the shard, or that it went on, and its machine.
@@ -116,7 +119,7 @@ fn named(member: &Member) -> String {
     };
     match member.shard {
         Some(shard) => format!("shard {shard}{on}"),
-        None => format!("who went on with the run{on}"),
+        None => format!("what --resume ran{on}"),
     }
 }
 

@@ -286,7 +286,7 @@ fn trials_on_another_disk_are_told_and_names_of_devices_are_not() {
     assert_eq!(on([vda, sdb, sdb], None), "");
     assert_eq!(on([("0:45", "btrfs"), ("0:45", "btrfs"), ("0:51", "btrfs")], None), "");
     let said = on([vda, vda, ("0:45", "tmpfs")], None);
-    let parts = "(who went on with the run on c: tmpfs on 0:45; shard 1 on a: ext4 on vda1)";
+    let parts = "(what --resume ran on c: tmpfs; shard 1 on a: ext4 on vda1)";
     assert!(said.contains("16 of 48 trials stand on another disk"), "{said}");
     assert!(said.contains(parts), "{said}");
     assert!(on([vda, vda, sdb], None).contains("ext4 on sdb; shard 1"));

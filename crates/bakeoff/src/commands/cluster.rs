@@ -5,6 +5,7 @@
 //! JSON.
 
 mod kubernetes;
+mod named;
 mod slurm;
 mod ssh;
 
@@ -12,10 +13,11 @@ use std::path::Path;
 
 use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, deal};
 
+use self::named::{Brought, Named};
 use super::checksum;
-use super::run::{SHARDS, instead, is_job_file, plan_is_known};
+use super::run::{SHARDS, instead, is_job_file, plan_is_known, text};
 use crate::Lab;
-use crate::cli::{Cli, Cluster, Command};
+use crate::cli::{Cli, Cluster, Command, Run};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, quote, say};
 
@@ -63,16 +65,19 @@ enum Asked {
 pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
     let text = match what {
         Cluster::Slurm(asked) => {
-            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags)?;
+            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags, Brought::All)?;
             let out = job.out(asked.out.as_deref())?;
             slurm::script(&job, &out)
         }
         Cluster::Kubernetes(asked) => {
-            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags)?;
+            let brought = Brought::Experiment;
+            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags, brought)?;
             let given = [("--image", &asked.image), ("--claim", &asked.claim)];
             given.into_iter().try_for_each(|(what, text)| plain(what, text))?;
+            kubernetes::check_image(&asked.image)?;
             kubernetes::check_claim(&asked.claim)?;
             plain("--program", &asked.program)?;
+            kubernetes::check_program(&asked.program)?;
             let pod = kubernetes::Pod {
                 image: &asked.image,
                 claim: &asked.claim,
@@ -82,7 +87,8 @@ pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
         }
         Cluster::Ssh(asked) => {
             let shards = ssh::shards(&asked.hosts, asked.shards)?;
-            let job = Job::read(lab, &asked.experiment, shards, &asked.flags)?;
+            let brought = Brought::Experiment;
+            let job = Job::read(lab, &asked.experiment, shards, &asked.flags, brought)?;
             let out = job.out(asked.out.as_deref())?;
             ssh::script(&job, &asked.hosts, &out)
         }
@@ -92,7 +98,13 @@ pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
 }
 
 impl Job {
-    fn read(lab: &Lab, name: &str, shards: u32, flags: &[String]) -> Result<Self, Failure> {
+    fn read(
+        lab: &Lab,
+        name: &str,
+        shards: u32,
+        flags: &[String],
+        brought: Brought,
+    ) -> Result<Self, Failure> {
         plain("the experiment", name)?;
         for flag in flags {
             plain("a flag", flag)?;
@@ -107,12 +119,17 @@ impl Job {
                  its run folder"
             )));
         }
-        let loaded = loaded(lab, name, flags)?;
-        check_parts(&loaded, shards)?;
+        let (loaded, arguments) = loaded(lab, name, flags)?;
         let experiment = match lab.registry.presets().iter().any(|preset| preset.name == name) {
             true => Asked::Preset(name.to_owned()),
             false => Asked::File(whole(Path::new(name))?),
         };
+        let home = match &experiment {
+            Asked::Preset(_) => None,
+            Asked::File(path) => Path::new(path).parent(),
+        };
+        Named { experiment: &loaded, home, flags: &arguments }.check(&lab.registry, brought)?;
+        check_parts(&loaded, shards)?;
         let program = std::env::current_exe().map_err(|error| system("this program", &error))?;
         let sha256 = checksum::of_file(&program);
         Ok(Self {
@@ -149,16 +166,18 @@ impl Job {
         let sha256 = &self.sha256;
         format!(
             "found=$(sha256sum < {program})\n\
-             if [ \"${{found%% *}}\" != {sha256} ]; then\n    \
-             echo \"another bakeoff than the one that made this job, SHA-256 $found\" {program} >&2\n    \
+             # Beside the sum it names what it read, which has no name here.\n\
+             found=${{found%% *}}\n\
+             if [ \"$found\" != {sha256} ]; then\n    \
+             echo {program} \"is another bakeoff than the one that made this job: its SHA-256 is $found\" >&2\n    \
              exit 2\n\
              fi\n"
         )
     }
 }
 
-/// The experiment as the flags of its run change it.
-fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<Experiment, Failure> {
+/// The experiment as the flags of its run change it, and the flags as they were read.
+fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<(Experiment, Box<Run>), Failure> {
     let own = ["bakeoff", "run", name, "--shard", "1/1"].map(str::to_owned);
     let cli = Cli::read_for(lab, &[&own[..], flags].concat());
     let Command::Run(arguments) = cli.map_err(|error| usage(error.to_string()))?.command else {
@@ -185,11 +204,12 @@ fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<Experiment, Failure
     let engines = experiment.levels(Factor::ENGINE);
     let asks_nobody = engines.iter().all(|level| !level.contains("://"));
     let levels = asks_nobody.then(|| instead(&lab.registry, name, &experiment, &changes)).flatten();
-    let Some(levels) = levels else { return Ok(experiment) };
+    let Some(levels) = levels else { return Ok((experiment, arguments)) };
     // As each shard does.
     say(&levels.line);
     changes.factors.push((Factor::DURABILITY, levels.levels));
-    load(&changes, trusts).map_err(|error| usage(error.to_string()))
+    let experiment = load(&changes, trusts).map_err(|error| usage(error.to_string()))?;
+    Ok((experiment, arguments))
 }
 
 /// Refuses what no shard would run: a plan that is not known before, or that has fewer parts.

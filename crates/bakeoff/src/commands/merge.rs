@@ -19,7 +19,7 @@ use super::run::REPORT;
 use crate::Lab;
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, write_here};
+use crate::output::{print, quote, write_here};
 
 /// Merges shards into a new folder, or into one that holds a merged run of the same plan.
 pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
@@ -34,6 +34,10 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
     alike::check(&sources[0].terms(), sources[1..].iter().map(Source::terms))?;
     let sources = sources::once(sources)?;
     let out = &arguments.out;
+    if out.is_file() {
+        let text = "is a file, and no run folder; name first the folder of the merged run";
+        return Err(Failure::new(Exit::Folder, format!("{} {text}", out.display())));
+    }
     let left = match RunFolder::check_free(out) {
         Ok(()) => {
             let it = Merging::of(&sources, None);
@@ -45,7 +49,7 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
         Err(Error::Exists(_)) => {
             let held = RunFolder::hold(out).map_err(unwritten)?;
             let mut earlier = Earlier::read(out)?;
-            alike::check(&earlier.terms(), [sources[0].terms()])?;
+            alike::check(&earlier.terms(), sources.iter().map(Source::terms))?;
             earlier.leave_to(&sources);
             earlier.check(&sources)?;
             let it = Merging::of(&sources, Some(&earlier));
@@ -185,9 +189,19 @@ fn show(lab: &Lab, out: &Path) -> Result<(), Failure> {
     }
     let path = out.join(REPORT);
     let page = report::render(&lab.reports, &document, "html", &report::options(false))?;
-    write_here(&path, &page)?;
+    write_here(&path, &page).map_err(|failure| pageless(out, &failure))?;
     let verdict = bakeoff_report::verdict(&document);
     print(&format!("{verdict}\n\nThe report: {}\n", path.display()))
+}
+
+/// Why the page of a run that is merged could not be written, and how it is made elsewhere.
+fn pageless(out: &Path, failure: &Failure) -> Failure {
+    let (dir, why, folder) = (out.display(), &failure.message, quote(&out.to_string_lossy()));
+    let text = format!(
+        "the run is merged in {dir}, and only its page is missing: {why}; make it elsewhere: \
+         bakeoff report {folder} -o page.html"
+    );
+    Failure::new(failure.exit, text)
 }
 
 /// Why the merged run could not be written.
@@ -221,6 +235,16 @@ mod tests {
             assert!(message.starts_with("another bakeoff is writing to all;"), "{message}");
             assert!(!message.contains("--out"), "merge has no such flag: {message}");
         }
+    }
+
+    #[test]
+    fn a_page_that_finds_no_room_keeps_its_exit_code_and_says_that_the_run_is_merged() {
+        let full = Failure::new(Exit::Full, "my all/report.html can't be written: no space left");
+        let failure = pageless(Path::new("my all"), &full);
+        assert_eq!(failure.exit, Exit::Full);
+        let wanted = "the run is merged in my all, and only its page is missing: my all/report.html can't be \
+                      written: no space left; make it elsewhere: bakeoff report 'my all' -o page.html";
+        assert_eq!(failure.message, wanted);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use bakeoff_results::{RunFolder, Status, visible};
 use bakeoff_trust::Folder;
 
 use self::asked::Asked;
+pub use self::asked::text;
 pub use self::durability::instead;
 pub use self::fio::is_job_file;
 use self::path::Data;

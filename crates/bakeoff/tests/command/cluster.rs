@@ -37,6 +37,7 @@ fn a_file_is_named_by_its_whole_path_or_sent_along() {
     let quoted = format!("run '{}' --shard auto", file.display());
     let whole = ["cluster", "slurm", "my own.toml", "--shards", "2"];
     place.run(&whole).code(0).says(&[quoted.as_str()]);
+    let relative = &["--path data is relative"][..];
     let sent = ["cluster", "ssh", "my own.toml", "one"];
     place.run(&sent).code(0).says(&["scp -q -- '", "run mine.toml --shard"]);
     let manifest = ["kubernetes", "my own.toml", "--shards", "2", "--image", "i", "--claim", "c"];
@@ -46,6 +47,8 @@ fn a_file_is_named_by_its_whole_path_or_sent_along() {
 
 /// Engines of which one does not give every level of durability.
 const LACKING: &str = "tarantool:memtx,sqlite";
+/// An experiment that names a file beside it.
+const OWN: &str = "workload = \"redmine\"\nengine = \"sqlite\"\ntext = \"book.txt\"\n";
 /// What gives up the contents of a device.
 const DESTROYS: &str = "--i-know-this-destroys-data";
 
@@ -53,6 +56,11 @@ const DESTROYS: &str = "--i-know-this-destroys-data";
 fn what_can_t_stand_in_a_job_file_is_refused() {
     let place = Place::new();
     place.write("mine.fio", "[job]\nrw=read\n");
+    place.write("book.txt", &"A text of few words. ".repeat(5000));
+    place.write("own.toml", OWN);
+    place.write("empty.txt", "");
+    let nowhere = &["nowhere.txt"][..];
+    let sent = &["book.txt, a path of this machine", "bakeoff cluster slurm"][..];
     for (arguments, texts) in [
         (&["slurm", "mine.fio", "--shards", "2"][..], &["fio", "experiment.toml"][..]),
         (&["slurm", "redmin", "--shards", "2"], &["did you mean `redmine`"]),
@@ -85,10 +93,37 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
             &["kubernetes", "redmine", "--shards", "2", "--image", "i", "--claim", "UP_"],
             &["--claim UP_", "lower-case letters"],
         ),
+        (&["slurm", "redmine", "--shards", "2", "--", "--text", "nowhere.txt"], nowhere),
+        (&["slurm", "text-oltp", "--shards", "2", "--", "--rows-from=nowhere.txt"], nowhere),
+        (
+            &["slurm", "redmine", "--shards", "2", "--", "--text", "empty.txt"],
+            &["empty.txt", "is empty"],
+        ),
+        (&["ssh", "redmine", "one", "--", "--text", "book.txt"], sent),
+        (&["ssh", "own.toml", "one"], sent),
+        (&["kubernetes", "own.toml", "--shards", "2", "--image", "i", "--claim", "c"], sent),
+        (&["slurm", "redmine", "--shards", "2", "--", "--path", "data"], relative),
+        (&["ssh", "redmine", "one", "--", "--path=data"], relative),
+        (
+            &["kubernetes", "redmine", "--shards", "2", "--image", "", "--claim", "c"],
+            &["--image ``"],
+        ),
+        (
+            &["kubernetes", "redmine", "--shards", "2", "--image", "my lab", "--claim", "c"],
+            &["--image `my lab`", "no spaces"],
+        ),
+        (
+            &["kubernetes", "redmine", "--shards=2", "--image=i", "--claim=c", "--program=bin/b"],
+            &["--program `bin/b` is relative"],
+        ),
         (&["ssh", "redmine"], &["HOST"]),
         (&["ssh", "redmine", "one", "one"], &["one is named twice"]),
         (&["ssh", "redmine", "one", "--shards", "2"], &["--shards 2", "1 hosts"]),
     ] {
         place.run(&[&["cluster"][..], arguments].concat()).code(2).says(texts);
     }
+    // What nodes share, and what other machines may have.
+    place.run(&["cluster", "slurm", "own.toml", "--shards", "2"]).code(0);
+    let theirs = ["cluster", "ssh", "redmine", "one", "--", "--text", "/nowhere/book.txt"];
+    place.run(&theirs).code(0).says(&["--text /nowhere/book.txt"]);
 }

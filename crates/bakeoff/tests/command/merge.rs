@@ -240,6 +240,15 @@ fn an_older_copy_of_a_shard_is_told_from_another_one() {
     let before = bytes(&place, "all");
     refused(&place, &["all", "old"], &["old is an older copy of shard 1", "all has all of it"]);
     assert_eq!(bytes(&place, "all"), before);
+    // In one command it is as in two, in either order; one that is given twice is no older one.
+    let older = ["old is an older copy of shard 1", "one has all of it", "leave old out"];
+    for both in [["old", "one"], ["one", "old"]] {
+        refused(&place, &[&["new"][..], &both].concat(), &older);
+        refused(&place, &[&["all"][..], &both].concat(), &older);
+    }
+    assert!(!place.path("new").exists());
+    assert_eq!(bytes(&place, "all"), before);
+    place.run(&["merge", "new", "one", "./one"]).code(0);
 }
 
 #[test]
@@ -292,6 +301,23 @@ fn a_shard_whose_data_lay_on_another_disk_goes_on_with_a_path_on_that() {
     });
     let disk = ["the disk of its data (/dev/md7, ", "bakeoff run --resume half --path DISK"];
     place.run(&["merge", "all", "half"]).code(0).says(&disk);
+}
+
+/// A folder has the name of the page.
+#[test]
+fn a_run_that_is_merged_without_its_page_says_how_that_is_made_elsewhere() {
+    let place = place();
+    half(&place, 1, "one");
+    half(&place, 2, "two");
+    place.run(&["merge", "all", "one"]).code(0);
+    std::fs::remove_file(place.path("all/report.html")).unwrap();
+    std::fs::create_dir(place.path("all/report.html")).unwrap();
+    let again = "bakeoff report all -o page.html";
+    let said = ["the run is merged in all", "all/report.html can't be written", again];
+    place.run(&["merge", "all", "two"]).code(1).says(&said);
+    assert_eq!(began(&place.json("all")).len(), 4);
+    place.run(&["report", "all", "-o", "page.html"]).code(0);
+    assert!(place.path("page.html").is_file());
 }
 
 #[test]

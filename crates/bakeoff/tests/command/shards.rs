@@ -80,10 +80,13 @@ fn a_plan_shows_the_part_that_is_run_and_the_scheduler_says_which() {
         ("SLURM_ARRAY_TASK_MAX", "3"),
         ("SLURM_ARRAY_TASK_COUNT", "4"),
     ];
-    let said = &["shard 2 of 4: 1 of 4 blocks", "2 trials in 1 block"];
+    let some = "shard 2 of 4: 1 of 4 blocks, of 1 of 2 combinations of levels; the rest is in other shards";
+    let said = &[some, "2 trials in 1 block"];
     scheduled(&place, &["--shard", "auto"], &task).code(0).says(said);
     scheduled(&place, &["--shard", "2/4"], &task).code(0).says(said);
     scheduled(&place, &["--shard", "3/4"], &task).code(2).says(&["3/4", "say 2/4"]);
+    let both = "shard 1 of 2: 2 of 4 blocks, of all 2 combinations of levels\n";
+    scheduled(&place, &["--shard", "1/2"], &[]).code(0).says(&[both]);
     let pod = [("JOB_COMPLETION_INDEX", "1"), ("BAKEOFF_SHARDS", "4")];
     scheduled(&place, &["--shard", "auto"], &pod).code(0).says(said);
     scheduled(&place, &["--shard", "1/2"], &pod[1..])

@@ -58,6 +58,16 @@ fn each_shard_has_every_combination_where_there_are_as_many_repetitions() {
             assert_eq!(kinds.len(), 4, "shard {index} of {count}");
         }
     }
+    // With more shards some have not all, and each knows how many it has.
+    let mut counts = BTreeSet::new();
+    for shard in (1..=10).map(|index| Shard::new(index, 10).unwrap()) {
+        let own = shard.blocks(&plan).unwrap();
+        let blocks = plan.blocks.iter().filter(|block| own.contains(&block.number));
+        let kinds: BTreeSet<_> = blocks.map(kind).collect();
+        assert_eq!(shard.combinations(&plan), Ok((kinds.len(), 4)), "{shard}");
+        counts.insert(kinds.len());
+    }
+    assert!(counts.first() < Some(&4), "{counts:?}");
     // Three engines: three repetitions in a row have each of them at each place once.
     let own = Shard::new(2, 2).unwrap().blocks(&plan).unwrap();
     let repetitions = plan.blocks.iter().filter(|block| own.contains(&block.number));

@@ -1,5 +1,5 @@
-//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of bakeoff on one node. It is JSON, which
-//! kubectl takes as it takes YAML.
+//! A manifest of Kubernetes: an Indexed Job, a pod a shard, no two of bakeoff on one node, on nodes that are
+//! kept for bakeoff. It is JSON, which kubectl takes as it takes YAML; what would be a comment is an annotation.
 //!
 //! Sources: *Jobs*, *Indexed Job for Parallel Processing with Static Work Assignment*, *Assigning Pods to
 //! Nodes* and *Taints and Tolerations* of the documentation of Kubernetes.
@@ -24,8 +24,11 @@ const MOST: usize = 1 << 20;
 /// Where an experiment's file is in a pod.
 const FOLDER: &str = "/experiment";
 const FILE: &str = "mine.toml";
-/// The taint of nodes that are kept for bakeoff alone.
-const TAINT: &str = "bakeoff";
+/// The label and the taint of nodes that are kept for bakeoff alone: by the label its pods are there, by the
+/// taint all others are not.
+const NODES: &str = "bakeoff";
+/// What the label says.
+const ONLY: &str = "only";
 /// Seconds that a run that is told to stop has to end and to be collected.
 const GRACE: u32 = 300;
 
@@ -49,6 +52,35 @@ pub fn check_claim(name: &str) -> Result<(), Failure> {
         false => Err(usage(format!(
             "--claim {name} is no name of a persistent volume claim: Kubernetes takes lower-case letters, digits, \
              - and ., with a letter or a digit at both ends and beside each ., and {LONGEST} characters at most"
+        ))),
+    }
+}
+
+/// Refuses what is no name of an image. Source: the grammar of references in distribution/reference, which has
+/// no white space.
+///
+/// # Errors
+/// That it is empty, or has white space.
+pub fn check_image(name: &str) -> Result<(), Failure> {
+    match name.is_empty() || name.contains(char::is_whitespace) {
+        true => Err(usage(format!(
+            "--image `{name}` is no name of a container image, which is not empty and has no spaces: name it as \
+             registry.example/lab"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a path of bakeoff that is no place in an image.
+///
+/// # Errors
+/// That it is relative.
+pub fn check_program(path: &str) -> Result<(), Failure> {
+    match path.starts_with('/') {
+        true => Ok(()),
+        false => Err(usage(format!(
+            "--program `{path}` is relative, and an image says where that starts: name it from the image's root, \
+             as /usr/local/bin/bakeoff"
         ))),
     }
 }
@@ -126,7 +158,8 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": GRACE,
             "affinity": affinity,
-            "tolerations": [{ "key": TAINT, "operator": "Exists", "effect": "NoSchedule" }],
+            "nodeSelector": { NODES: ONLY },
+            "tolerations": [{ "key": NODES, "operator": "Exists", "effect": "NoSchedule" }],
             "containers": [container],
             "volumes": volumes,
         },
@@ -134,7 +167,7 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
     json!({
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": { "name": name },
+        "metadata": { "name": name, "annotations": { "bakeoff-nodes": nodes() } },
         "spec": {
             "completionMode": "Indexed",
             "completions": shards,
@@ -143,6 +176,14 @@ fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
             "template": template,
         },
     })
+}
+
+/// How nodes are kept for bakeoff, for whoever reads the manifest.
+fn nodes() -> String {
+    format!(
+        "Pods run on nodes that are kept for bakeoff alone. For each, before the job: \
+         kubectl label nodes NODE {NODES}={ONLY}; kubectl taint nodes NODE {NODES}=:NoSchedule"
+    )
 }
 
 /// What a pod runs: the path of bakeoff is its first argument.

@@ -59,25 +59,33 @@ set -euo pipefail
 bakeoff={program}
 out={out}
 
+# All that is said of a shard, with its host before each line. Its report is in its folder.
 # shard NUMBER HOST
 shard() {{
+    attempt "$@" 2>&1 | while IFS= read -r line || [ -n "$line" ]; do
+        # Whoever reads may have gone: the shard goes on.
+        printf '%s: %s\n' "$2" "$line" >&2 || :
+    done
+}}
+
+attempt() {{
     local number=$1 host=$2 folder status=0 there=0
     local target=$out/shard-$number
     if [ -e "$target" ]; then
-        echo "$host: $target is there already; move it away" >&2
+        echo "$target is there already; move it away"
         return 3
     fi
     if ! folder=$(ssh -n -- "$host" 'mktemp -d /var/tmp/bakeoff.XXXXXX'); then
-        echo "$host: shard $number was not begun: no folder could be made in /var/tmp" >&2
+        echo "shard $number was not begun: no folder could be made in /var/tmp"
         return 1
     fi
     if scp -q -- "$bakeoff" "$host:$folder/bakeoff"{copied}; then
         ssh -- "$host" "cd $folder && exec bash -s $number" <<'END' || status=$?
 set -euo pipefail
-{check}exec ./bakeoff {run} < /dev/null
+{check}exec ./bakeoff {run} < /dev/null > /dev/null
 END
     else
-        echo "$host: shard $number was not begun: it could not be copied to $folder" >&2
+        echo "shard $number was not begun: it could not be copied to $folder"
         status=1
     fi
     # 1 where there is none, 255 where ssh fails.
@@ -90,13 +98,13 @@ END
         fi
     fi
     if [ "$there" -le 1 ]; then
-        ssh -n -- "$host" "rm -rf $folder" || echo "$host: $folder could not be removed" >&2
+        ssh -n -- "$host" "rm -rf $folder" || echo "$folder could not be removed"
     else
         # Nothing else holds what was measured.
-        echo "$host: shard $number could not be fetched: what there is of it is in $folder/shard" >&2
+        echo "shard $number could not be fetched: what there is of it is in $folder/shard"
         [ "$status" != 0 ] || status=1
     fi
-    [ "$status" = 0 ] || echo "$host: shard $number ended with $status" >&2
+    [ "$status" = 0 ] || echo "shard $number ended with $status"
     return "$status"
 }}
 

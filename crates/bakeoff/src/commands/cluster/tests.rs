@@ -1,6 +1,7 @@
 //! The job files: as a shell reads them, as they run beside programs that stand in for a scheduler's, and
 //! as Kubernetes describes them.
 
+mod by_ssh;
 mod schema;
 
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 use bakeoff_testkit::write_script;
 use serde_json::Value;
 
+use self::by_ssh::stand_in_for_ssh;
 use super::*;
 
 /// What a shell would take apart, were it not quoted.
@@ -234,96 +236,10 @@ fn another_program_under_the_same_path_is_not_run() {
     stand_in(place.path(), 1);
     let done = bash(&[], &slurm::script(&job, "/nowhere"), place.path());
     assert_eq!(done.status.code(), Some(2), "{}", said(&done));
-    assert!(said(&done).contains("another bakeoff than the one that made this job"));
+    let sum = checksum::of_file(Path::new(&job.program)).unwrap();
+    let wanted = "is another bakeoff than the one that made this job: its SHA-256 is";
+    assert_eq!(said(&done), format!("{} {wanted} {sum}\n", job.program));
     assert!(calls(place.path()).is_empty());
-}
-
-/// Copies on this machine what scp would copy between two.
-const SCP: &str = "while [ \"$1\" != -- ]; do shift; done\n\
-                   exec cp -r -- \"${2#*:}\" \"${3#*:}\"\n";
-
-/// Programs in the place of ssh and scp, for which every host is this machine.
-fn stand_in_for_ssh(place: &Path) {
-    let ssh = "[ \"$1\" != -n ] || { shift; exec </dev/null; }\n\
-               [ \"$1\" = -- ] || exit 255\n\
-               exec bash -c \"$3\"\n";
-    write_script(&place.join("ssh"), ssh);
-    write_script(&place.join("scp"), SCP);
-}
-
-#[test]
-fn each_host_runs_a_shard_with_the_program_and_the_file_that_it_is_sent() {
-    let place = tempfile::tempdir().unwrap();
-    let (place, out) = (place.path(), place.path().join("all"));
-    stand_in_for_ssh(place);
-    let file = place.join("my own.toml");
-    std::fs::write(&file, "workload = 'point'\n").unwrap();
-    let job = Job {
-        experiment: Asked::File(file.to_str().unwrap().to_owned()),
-        ..job(&stand_in(place, 0))
-    };
-    let script = ssh::script(&job, &hosts(), out.to_str().unwrap());
-    let done = bash(&[], &script, place);
-    assert!(done.status.success(), "{}", said(&done));
-    let wanted = [1, 2].map(|shard| {
-        format!("run mine.toml --shard {shard}/2 --out shard --engine sqlite;reboot ")
-    });
-    assert_eq!(calls(place), wanted);
-    for shard in ["shard-1", "shard-2"] {
-        assert!(out.join(shard).join("run.sqlite").is_file(), "{}", said(&done));
-    }
-    let again = bash(&[], &script, place);
-    assert_eq!(again.status.code(), Some(3), "{}", said(&again));
-    assert_eq!(calls(place).len(), 2, "nothing was run again");
-}
-
-/// The folder that a line of what was said ends with.
-fn folder_at_the_end(done: &Output, begins: &str) -> std::path::PathBuf {
-    let said = said(done);
-    let line = said.lines().find(|line| line.starts_with(begins));
-    let line = line.unwrap_or_else(|| panic!("{begins:?} is not in:\n{said}"));
-    line.rsplit(' ').next().unwrap().into()
-}
-
-#[test]
-fn a_copy_that_fails_names_the_host_and_leaves_what_was_measured_alone() {
-    let place = tempfile::tempdir().unwrap();
-    let (place, out) = (place.path(), place.path().join("all"));
-    let job = job(&stand_in(place, 0));
-    let script = ssh::script(&job, &hosts(), out.to_str().unwrap());
-    let fails_for = |which: &str| {
-        stand_in_for_ssh(place);
-        let fails = format!("case \"$*\" in {which}) exit 1;; esac\n{SCP}");
-        write_script(&place.join("scp"), &fails);
-        bash(&[], &script, place)
-    };
-    // To the second host nothing can be copied.
-    let done = fails_for("*' me@two:'*");
-    assert_eq!(done.status.code(), Some(1), "{}", said(&done));
-    let folder = folder_at_the_end(&done, "me@two: shard 2 was not begun");
-    assert!(!folder.exists(), "{}", folder.display());
-    assert!(out.join("shard-1/run.sqlite").is_file() && !out.join("shard-2").exists());
-    assert_eq!(calls(place).len(), 1);
-    // From it nothing can: the only copy stays.
-    let done = fails_for("*'-- me@two:'*");
-    assert_ne!(done.status.code(), Some(0), "{}", said(&done));
-    let shard = folder_at_the_end(&done, "me@two: shard 2 could not be fetched");
-    assert!(shard.join("run.sqlite").is_file(), "{}", said(&done));
-    std::fs::remove_dir_all(shard.parent().unwrap()).unwrap();
-    assert!(!out.join("shard-2").exists());
-}
-
-#[test]
-fn hosts_that_can_t_be_meant_are_refused() {
-    let of = |hosts: &[&str], asked| {
-        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-        ssh::shards(&hosts, asked).map_err(|failure| failure.message)
-    };
-    assert_eq!(of(&["one", "two"], None), Ok(2));
-    assert_eq!(of(&["one", "two"], Some(2)), Ok(2));
-    assert!(of(&["one", "two"], Some(3)).unwrap_err().contains("2 hosts"));
-    assert!(of(&["one", "one"], None).unwrap_err().contains("named twice"));
-    assert!(of(&["-oProxyCommand=x"], None).unwrap_err().contains("USER@HOST"));
 }
 
 #[test]
@@ -352,6 +268,16 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
     assert_eq!(spec["backoffLimitPerIndex"], 0);
     assert!(spec["backoffLimit"].is_null(), "{spec:#}");
     assert_eq!(spec["template"]["spec"]["terminationGracePeriodSeconds"], 300);
+    // Nodes are found by a label, and kept free of others by a taint; the manifest says how both are set.
+    assert_eq!(spec["template"]["spec"]["nodeSelector"], serde_json::json!({ "bakeoff": "only" }));
+    assert_eq!(spec["template"]["spec"]["tolerations"][0]["key"], "bakeoff");
+    let told = preset["metadata"]["annotations"]["bakeoff-nodes"].as_str().unwrap();
+    let page = include_str!("../../../../../docs/machines.md");
+    for command in
+        ["kubectl label nodes NODE bakeoff=only", "kubectl taint nodes NODE bakeoff=:NoSchedule"]
+    {
+        assert!(told.contains(command) && page.contains(command), "{command}: {told}");
+    }
     // Nor do pods of two jobs share a node.
     let label = serde_json::json!("shard");
     assert_eq!(spec["template"]["metadata"]["labels"]["bakeoff"], label);

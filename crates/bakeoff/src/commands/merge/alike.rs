@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{EngineFact, Run};
+use bakeoff_results::Run;
 
 use crate::exit::{Exit, Failure};
 
-/// Of one thing that differs so many values are told.
-const VALUES: usize = 4;
-/// Of the folders that have one value so many are named.
-const NAMES: usize = 3;
+/// Of many folders so many are named.
+const NAMES: usize = 8;
 
 /// What is held against each other of runs that are to be of one plan.
 pub struct Terms<'a> {
@@ -22,76 +20,63 @@ pub struct Terms<'a> {
     pub count: u32,
 }
 
-/// Refuses runs of two plans or two programs, and says all in which others differ from the first.
+/// Refuses runs of two plans or two programs, and says all in which they differ.
 pub fn check<'a>(
     first: &Terms<'_>,
     others: impl IntoIterator<Item = Terms<'a>>,
 ) -> Result<(), Failure> {
-    let (mut told, mut names): (Vec<Told>, Vec<String>) = (Vec::new(), Vec::new());
-    for other in others {
-        let differences = differences(first, &other);
-        if !differences.is_empty() {
-            names.push(other.name.clone());
-        }
-        for Difference { what, own, others } in differences {
-            match told.iter_mut().find(|it| it.what == what) {
-                Some(known) => known.add(others, &other.name),
-                None => {
-                    let mut new = Told { what, values: vec![(own, vec![first.name.clone()])] };
-                    new.add(others, &other.name);
-                    told.push(new);
-                }
+    let others: Vec<Terms<'a>> = others.into_iter().collect();
+    let all: Vec<&Terms<'_>> = std::iter::once(first).chain(&others).collect();
+    let told = differences(&all);
+    let firsts = told.iter().filter_map(|it| it.values.first()).map(|(_, names)| names);
+    let Some(one) = firsts.flatten().next() else { return Ok(()) };
+    let mut names: Vec<String> = Vec::new();
+    for (_, apart) in told.iter().flat_map(|it| it.values.iter().skip(1)) {
+        for other in apart {
+            if other != one && !names.contains(other) {
+                names.push(other.clone());
             }
         }
     }
-    if told.is_empty() {
-        return Ok(());
-    }
     let lines: String = told.iter().map(|it| format!("\n  {}", it.line())).collect();
     let text = format!(
-        "{} and {} can't be one run:{lines}\nMerge shards of one experiment, seed and bakeoff alone",
-        first.name,
-        named(&names)
+        "{one} and {} can't be one run:{lines}\nMerge shards of one experiment, seed and bakeoff alone",
+        first_of(&names)
     );
     Err(Failure::new(Exit::Folder, text))
 }
 
-/// Something that differs between two runs: what it is, with a verb, and what it is in either.
-struct Difference {
-    what: String,
-    own: String,
-    others: String,
-}
-
-/// Something that differs between several runs: each value, and the folders that have it.
+/// Something that differs between runs: what it is, with a verb, each value, and all folders that have it.
 struct Told {
     what: String,
     values: Vec<(String, Vec<String>)>,
 }
 
 impl Told {
-    /// Notes that a folder has a value.
+    /// Notes that a folder has a value. One that is named twice is noted once.
     fn add(&mut self, value: String, name: &str) {
         match self.values.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, names)) if names.iter().any(|known| known == name) => {}
             Some((_, names)) => names.push(name.to_owned()),
             None => self.values.push((value, vec![name.to_owned()])),
         }
     }
 
-    /// "`seed` is 42 in one, 77 in two, three".
+    /// "`seed` is 42 in one, 77 in two, three": of the value that most folders have the first of these, of any
+    /// other all.
     fn line(&self) -> String {
-        let shown = self.values.iter().take(VALUES);
-        let shown = shown.map(|(value, names)| format!("{value} in {}", named(names)));
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        match self.values.len().saturating_sub(VALUES) {
-            0 => format!("{} {shown}", self.what),
-            more => format!("{} {shown}, and {more} more values in others", self.what),
-        }
+        let count = |at: &usize| self.values[*at].1.len();
+        let usual = (0..self.values.len()).rev().max_by_key(count);
+        let values = self.values.iter().enumerate().map(|(at, (value, names))| {
+            let names = if Some(at) == usual { first_of(names) } else { names.join(", ") };
+            format!("{value} in {names}")
+        });
+        format!("{} {}", self.what, values.collect::<Vec<_>>().join(", "))
     }
 }
 
 /// The first folders by their names, and how many more there are.
-fn named(names: &[String]) -> String {
+fn first_of(names: &[String]) -> String {
     let shown = names[..names.len().min(NAMES)].join(", ");
     match names.len().saturating_sub(NAMES) {
         0 => shown,
@@ -99,42 +84,59 @@ fn named(names: &[String]) -> String {
     }
 }
 
-/// All in which two runs differ that are to be of one plan.
-fn differences(one: &Terms<'_>, other: &Terms<'_>) -> Vec<Difference> {
-    let both = [one, other];
-    let mut found = unequal([
-        ("bakeoff is", both.map(|it| it.run.version.clone())),
-        ("bakeoff's build is", both.map(|it| build(it.run))),
-        (
-            "the SHA-256 of bakeoff's program is",
-            both.map(|it| it.program.unwrap_or("not recorded").to_owned()),
-        ),
-    ]);
-    found.extend(settled(one.experiment, other.experiment));
-    found.extend(unequal([("the shards are", both.map(|it| it.count.to_string()))]));
-    found.extend(engines(one.run, other.run));
-    found.extend(unequal([("what can't be run is", both.map(|it| left_out(it.run)))]));
+/// All in which runs differ that are to be of one plan.
+fn differences(all: &[&Terms<'_>]) -> Vec<Told> {
+    let keys = all.iter().flat_map(|it| settled(it.experiment)).map(|(key, _)| key);
+    let keys: BTreeSet<&str> = keys.collect();
     // A text is told by where it lies, too: of one plan it is the same.
-    if one.plan != other.plan {
-        found.extend(unequal([
-            ("the text is", both.map(|it| it.run.text.clone())),
-            ("the plan is", both.map(|it| it.plan.to_owned())),
-        ]));
+    let mut texts: BTreeMap<&str, &str> = BTreeMap::new();
+    for it in all {
+        texts.entry(it.plan).or_insert(&it.run.text);
     }
-    found
+    let mut told: Vec<Told> = Vec::new();
+    for it in all {
+        let text = texts.get(it.plan).copied().unwrap_or_default();
+        for (what, value) in facts(it, &keys, text) {
+            match told.iter_mut().find(|known| known.what == what) {
+                Some(known) => known.add(value, &it.name),
+                None => told.push(Told { what, values: vec![(value, vec![it.name.clone()])] }),
+            }
+        }
+    }
+    told.retain(|it| it.values.len() > 1);
+    told
 }
 
-/// The facts that are not the same in both.
-fn unequal<const N: usize>(facts: [(&str, [String; 2]); N]) -> Vec<Difference> {
-    let unequal = facts.into_iter().filter(|(_, [own, others])| own != others);
-    let difference =
-        |(what, [own, others]): (&str, [String; 2])| Difference { what: what.into(), own, others };
-    unequal.map(difference).collect()
+/// What has to be the same in runs of one plan, as it is in one of them: what it is, with a verb, and its value.
+/// `keys` are those of all their experiments.
+fn facts(it: &Terms<'_>, keys: &BTreeSet<&str>, text: &str) -> Vec<(String, String)> {
+    let Terms { run, .. } = it;
+    let fact = |what: &str, value: &str| (what.to_owned(), value.to_owned());
+    let own: BTreeMap<&str, &str> = settled(it.experiment).collect();
+    let mut facts = vec![
+        fact("bakeoff is", &run.version),
+        fact("bakeoff's build is", build(run)),
+        fact("the SHA-256 of bakeoff's program is", it.program.unwrap_or("not recorded")),
+    ];
+    for key in keys {
+        let value = own.get(key).copied().unwrap_or("not there");
+        facts.push(fact(&format!("`{key}` is"), value));
+    }
+    facts.push(fact("the number of shards is", &it.count.to_string()));
+    for engine in &run.engines {
+        let name = &engine.name;
+        facts.push(fact(&format!("{name} is"), &engine.version));
+        facts.push(fact(&format!("the settings of {name} are"), &settings(&engine.settings)));
+    }
+    facts.push(fact("what can't be run is", &left_out(run)));
+    facts.push(fact("the text is", text));
+    facts.push(fact("the plan is", it.plan));
+    facts
 }
 
 /// How bakeoff was built.
-fn build(run: &Run) -> String {
-    if run.debug_build { "a debug build".into() } else { "optimised".into() }
+fn build(run: &Run) -> &'static str {
+    if run.debug_build { "a debug build" } else { "optimised" }
 }
 
 /// What of the experiment can't be had.
@@ -143,36 +145,16 @@ fn left_out(run: &Run) -> String {
     if lines.is_empty() { "nothing".into() } else { lines.join("; ") }
 }
 
-/// The keys of two experiments that differ, where files lie aside.
-fn settled(one: &str, other: &str) -> Vec<Difference> {
-    let lines = |text: &str| -> BTreeMap<String, String> {
-        let keys = text.lines().filter_map(|line| line.split_once(" = "));
-        let keys = keys.filter(|(key, _)| !["text", "rows_from"].contains(key));
-        keys.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
-    };
-    let both = [lines(one), lines(other)];
-    let keys: BTreeSet<&String> = both.iter().flat_map(BTreeMap::keys).collect();
-    let of = |key: &String| {
-        both.each_ref().map(|it| it.get(key).cloned().unwrap_or_else(|| "not there".into()))
-    };
-    keys.into_iter().flat_map(|key| unequal([(&*format!("`{key}` is"), of(key))])).collect()
+/// The keys of an experiment with their values, where files lie aside.
+fn settled(experiment: &str) -> impl Iterator<Item = (&str, &str)> {
+    let keys = experiment.lines().filter_map(|line| line.split_once(" = "));
+    keys.filter(|(key, _)| !["text", "rows_from"].contains(key))
 }
 
-/// The engines whose versions or settings differ.
-fn engines(one: &Run, other: &Run) -> Vec<Difference> {
-    let settings = |all: &[(String, String)]| {
-        let all = all.iter().map(|(level, settings)| format!("{level}: {settings}"));
-        all.collect::<Vec<_>>().join("; ")
-    };
-    let of = |own: &EngineFact| {
-        let others = other.engines.iter().find(|others| others.name == own.name)?;
-        let both = [own, others];
-        Some(unequal([
-            (&*format!("{} is", own.name), both.map(|it| it.version.clone())),
-            (&*format!("the settings of {} are", own.name), both.map(|it| settings(&it.settings))),
-        ]))
-    };
-    one.engines.iter().filter_map(of).flatten().collect()
+/// An engine's settings at each of its levels.
+fn settings(all: &[(String, String)]) -> String {
+    let all = all.iter().map(|(level, settings)| format!("{level}: {settings}"));
+    all.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -180,31 +162,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_that_differs_is_told_with_both_values() {
-        let one = "name = \"a\"\ntext = \"/here\"\nseconds = 0.5\nseed = 1\n";
-        let other = "name = \"a\"\ntext = \"/there\"\nseconds = 0.6\nseed = 2\npriced = true\n";
-        let told: Vec<[String; 3]> =
-            settled(one, other).into_iter().map(|it| [it.what, it.own, it.others]).collect();
-        let expected = [
-            ["`priced` is", "not there", "true"],
-            ["`seconds` is", "0.5", "0.6"],
-            ["`seed` is", "1", "2"],
-        ];
-        assert_eq!(told, expected.map(|it| it.map(str::to_owned)));
+    fn every_key_of_an_experiment_is_held_but_where_files_lie() {
+        let toml =
+            "name = \"a\"\ntext = \"/here\"\nrows_from = \"/rows\"\nseconds = 0.5\n[quick]\n";
+        let keys: Vec<_> = settled(toml).collect();
+        assert_eq!(keys, [("name", "\"a\""), ("seconds", "0.5")]);
     }
 
     #[test]
-    fn folders_that_have_one_value_are_told_together_and_to_some_number() {
-        let mut told =
-            Told { what: "`seed` is".into(), values: vec![("1".into(), vec!["a".into()])] };
-        for (value, name) in [("2", "b"), ("3", "c"), ("2", "d"), ("2", "e"), ("2", "f")] {
+    fn each_value_is_told_with_all_folders_that_have_it() {
+        let mut told = Told { what: "`seed` is".into(), values: Vec::new() };
+        for (value, name) in [("1", "a"), ("2", "b"), ("3", "c"), ("2", "d"), ("1", "a")] {
             told.add(value.into(), name);
         }
-        assert_eq!(told.line(), "`seed` is 1 in a, 2 in b, d, e and 1 more, 3 in c");
-        for (value, name) in [("4", "g"), ("5", "h"), ("6", "i")] {
-            told.add(value.into(), name);
-        }
-        let end = "3 in c, 4 in g, and 2 more values in others";
-        assert!(told.line().ends_with(end), "{}", told.line());
+        assert_eq!(told.line(), "`seed` is 1 in a, 2 in b, d, 3 in c");
+        // Who looks for the folders to leave out has to find each: but one value's can be counted alone.
+        let many = |told: &mut Told, value: &str, letter: &str| {
+            (0..10).for_each(|number| told.add(value.into(), &format!("{letter}{number}")));
+        };
+        many(&mut told, "4", "x");
+        many(&mut told, "5", "y");
+        let line = told.line();
+        assert!(line.contains("4 in x0, x1, x2, x3, x4, x5, x6, x7 and 2 more, 5 in y0"), "{line}");
+        assert!(line.ends_with("y7, y8, y9"), "{line}");
     }
 }

@@ -7,7 +7,7 @@ use bakeoff_results::{Cut, Error, Member, Merged, Part, PlanShard, Run, RunFolde
 
 use super::alike::Terms;
 use super::piece::Piece;
-use super::sources::{Source, by_place, made, place, refused, same};
+use super::sources::{Source, by_place, made, older_copy, place, refused, same};
 use crate::exit::Failure;
 
 /// A merged run as its folder has it.
@@ -148,16 +148,13 @@ impl Earlier {
         let has = |trial: &TrialSummary| known.get(&place(trial)).is_some_and(|it| same(it, trial));
         let older = source.trials.iter().all(has)
             && made(&source.cuts).all(|cut| made(&self.cuts).any(|it| it == cut));
-        refused(match older {
-            true => format!(
-                "{given} is an older copy of shard {shard}: {name} has all of it and more. Name the folder that \
-                 went further, or leave this one out"
-            ),
-            false => format!(
+        match older {
+            true => older_copy(given, shard, name),
+            false => refused(format!(
                 "{given} is shard {shard}, and {name} has other figures of it: it was run twice. Merge into \
                  another folder, or name the shard that was merged"
-            ),
-        })
+            )),
+        }
     }
 
     /// What stays of it beside these shards, whose folders take the place of what was merged of them.

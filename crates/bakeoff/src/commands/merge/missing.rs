@@ -46,7 +46,7 @@ impl Left {
             match (shard, source) {
                 (Some(_), Some(source)) => say(format_args!("{}", of_shard(source, &what))),
                 (Some(shard), None) => say(format_args!("shard {shard} lacks {what}")),
-                (None, _) => say(format_args!("who went on with the merged run lacks {what}")),
+                (None, _) => say(format_args!("what --resume ran of the merged run lacks {what}")),
             }
         }
         if self.trials > 0 {

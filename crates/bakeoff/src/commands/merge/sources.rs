@@ -147,8 +147,8 @@ pub fn made(cuts: &[Cut]) -> impl Iterator<Item = &Cut> {
     cuts.iter().filter(|cut| cut.failed.is_none())
 }
 
-/// Each shard once, by their indices. One that is given twice has the same figures in both folders; then the
-/// one that went further counts.
+/// Each shard once, by their indices. One that is given twice has the same figures in both folders, and is as
+/// far in both: the older copy of a shard is refused here as it is where the newer one was merged before.
 pub fn once(sources: Vec<Source<'_>>) -> Result<Vec<Source<'_>>, Failure> {
     let mut once: BTreeMap<u32, Source> = BTreeMap::new();
     for source in sources {
@@ -158,8 +158,9 @@ pub fn once(sources: Vec<Source<'_>>) -> Result<Vec<Source<'_>>, Failure> {
             continue;
         };
         let kept = match (known.has_all_of(&source), source.has_all_of(&known)) {
-            (true, _) => known,
-            (false, true) => source,
+            (true, true) => known,
+            (true, false) => return Err(older_copy(source.name(), index, known.name())),
+            (false, true) => return Err(older_copy(known.name(), index, source.name())),
             (false, false) => {
                 return Err(refused(format!(
                     "shard {index} is given twice, by {} and {}, and their figures differ: it was run twice. \
@@ -181,6 +182,13 @@ impl Source<'_> {
         let (name, program) = (self.name().to_string(), program_sha256.as_deref());
         Terms { name, run: &self.run, experiment: &self.experiment, plan, program, count: *count }
     }
+}
+
+/// Why a folder of a shard is refused that has less of it than another has.
+pub fn older_copy(older: Display<'_>, shard: u32, newer: Display<'_>) -> Failure {
+    refused(format!(
+        "{older} is an older copy of shard {shard}: {newer} has all of it and more; leave {older} out"
+    ))
 }
 
 /// Folders that can't be merged.

@@ -50,11 +50,10 @@ fn slurm(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>,
     let Some(task) = number(variables, TASK)? else { return Ok(None) };
     let array = (number(variables, FIRST)?, number(variables, TASKS)?);
     let (first, tasks) = match (array, shards) {
-        // Some tasks of an array are run again: they keep their numbers.
-        ((_, tasks), Some(shards)) if tasks != Some(shards) => {
-            return Shard::new(task, shards).map(Some).map_err(|why| {
-                format!("{TASK} is {task}, and {SHARDS} is {shards}: {why} (--array=1-{shards})")
-            });
+        ((first, tasks), Some(shards)) if tasks != Some(shards) => {
+            let last = number(variables, LAST)?;
+            let array = [(FIRST, first), (LAST, last), (TASKS, tasks), (TASK, Some(task))];
+            return run_again(task, &array, shards).map(Some);
         }
         ((Some(first), Some(tasks)), shards) if tasks > 1 || shards.is_some() => (first, tasks),
         ((Some(_), Some(_)), _) => {
@@ -81,6 +80,23 @@ fn slurm(variables: Variables<'_>, shards: Option<u32>) -> Result<Option<Shard>,
             "the numbers of this array have gaps ({TASK} {task}, {FIRST} {first}, {TASKS} {tasks}): number \
              its tasks from 1 to the number of shards, and set {SHARDS} to that if some of them are run again"
         )),
+    }
+}
+
+/// The shard of a task of an array that has only some of the shards, as where some are run again: its tasks
+/// keep their numbers. `array` is the numbers that have to be such of shards. An array that has others is
+/// refused to all of its tasks: if one alone were, the others would measure what nobody asked for.
+fn run_again(task: u32, array: &[(&str, Option<u32>)], shards: u32) -> Result<Shard, String> {
+    let is_wrong = |number: u32| !(1..=shards).contains(&number);
+    let wrong =
+        array.iter().find_map(|(name, number)| Some((name, (*number).filter(|it| is_wrong(*it))?)));
+    match wrong {
+        Some((name, number)) => Err(format!(
+            "{name} is {number}, and {SHARDS} is {shards}: these contradict each other, so no task of this \
+             array is run. Number its tasks from 1 to {shards} (--array=1-{shards}), or set {SHARDS} to the \
+             number of shards"
+        )),
+        None => Shard::new(task, shards),
     }
 }
 
@@ -156,6 +172,24 @@ mod tests {
         assert!(says(&beyond).contains("--array=1-8"), "{}", says(&beyond));
         assert!(says(&array("7", "1", "7", "3")).contains("gaps"));
         assert!(says(&array("2", "3", "7", "5")).contains("gaps"));
+    }
+
+    #[test]
+    fn an_array_that_has_other_numbers_than_the_shards_is_refused_to_every_task() {
+        let of = |task, first, last, tasks, shards| {
+            says(&[&array(task, first, last, tasks)[..], &[(SHARDS, shards)]].concat())
+        };
+        for task in ["1", "2", "3", "4"] {
+            let said = of(task, "1", "4", "4", "3");
+            assert!(said.contains("is 4, and BAKEOFF_SHARDS is 3"), "{task}: {said}");
+        }
+        // As many tasks as shards, or fewer, and one of them beyond the last shard, or before the first.
+        for (task, first, last, tasks) in [("2", "2", "9", "2"), ("1", "0", "2", "3")] {
+            let said = of(task, first, last, tasks, "8");
+            assert!(said.contains("no task of this array is run"), "{said}");
+        }
+        // Some are run again.
+        assert_eq!(of("3", "3", "7", "2", "8"), "3/8");
     }
 
     #[test]

@@ -120,8 +120,18 @@ pub fn fact(
 
 /// A line on the part that is run.
 pub fn line(experiment: &Experiment, possible: &Possible, shard: Shard) -> String {
-    let (blocks, all) = (possible.plan.blocks.len(), experiment.plan().blocks.len());
-    format!("shard {} of {}: {blocks} of {all} blocks", shard.index(), shard.count())
+    let plan = experiment.plan();
+    let (blocks, all) = (possible.plan.blocks.len(), plan.blocks.len());
+    // Of power cuts alone there are no blocks, and of one combination nothing is elsewhere.
+    let combinations = match shard.combinations(&plan) {
+        Ok((_, 0 | 1)) | Err(_) => String::new(),
+        Ok((own, all)) if own == all => format!(", of all {all} combinations of levels"),
+        Ok((own, all)) => {
+            format!(", of {own} of {all} combinations of levels; the rest is in other shards")
+        }
+    };
+    let (index, count) = (shard.index(), shard.count());
+    format!("shard {index} of {count}: {blocks} of {all} blocks{combinations}")
 }
 
 /// Has the machine for a shard alone, as long as what is returned is kept.

@@ -94,17 +94,21 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     refused(&place, &["all", "one", "seed"], &["`seed` is", "77", "one", "seed"]);
     shard(&place, "2/2", "longer", &["--seconds", "0.6"]);
     refused(&place, &["all", "one", "longer"], &["`seconds` is", "0.6", "longer"]);
+    // A folder that differs in one thing is named in what it has of another.
+    let each = [" in one, longer, 77 in seed\n", " in one, seed, 0.6 in longer\n"];
+    refused(&place, &["all", "one", "seed", "longer"], &each);
     // One refusal says all that differs: whoever mends the first thing alone would be refused again.
     shard(&place, "2/4", "many", &["--seed", "77", "--seconds", "0.6"]);
-    let values =
-        ["77 in many\n", "0.6 in many\n", "the shards are 2 in one, 4 in many\n", "the plan is"];
+    let count = "the number of shards is 2 in one, 4 in many\n";
+    let values = ["77 in many\n", "0.6 in many\n", count, "the plan is"];
     let done = refused(&place, &["all", "one", "many"], &values);
-    for what in ["`seed` is", "`seconds` is", "the shards are", "the plan is"] {
+    for what in ["`seed` is", "`seconds` is", "the number of shards is", "the plan is"] {
         let is_it = |line: &&str| line.trim_start().starts_with(what) && line.contains(" in one, ");
         assert_eq!(done.err().lines().filter(is_it).count(), 1, "{what}: {}", done.err());
     }
     shard(&place, "2/4", "quarter", &[]);
-    refused(&place, &["all", "one", "quarter"], &["the shards are 2 in one, 4 in quarter"]);
+    let count = "the number of shards is 2 in one, 4 in quarter";
+    refused(&place, &["all", "one", "quarter"], &[count]);
     place.run(&["run", "four.toml", "--quiet", "--out", "whole"]).code(0);
     refused(&place, &["all", "one", "whole"], &["whole is no shard"]);
     std::fs::create_dir(place.path("empty")).unwrap();
@@ -113,6 +117,9 @@ fn what_is_not_of_one_plan_is_refused_with_what_differs() {
     place.write("file", "a shard of wood");
     refused(&place, &["all", "one", "file"], &["file is not a run folder"]);
     assert!(!place.path("all").exists());
+    let done = refused(&place, &["file", "one"], &["file is a file, and no run folder"]);
+    assert!(!done.err().contains("--resume"), "{}", done.err());
+    assert_eq!(std::fs::read(place.path("file")).unwrap(), b"a shard of wood");
     // What is there already is not written over.
     let before = bytes(&place, "whole");
     refused(&place, &["whole", "one"], &["no merged run"]);

@@ -60,7 +60,7 @@ fn a_merged_run_that_goes_on_on_another_disk_says_so() {
     let document = place.json("all");
     let said = told(&document);
     assert!(said.contains("4 of 8 trials stand on another disk"), "{said}");
-    assert!(said.contains("who went on with the run") && said.contains("tmpfs"), "{said}");
+    assert!(said.contains("what --resume ran on ") && said.contains("tmpfs"), "{said}");
     let file_systems = |folder: &str| -> Vec<String> {
         let document = place.json(folder);
         let members = document["run"]["merged"]["members"].as_array().unwrap().iter();
