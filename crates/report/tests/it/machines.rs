@@ -76,7 +76,8 @@ fn alone(on: &[f64], disagree: bool) -> Document {
     found(single(twice, 0.1).document(), on, disagree)
 }
 
-fn found(mut document: Document, on: &[f64], disagree: bool) -> Document {
+/// The same of a run of one comparison that is there.
+pub fn found(mut document: Document, on: &[f64], disagree: bool) -> Document {
     let machines = ["a", "b", "c"].map(|name| machine(name, &[1])).into();
     let ratio = RatioOverMachines { levels: Levels::new(), disagree, ..ratio("1", on) };
     document.machines = Some(MachinesView { machines, ratios: vec![ratio] });
@@ -139,7 +140,8 @@ fn an_answer_tells_of_several_comparisons_where_machines_disagree_most() {
     assert!(!verdict(&document).contains("machines disagree"));
 }
 
-fn merged() -> Document {
+/// A run of several comparisons, on one of which the machines disagree.
+pub fn merged() -> Document {
     let mut document = Sample::default().document();
     let machines =
         vec![machine("node-a", &[1]), machine("node-b", &[2, 3]), machine("node-c", &[])];
