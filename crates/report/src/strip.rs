@@ -1,6 +1,8 @@
 //! A strip: one mark on a logarithmic axis, with its interval, its trials and its figure. Places are parts
 //! of the axis from 0 to 1, so that a page stretches a strip and a terminal sets it in signs.
 
+mod interval;
+
 use std::fmt::Write;
 
 use bakeoff_results::FigureOfMerit;
@@ -9,6 +11,8 @@ use serde::Serialize;
 use crate::amount;
 use crate::chart::{escape, marker};
 use crate::scale::{Log, tick_label};
+
+pub use interval::{End, Interval};
 
 /// Where the axis begins and ends on a page, in per cent of the strip: what is right of it is the
 /// figure's.
@@ -20,8 +24,6 @@ const APART: f64 = 0.14;
 const WORDS_APART: f64 = 0.36;
 /// Dots that are nearer to each other than that are one.
 const DOT: f64 = 0.004;
-/// How far the end of an interval reaches above and below it, in pixels.
-const CAP: f64 = 6.5;
 
 /// An axis that strips share.
 pub struct Axis {
@@ -68,6 +70,15 @@ impl Axis {
     /// A value's place.
     pub fn place(&self, value: f64) -> f64 {
         self.scale.place(value)
+    }
+
+    /// Where an interval with such ends lies.
+    pub fn interval(&self, (low, high): (f64, f64)) -> Interval {
+        let end = |value, beyond| End { place: self.place(value), beyond };
+        Interval {
+            low: end(low, self.scale.is_below(low)),
+            high: end(high, self.scale.is_above(high)),
+        }
     }
 
     /// The numbers of the axis as an `<svg>` element.
@@ -132,7 +143,7 @@ pub struct Drawn {
     /// Where the mark is; `None` where there is no figure.
     pub at: Option<f64>,
     /// Where its interval is.
-    pub interval: Option<(f64, f64)>,
+    pub interval: Option<Interval>,
     /// Where its trials are.
     pub each: Vec<f64>,
     /// Where the same is with less promised, and how many times as long it takes here.
@@ -159,11 +170,8 @@ impl Drawn {
         if let Some((from, times)) = &self.from {
             self.price(&mut out, (*from, times.as_deref()), y);
         }
-        if let Some((low, high)) = self.interval {
-            line(&mut out, "ci", (low, high), y);
-            // Its ends are seen though it is shorter than the mark.
-            cap(&mut out, low, y);
-            cap(&mut out, high, y);
+        if let Some(interval) = self.interval {
+            interval.draw(&mut out, y);
         }
         let mut dots: Vec<f64> = self.each.clone();
         dots.sort_by(f64::total_cmp);
@@ -190,7 +198,7 @@ impl Drawn {
         if !self.beside {
             return;
         }
-        let end = self.interval.map_or(at, |(_, high)| high.max(at));
+        let end = self.interval.map_or(at, |interval| interval.high.place.max(at));
         let end = self.from.as_ref().map_or(end, |(from, _)| end.max(*from));
         let (x, y, label) = (percent(end), y + 5.0, escape(&self.label));
         let _ = write!(out, "<text class=\"val\" x=\"{x}\" dx=\"10\" y=\"{y:.1}\">{label}</text>");
@@ -222,7 +230,9 @@ impl Drawn {
             fill((from, from), if unicode { '○' } else { 'o' });
         }
         if let Some(interval) = self.interval {
-            fill(interval, if unicode { '─' } else { '-' });
+            let ends = (interval.low.place, interval.high.place);
+            fill(ends, if unicode { '─' } else { '-' });
+            interval.arrows(unicode).for_each(|(at, sign)| fill((at, at), sign));
         }
         if let Some(at) = self.at {
             fill((at, at), sign(self.style, self.hollow, unicode));
@@ -249,6 +259,8 @@ pub struct Means {
     pub bars: bool,
     /// Whether their trials are dots.
     pub trials: bool,
+    /// Whether bars go on beyond their axis.
+    pub beyond: bool,
     /// Whether the same is marked where less is promised.
     pub origin: bool,
 }
@@ -259,6 +271,7 @@ impl Means {
         let mean = Key { svg: icon(44, &mark_at(22.0, "mark")), signs: None, text: "mean" };
         let bar = bar("mean; the bar: where it lies, 19 times in 20, by its own trials alone");
         let mut legend = vec![if self.bars { bar } else { mean }];
+        legend.extend(self.beyond.then(open_end));
         if self.trials {
             let dots = [14.0, 22.0, 27.0]
                 .map(|x| format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>"));
@@ -280,9 +293,10 @@ impl Means {
     }
 }
 
-/// What the marks are of strips of ratios.
-pub fn legend_of_ratios() -> Vec<Key> {
-    vec![bar("ratio; the bar: its 95 % interval, from pairs of trials")]
+/// What the marks are of strips of ratios; `beyond` says whether bars go on beyond their axis.
+pub fn legend_of_ratios(beyond: bool) -> Vec<Key> {
+    let ratio = bar("ratio; the bar: its 95 % interval, from pairs of trials");
+    [ratio].into_iter().chain(beyond.then(open_end)).collect()
 }
 
 /// What the marks of strips are that go from an operation like most to the longest one.
@@ -311,6 +325,19 @@ fn bar(text: &'static str) -> Key {
         mark_at(22.0, "mark"),
     ];
     Key { svg: icon(44, &drawn.concat()), signs: Some(("─●─", "-*-")), text }
+}
+
+/// An interval that goes on beyond its axis.
+fn open_end() -> Key {
+    let drawn = [
+        line_of("ci", (4.0, 40.0), (7.0, 7.0)),
+        line_of("ci", (4.0, 4.0), (1.0, 13.0)),
+        line_of("ci", (40.0, 33.0), (7.0, 2.5)),
+        line_of("ci", (40.0, 33.0), (7.0, 11.5)),
+        mark_at(22.0, "mark"),
+    ];
+    let text = "arrow: the interval goes on beyond the scale";
+    Key { svg: icon(44, &drawn.concat()), signs: Some(("─●→", "-*>")), text }
 }
 
 /// A drawing beside words, so many pixels wide.
@@ -362,13 +389,6 @@ fn line(out: &mut String, class: &str, (from, to): (f64, f64), y: f64) {
     );
 }
 
-/// The end of an interval, higher than a mark.
-fn cap(out: &mut String, at: f64, y: f64) {
-    let (x, top, foot) = (percent(at), y - CAP, y + CAP);
-    let _ =
-        write!(out, "<line class=\"ci\" x1=\"{x}\" x2=\"{x}\" y1=\"{top:.1}\" y2=\"{foot:.1}\"/>");
-}
-
 /// A marker at a place in per cent: in an element of its own, so that it is not stretched.
 fn mark(out: &mut String, class: &str, style: usize, (at, y): (f64, f64)) {
     let (x, marker) = (percent(at), marker(style, 0.0, 0.0));
@@ -389,9 +409,10 @@ mod tests {
 
     #[test]
     fn a_strip_in_signs_has_its_mark_interval_and_origin() {
+        let end = |place| End { place, beyond: false };
         let drawn = Drawn {
             at: Some(0.8),
-            interval: Some((0.7, 0.9)),
+            interval: Some(Interval { low: end(0.7), high: end(0.9) }),
             from: Some((0.0, None)),
             ..Drawn::default()
         };

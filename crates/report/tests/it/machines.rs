@@ -187,6 +187,29 @@ fn each_machine_stands_beside_the_others_in_every_format() {
     assert!(text(&document, "html").contains(">equal</text>"));
 }
 
+/// Where one more machine may lie is wider than the scale, which is made for what was found.
+#[test]
+fn an_interval_that_goes_on_beyond_the_scale_has_an_open_end() {
+    const LEGEND: &str = "arrow: the interval goes on beyond the scale";
+    let open = |document: &Document| {
+        let terminal = text(document, "term");
+        let mut rows = terminal.lines().filter(|line| line.contains("such machines"));
+        let [html, term] = ["html", "term"].map(|it| words(document, it).contains(LEGEND));
+        assert_eq!(html, term);
+        (html, rows.any(|line| line.contains('→')))
+    };
+    let with = |high: f64| {
+        let mut document = merged();
+        for ratio in &mut document.machines.as_mut().unwrap().ratios {
+            let agreement = ratio.agreement.as_mut().unwrap();
+            (agreement.low, agreement.high) = (Some(0.5), Some(high));
+        }
+        document
+    };
+    assert_eq!(open(&with(40.0)), (true, true));
+    assert_eq!(open(&with(1.2)), (false, false));
+}
+
 /// A part of a run: the seventh of eight, with all blocks of the document.
 fn part(document: &Document) -> Member {
     Member {
