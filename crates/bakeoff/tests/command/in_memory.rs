@@ -25,7 +25,8 @@ fn commits_below_a_path_in_memory_are_measured_and_told_to_be_none() {
     plan.says(&["In 2 of 2 trials that promise to keep commits", "(tmpfs)", SAID]);
     place.run(&at("strict", &[])).code(0).says(&[SAID]);
     assert!(is_warned(&place, "strict"));
-    let confidence = &place.json("strict")["answer"]["confidence"];
+    let document = place.json("strict");
+    let confidence = &document["answer"]["confidence"];
     assert_eq!(confidence["level"], "low");
     let reasons = confidence["reasons"].as_array().unwrap();
     let why = "data in memory: no commit outlives a power cut";
