@@ -62,6 +62,7 @@ macro_rules! kinds {
 
 kinds! {
     NotSynced, "not-synced", Voids, "an engine did not sync for commits that it promised to keep";
+    DataInMemory, "data-in-memory", Voids, "commits were promised to be kept, and the data lay in memory, where none outlives a power cut";
     AnswersDiffer, "answers-differ", Voids, "engines did not answer alike when they were asked the same";
     CheckFailed, "check-failed", Voids, "what a trial left was broken, by the engine’s own check or by what its workload’s rows must fulfil";
     NotKeptUp, "not-kept-up", Voids, "a cell did not keep up with the rate that was offered";

@@ -5,6 +5,7 @@ mod cache;
 mod figures;
 mod lost;
 mod machine;
+mod memory;
 mod merged;
 mod waits;
 mod window;
@@ -19,6 +20,7 @@ use crate::over_machines::by_member;
 use crate::warning::{Warning, sort};
 
 pub use lost::unprotected;
+pub use memory::in_memory;
 
 /// All warnings of a run, the worst first. `whole` are its comparisons with the baseline by the means over
 /// whole trials.
@@ -43,6 +45,7 @@ pub(crate) fn all(
         answers::broken(run, counted),
         lost::left_out(run),
         lost::external(run),
+        memory::lay(run, counted),
         machine::debug_build(run),
         machine::began_busy(run),
         machine::disturbed(counted, blocks),

@@ -10,6 +10,7 @@ pub fn name(kind: WarningKind) -> &'static str {
     use WarningKind::*;
     match kind {
         NotSynced => "Commits not synced",
+        DataInMemory => "Data in memory",
         AnswersDiffer => "Answers differ",
         CheckFailed => "Broken data",
         NotKeptUp => "Rate not kept",
@@ -55,10 +56,14 @@ pub fn name(kind: WarningKind) -> &'static str {
     }
 }
 
-/// The same within a sentence.
+/// The same within a sentence, with what follows from it where the name alone does not say it.
 pub fn reason(kind: WarningKind) -> String {
     let (first, rest) = name(kind).split_at(1);
-    first.to_lowercase() + rest
+    let follows = match kind {
+        WarningKind::DataInMemory => ": no commit outlives a power cut",
+        _ => "",
+    };
+    first.to_lowercase() + rest + follows
 }
 
 /// What happened, without where it was worst and what to do about it.

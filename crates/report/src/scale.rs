@@ -112,6 +112,16 @@ impl Log {
     pub fn place(&self, value: f64) -> f64 {
         ((value / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
     }
+
+    /// Whether a value is less than all that the axis has a place for.
+    pub fn is_below(&self, value: f64) -> bool {
+        value < self.low
+    }
+
+    /// Whether it is more.
+    pub fn is_above(&self, value: f64) -> bool {
+        value > self.high
+    }
 }
 
 /// A tick's number without the zeros that round numbers don't need.

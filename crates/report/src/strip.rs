@@ -1,14 +1,19 @@
 //! A strip: one mark on a logarithmic axis, with its interval, its trials and its figure. Places are parts
 //! of the axis from 0 to 1, so that a page stretches a strip and a terminal sets it in signs.
 
+mod interval;
+mod legend;
+
 use std::fmt::Write;
 
 use bakeoff_results::FigureOfMerit;
-use serde::Serialize;
 
 use crate::amount;
 use crate::chart::{escape, marker};
 use crate::scale::{Log, tick_label};
+
+pub use interval::{End, Interval};
+pub use legend::{Key, Means, legend_of_ratios, legend_of_tails};
 
 /// Where the axis begins and ends on a page, in per cent of the strip: what is right of it is the
 /// figure's.
@@ -20,8 +25,6 @@ const APART: f64 = 0.14;
 const WORDS_APART: f64 = 0.36;
 /// Dots that are nearer to each other than that are one.
 const DOT: f64 = 0.004;
-/// How far the end of an interval reaches above and below it, in pixels.
-const CAP: f64 = 6.5;
 
 /// An axis that strips share.
 pub struct Axis {
@@ -68,6 +71,15 @@ impl Axis {
     /// A value's place.
     pub fn place(&self, value: f64) -> f64 {
         self.scale.place(value)
+    }
+
+    /// Where an interval with such ends lies.
+    pub fn interval(&self, (low, high): (f64, f64)) -> Interval {
+        let end = |value, beyond| End { place: self.place(value), beyond };
+        Interval {
+            low: end(low, self.scale.is_below(low)),
+            high: end(high, self.scale.is_above(high)),
+        }
     }
 
     /// The numbers of the axis as an `<svg>` element.
@@ -132,7 +144,7 @@ pub struct Drawn {
     /// Where the mark is; `None` where there is no figure.
     pub at: Option<f64>,
     /// Where its interval is.
-    pub interval: Option<(f64, f64)>,
+    pub interval: Option<Interval>,
     /// Where its trials are.
     pub each: Vec<f64>,
     /// Where the same is with less promised, and how many times as long it takes here.
@@ -159,11 +171,8 @@ impl Drawn {
         if let Some((from, times)) = &self.from {
             self.price(&mut out, (*from, times.as_deref()), y);
         }
-        if let Some((low, high)) = self.interval {
-            line(&mut out, "ci", (low, high), y);
-            // Its ends are seen though it is shorter than the mark.
-            cap(&mut out, low, y);
-            cap(&mut out, high, y);
+        if let Some(interval) = self.interval {
+            interval.draw(&mut out, y);
         }
         let mut dots: Vec<f64> = self.each.clone();
         dots.sort_by(f64::total_cmp);
@@ -190,7 +199,7 @@ impl Drawn {
         if !self.beside {
             return;
         }
-        let end = self.interval.map_or(at, |(_, high)| high.max(at));
+        let end = self.interval.map_or(at, |interval| interval.high.place.max(at));
         let end = self.from.as_ref().map_or(end, |(from, _)| end.max(*from));
         let (x, y, label) = (percent(end), y + 5.0, escape(&self.label));
         let _ = write!(out, "<text class=\"val\" x=\"{x}\" dx=\"10\" y=\"{y:.1}\">{label}</text>");
@@ -222,110 +231,15 @@ impl Drawn {
             fill((from, from), if unicode { '○' } else { 'o' });
         }
         if let Some(interval) = self.interval {
-            fill(interval, if unicode { '─' } else { '-' });
+            let ends = (interval.low.place, interval.high.place);
+            fill(ends, if unicode { '─' } else { '-' });
+            interval.arrows(unicode).for_each(|(at, sign)| fill((at, at), sign));
         }
         if let Some(at) = self.at {
             fill((at, at), sign(self.style, self.hollow, unicode));
         }
         signs.into_iter().collect::<String>().trim_end().to_owned()
     }
-}
-
-/// What a mark of strips stands for.
-#[derive(Clone, Debug, Serialize)]
-pub struct Key {
-    /// The mark as an `<svg>` element.
-    pub svg: String,
-    /// The mark in a terminal, and in one that shows ASCII alone; `None` where a terminal does not draw it.
-    #[serde(skip)]
-    pub signs: Option<(&'static str, &'static str)>,
-    /// What it stands for.
-    pub text: &'static str,
-}
-
-/// What the marks are of strips of means.
-pub struct Means {
-    /// Whether means have bars: the intervals of their own trials.
-    pub bars: bool,
-    /// Whether their trials are dots.
-    pub trials: bool,
-    /// Whether the same is marked where less is promised.
-    pub origin: bool,
-}
-
-impl Means {
-    /// The legend.
-    pub fn legend(&self) -> Vec<Key> {
-        let mean = Key { svg: icon(44, &mark_at(22.0, "mark")), signs: None, text: "mean" };
-        let bar = bar("mean; the bar: where it lies, 19 times in 20, by its own trials alone");
-        let mut legend = vec![if self.bars { bar } else { mean }];
-        if self.trials {
-            let dots = [14.0, 22.0, 27.0]
-                .map(|x| format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>"));
-            legend.push(Key { svg: icon(44, &dots.concat()), signs: None, text: "single trials" });
-        }
-        if self.origin {
-            let way = [
-                line_of("price", (6.0, 38.0), (7.0, 7.0)),
-                mark_at(6.0, "hollow"),
-                mark_at(38.0, "mark"),
-            ];
-            legend.push(Key {
-                svg: icon(44, &way.concat()),
-                signs: Some(("○┄●", "o..*")),
-                text: "hollow mark: the same engine with less promised; 2×: keeping the promise takes twice as long",
-            });
-        }
-        legend
-    }
-}
-
-/// What the marks are of strips of ratios.
-pub fn legend_of_ratios() -> Vec<Key> {
-    vec![bar("ratio; the bar: its 95 % interval, from pairs of trials")]
-}
-
-/// What the marks of strips are that go from an operation like most to the longest one.
-pub fn legend_of_tails() -> Vec<Key> {
-    let marks = [
-        line_of("price", (6.0, 30.0), (7.0, 7.0)),
-        line_of("ci", (30.0, 58.0), (7.0, 7.0)),
-        line_of("ci", (58.0, 58.0), (1.0, 13.0)),
-        mark_at(6.0, "hollow"),
-        mark_at(30.0, "mark"),
-    ];
-    vec![Key {
-        svg: icon(64, &marks.concat()),
-        signs: Some(("○┄┄●──", "o..*--")),
-        text: "hollow: half of the operations took no longer (p50); filled: 99 in 100 took no longer (p99); the end of \
-               the bar: the longest. Where few operations lie beyond the p99, the filled mark is the longest",
-    }]
-}
-
-/// A mark within its interval.
-fn bar(text: &'static str) -> Key {
-    let drawn = [
-        line_of("ci", (4.0, 40.0), (7.0, 7.0)),
-        line_of("ci", (4.0, 4.0), (1.0, 13.0)),
-        line_of("ci", (40.0, 40.0), (1.0, 13.0)),
-        mark_at(22.0, "mark"),
-    ];
-    Key { svg: icon(44, &drawn.concat()), signs: Some(("─●─", "-*-")), text }
-}
-
-/// A drawing beside words, so many pixels wide.
-fn icon(width: u32, inner: &str) -> String {
-    format!(
-        "<svg class=\"strip ink\" width=\"{width}\" height=\"14\" aria-hidden=\"true\">{inner}</svg>"
-    )
-}
-
-fn mark_at(x: f64, class: &str) -> String {
-    format!("<g class=\"{class}\">{}</g>", marker(0, x, 7.0))
-}
-
-fn line_of(class: &str, (x1, x2): (f64, f64), (y1, y2): (f64, f64)) -> String {
-    format!("<line class=\"{class}\" x1=\"{x1}\" x2=\"{x2}\" y1=\"{y1}\" y2=\"{y2}\"/>")
 }
 
 /// The sign of a style in a terminal: the shape of its marker on a page.
@@ -362,13 +276,6 @@ fn line(out: &mut String, class: &str, (from, to): (f64, f64), y: f64) {
     );
 }
 
-/// The end of an interval, higher than a mark.
-fn cap(out: &mut String, at: f64, y: f64) {
-    let (x, top, foot) = (percent(at), y - CAP, y + CAP);
-    let _ =
-        write!(out, "<line class=\"ci\" x1=\"{x}\" x2=\"{x}\" y1=\"{top:.1}\" y2=\"{foot:.1}\"/>");
-}
-
 /// A marker at a place in per cent: in an element of its own, so that it is not stretched.
 fn mark(out: &mut String, class: &str, style: usize, (at, y): (f64, f64)) {
     let (x, marker) = (percent(at), marker(style, 0.0, 0.0));
@@ -389,9 +296,10 @@ mod tests {
 
     #[test]
     fn a_strip_in_signs_has_its_mark_interval_and_origin() {
+        let end = |place| End { place, beyond: false };
         let drawn = Drawn {
             at: Some(0.8),
-            interval: Some((0.7, 0.9)),
+            interval: Some(Interval { low: end(0.7), high: end(0.9) }),
             from: Some((0.0, None)),
             ..Drawn::default()
         };

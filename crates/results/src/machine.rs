@@ -21,6 +21,17 @@ pub struct Machine {
     pub device: String,
 }
 
+/// File systems whose files have no disk. Sources: Linux, Documentation/filesystems/tmpfs.rst and
+/// ramfs-rootfs-initramfs.rst.
+const IN_MEMORY: [&str; 2] = ["ramfs", "tmpfs"];
+
+impl Machine {
+    /// Whether what lies under the run folder, or under `--path`, lies in memory.
+    pub fn is_in_memory(&self) -> bool {
+        IN_MEMORY.contains(&self.file_system.as_str())
+    }
+}
+
 /// Tells machines of one kind apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Host {

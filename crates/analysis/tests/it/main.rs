@@ -10,6 +10,7 @@ mod document;
 mod fileio;
 mod groups;
 mod guide;
+mod in_memory;
 mod kept;
 mod known;
 mod limits;

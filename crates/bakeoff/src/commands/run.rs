@@ -5,6 +5,7 @@ mod asked;
 mod durability;
 mod fio;
 mod machines;
+mod memory;
 mod path;
 mod record;
 mod scheduler;
@@ -129,6 +130,9 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         let folder = data.folder().map(Folder::path);
         folder.map(path::left).unwrap_or_default().iter().for_each(|it| say(format_args!("{it}")));
     }
+    let began_on = folder.run().map_err(Failure::folder)?;
+    let in_memory = memory::warning(registry, &possible, began_on.machine_now());
+    in_memory.filter(|_| !arguments.quiet).into_iter().for_each(say);
     let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
     if goes_on {
         progress.resume(&folder.trials().map_err(Failure::folder)?);
@@ -207,6 +211,9 @@ fn dry_run(
     }
     let results = data.and_then(Data::folder).map(|_| folder);
     let folder = data.and_then(Data::folder).map_or(folder, Folder::path);
+    let machine = path::machine(data, folder).ok();
+    let in_memory = machine.and_then(|machine| memory::warning(registry, possible, &machine));
+    in_memory.into_iter().for_each(say);
     let (launcher, reuse) = (None, arguments.reuse);
     let preflight =
         Preflight { registry, experiment, possible, folder, results, device, launcher, reuse };

@@ -16,6 +16,7 @@ mod fileio;
 mod guide;
 mod help;
 mod images;
+mod in_memory;
 mod interrupted;
 mod keys;
 mod layouts;

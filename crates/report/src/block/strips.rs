@@ -83,6 +83,14 @@ impl Strip {
     }
 }
 
+impl StripGroup {
+    /// Whether an interval goes on beyond its axis.
+    pub(crate) fn goes_beyond(&self) -> bool {
+        let intervals = self.rows.iter().flat_map(|row| &row.strips);
+        intervals.filter_map(|strip| strip.drawn.interval).any(|it| it.goes_beyond())
+    }
+}
+
 impl Strips {
     /// A group's figures as a table; `figures` says whether those of the strips are among them.
     pub(crate) fn table(&self, group: &StripGroup, figures: bool) -> Table {

@@ -136,13 +136,14 @@ impl<'b, 'a> Ladder<'b, 'a> {
             tool: String::new(),
             rows: rungs.iter().map(|rung| self.row(rung, &axis)).collect(),
         });
+        let groups: Vec<StripGroup> = groups.collect();
         Some(Strips {
             caption: "What each change does, and what it costs".into(),
             names: "change".into(),
             heads: self.operations.iter().map(head).collect(),
             columns: COLUMNS.map(str::to_owned).into(),
-            groups: groups.collect(),
-            legend: strip::legend_of_ratios(),
+            legend: strip::legend_of_ratios(groups.iter().any(StripGroup::goes_beyond)),
+            groups,
             terms: Vec::new(),
             notes: notes(left_out, self.left_out),
         })
@@ -170,7 +171,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
                 Some(it) => Drawn {
                     style,
                     at: Some(axis.place(it.ratio)),
-                    interval: it.ends.0.zip(it.ends.1).map(|(l, h)| (axis.place(l), axis.place(h))),
+                    interval: it.ends.0.zip(it.ends.1).map(|ends| axis.interval(ends)),
                     label: changes::said(*it),
                     ..Drawn::default()
                 },

@@ -214,6 +214,7 @@ fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
     let ends = on().flat_map(|it| [it.low, it.high]).chain(over().flat_map(|it| [it.low, it.high]));
     let axis = Axis::between_levels(&values, &ends.flatten().collect::<Vec<_>>());
     let forest = Forest { layout, view, axis: &axis };
+    let groups: Vec<StripGroup> = shown.iter().map(|ratio| forest.group(ratio)).collect();
     let left_out = ratios.len() - shown.len();
     let more = (left_out > 0).then(|| {
         format!("{} in the JSON, as `machines.ratios`.", words::many(left_out, "more ratio"))
@@ -227,8 +228,8 @@ fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
             axis: axis.svg(),
         }],
         columns: COLUMNS.map(str::to_owned).into(),
-        groups: shown.iter().map(|ratio| forest.group(ratio)).collect(),
-        legend: strip::legend_of_ratios(),
+        legend: strip::legend_of_ratios(groups.iter().any(StripGroup::goes_beyond)),
+        groups,
         terms: Vec::new(),
         notes: [LAST.to_owned()].into_iter().chain(more).collect(),
     })
@@ -291,13 +292,12 @@ impl Forest<'_, '_> {
         hollow: bool,
         cells: Vec<Cell>,
     ) -> StripRow {
-        let place = |(low, high)| (self.axis.place(low), self.axis.place(high));
         let label = words::ratio(ratio);
         let drawn = Drawn {
             style: self.layout.style(&of.level),
             hollow,
             at: Some(self.axis.place(ratio)),
-            interval: low.zip(high).map(place),
+            interval: low.zip(high).map(|ends| self.axis.interval(ends)),
             said: format!("{}, {name}: {label}", of.operation),
             label,
             beside: true,

@@ -165,7 +165,7 @@ fn drawn(axis: &Axis, tail: Tail) -> Drawn {
     let longest = axis.place(tail.longest);
     Drawn {
         at: Some(tail.p99.map_or(longest, |p99| axis.place(p99))),
-        interval: tail.p99.map(|p99| (axis.place(p99), longest)),
+        interval: tail.p99.map(|p99| axis.interval((p99, tail.longest))),
         from: tail.p50.map(|p50| (axis.place(p50), None)),
         label: tail.text(),
         ..Drawn::default()

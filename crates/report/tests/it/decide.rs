@@ -6,6 +6,7 @@ use bakeoff_report::Options;
 use bakeoff_results::{Host, Merged, PlanShard, Sequential, Status};
 
 use crate::first_screen::words;
+use crate::machines;
 use crate::sample::render;
 use crate::verdict::{single, twice};
 
@@ -111,6 +112,48 @@ fn a_shard_and_a_merged_run_are_given_no_command_of_one_machine() {
             let (_, answer) = text.split_once(QUESTION).expect("the question");
             assert!(!answer.contains("--until-decided"), "{format}: {answer}");
         }
+    }
+}
+
+/// What is answered in each format.
+fn answers(document: &Document) -> [String; 3] {
+    ["html", "md", "term"].map(|format| {
+        let text = words(document, format);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, answer) = text.split_once(QUESTION).unwrap_or_else(|| panic!("{format}: {text}"));
+        answer.to_owned()
+    })
+}
+
+/// More blocks narrow an interval that is of none of the machines.
+#[test]
+fn where_machines_disagree_other_machines_decide_it_and_more_blocks_do_not() {
+    const OTHERS: &str =
+        "Measure on the machine that will be used, or on more machines of its kind.";
+    const BLOCKS: &str = "More blocks may decide it";
+    const NO_MATTER: &str = "It does not matter where neither end";
+    let of_several = |mut document: Document| {
+        let (plan, members) = ("17".into(), Vec::new());
+        document.run.run.merged = Some(Merged { plan, count: 4, program_sha256: None, members });
+        document
+    };
+    let of_one = |disagree| {
+        machines::found(of_several(with(Verdict::Undecided)), &[0.5, 0.2, 1.25], disagree)
+    };
+    for answer in answers(&of_one(true)) {
+        assert!(answer.contains(OTHERS), "{answer}");
+        assert!(!answer.contains(BLOCKS) && !answer.contains(NO_MATTER), "{answer}");
+    }
+    for answer in answers(&of_one(false)) {
+        assert!(!answer.contains(OTHERS), "{answer}");
+        assert!(answer.contains(BLOCKS) && answer.contains(NO_MATTER), "{answer}");
+    }
+    // They disagree on one of several comparisons that are open.
+    let mut several = of_several(machines::merged());
+    several.comparisons.iter_mut().for_each(|it| it.verdict = Verdict::Undecided);
+    for answer in answers(&several) {
+        let both = answer.find(BLOCKS).zip(answer.find(OTHERS));
+        assert!(both.is_some_and(|(blocks, others)| blocks < others), "{answer}");
     }
 }
 

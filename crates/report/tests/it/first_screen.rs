@@ -221,6 +221,23 @@ fn a_warning_that_voids_makes_the_answer_one_of_low_confidence() {
 }
 
 #[test]
+fn commits_that_lie_in_memory_make_the_confidence_low_and_it_says_why() {
+    let mut document = promises().document();
+    document.warnings.extend(bakeoff_analysis::in_memory(&["tmpfs"], 20, 20));
+    let why = "Data in memory: no commit outlives a power cut.";
+    for format in ["html", "md", "term"] {
+        let text = words(&document, format);
+        let told = format!("{why} Don’t decide by this run alone.");
+        assert!(text.contains(&told), "{format}: {text}");
+    }
+    assert!(words(&document, "md").contains("Low confidence"));
+    let page = words(&document, "html");
+    let short =
+        "Data in memory. In 20 of 20 trials that promise to keep commits the data lie in memory.";
+    assert!(page.contains(short), "{page}");
+}
+
+#[test]
 fn fewer_blocks_than_three_and_five_are_low_and_fair() {
     for (blocks, sure) in [(2, "Low confidence"), (4, "Fair confidence"), (5, "High confidence")] {
         let document = Sample { blocks, ..promises() }.document();

@@ -76,7 +76,8 @@ fn alone(on: &[f64], disagree: bool) -> Document {
     found(single(twice, 0.1).document(), on, disagree)
 }
 
-fn found(mut document: Document, on: &[f64], disagree: bool) -> Document {
+/// The same of a run of one comparison that is there.
+pub fn found(mut document: Document, on: &[f64], disagree: bool) -> Document {
     let machines = ["a", "b", "c"].map(|name| machine(name, &[1])).into();
     let ratio = RatioOverMachines { levels: Levels::new(), disagree, ..ratio("1", on) };
     document.machines = Some(MachinesView { machines, ratios: vec![ratio] });
@@ -139,7 +140,8 @@ fn an_answer_tells_of_several_comparisons_where_machines_disagree_most() {
     assert!(!verdict(&document).contains("machines disagree"));
 }
 
-fn merged() -> Document {
+/// A run of several comparisons, on one of which the machines disagree.
+pub fn merged() -> Document {
     let mut document = Sample::default().document();
     let machines =
         vec![machine("node-a", &[1]), machine("node-b", &[2, 3]), machine("node-c", &[])];
@@ -183,6 +185,29 @@ fn each_machine_stands_beside_the_others_in_every_format() {
         assert!(place(four) < place(one), "{shown}");
     }
     assert!(text(&document, "html").contains(">equal</text>"));
+}
+
+/// Where one more machine may lie is wider than the scale, which is made for what was found.
+#[test]
+fn an_interval_that_goes_on_beyond_the_scale_has_an_open_end() {
+    const LEGEND: &str = "arrow: the interval goes on beyond the scale";
+    let open = |document: &Document| {
+        let terminal = text(document, "term");
+        let mut rows = terminal.lines().filter(|line| line.contains("such machines"));
+        let [html, term] = ["html", "term"].map(|it| words(document, it).contains(LEGEND));
+        assert_eq!(html, term);
+        (html, rows.any(|line| line.contains('→')))
+    };
+    let with = |high: f64| {
+        let mut document = merged();
+        for ratio in &mut document.machines.as_mut().unwrap().ratios {
+            let agreement = ratio.agreement.as_mut().unwrap();
+            (agreement.low, agreement.high) = (Some(0.5), Some(high));
+        }
+        document
+    };
+    assert_eq!(open(&with(40.0)), (true, true));
+    assert_eq!(open(&with(1.2)), (false, false));
 }
 
 /// A part of a run: the seventh of eight, with all blocks of the document.

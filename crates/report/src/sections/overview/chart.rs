@@ -45,6 +45,7 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
     let marks = Means {
         bars: drawn().any(|it| it.drawn.interval.is_some()),
         trials: drawn().any(|it| !it.drawn.each.is_empty()),
+        beyond: groups.iter().any(StripGroup::goes_beyond),
         origin: drawn().any(|it| it.drawn.from.is_some()),
     };
     let legend = marks.legend();
@@ -280,7 +281,7 @@ impl<'a> Chart<'_, 'a> {
             style,
             hollow: false,
             at: Some(axis.place(found.value)),
-            interval: ends.map(|(low, high)| (axis.place(low), axis.place(high))),
+            interval: ends.map(|ends| axis.interval(ends)),
             each: each.into_iter().map(|value| axis.place(value)).collect(),
             from,
             label: format!("{}{arrow}{alone}", found.text()),

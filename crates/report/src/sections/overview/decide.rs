@@ -3,6 +3,7 @@
 use bakeoff_analysis::{ConditionState, Verdict};
 use bakeoff_results::{MOST_REPETITIONS, Run, Sequential, Status};
 
+use crate::apart::OverMachines;
 use crate::block::{Answered, Words};
 use crate::layout::Layout;
 use crate::verdict::{Case, Outcome};
@@ -27,11 +28,16 @@ const PART: &str =
     "This is one part of a plan: what decides it is the run that bakeoff merge makes of all parts.";
 const DEALT: &str = "More blocks may decide it: the same plan with more repetitions, dealt to as many machines or more, \
      and merged.";
+/// Said of machines that disagree: more blocks bring each of them nearer to its own answer.
+const APART: &str = "Where the machines disagree, more blocks on them decide nothing: the machines differ. Measure on \
+     the machine that will be used, or on more machines of its kind.";
 
 /// What is left open.
 struct Left {
     /// By intervals.
     open: bool,
+    /// By intervals over machines that disagree.
+    apart: bool,
     /// For want of processors.
     short: bool,
     /// For want of operations.
@@ -39,11 +45,15 @@ struct Left {
 }
 
 impl Left {
-    fn of(cases: &[Case<'_>]) -> Self {
+    fn of<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Self {
+        let disagree = OverMachines::of(layout, cases).disagree;
+        let is_apart = |case: &Case| disagree.iter().any(|(it, _)| std::ptr::eq(*it, case));
         let is_short = |case: &Case| case.contrast.verdict == Verdict::ShortOfProcessors;
         let is_open = |case: &Case| matches!(case.outcome, Outcome::Open | Outcome::Noise);
+        let by_interval = |case: &Case| is_open(case) && !is_short(case);
         Self {
-            open: cases.iter().any(|case| is_open(case) && !is_short(case)),
+            open: cases.iter().any(|case| by_interval(case) && !is_apart(case)),
+            apart: cases.iter().any(|case| by_interval(case) && is_apart(case)),
             short: cases.iter().any(|case| is_open(case) && is_short(case)),
             few: cases.iter().any(|case| case.outcome == Outcome::TooFew),
         }
@@ -52,17 +62,24 @@ impl Left {
 
 /// The question and its answer; `None` where a run of more trials decides no more.
 pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Answered> {
-    let left = Left::of(cases);
-    if !left.open && !left.short && !left.few {
+    let left = Left::of(layout, cases);
+    if !left.open && !left.apart && !left.short && !left.few {
         return None;
     }
     let (why, command) = more(layout, &left);
+    let apart = left.apart.then_some(APART);
     let short = left.short.then_some(SHORT);
     let has_interval = cases.iter().any(|case| case.contrast.ends != (None, None));
     let no_matter = (left.open && has_interval).then_some(NO_MATTER);
     Some(Answered {
         question: "What would decide it?".into(),
-        lines: why.into_iter().chain(short).chain(no_matter).map(Words::from).collect(),
+        lines: why
+            .into_iter()
+            .chain(apart)
+            .chain(short)
+            .chain(no_matter)
+            .map(Words::from)
+            .collect(),
         note: None,
         command,
         more: None,
