@@ -37,7 +37,6 @@ fn a_file_is_named_by_its_whole_path_or_sent_along() {
     let quoted = format!("run '{}' --shard auto", file.display());
     let whole = ["cluster", "slurm", "my own.toml", "--shards", "2"];
     place.run(&whole).code(0).says(&[quoted.as_str()]);
-    let relative = &["--path data is relative"][..];
     let sent = ["cluster", "ssh", "my own.toml", "one"];
     place.run(&sent).code(0).says(&["scp -q -- '", "run mine.toml --shard"]);
     let manifest = ["kubernetes", "my own.toml", "--shards", "2", "--image", "i", "--claim", "c"];
@@ -61,6 +60,7 @@ fn what_can_t_stand_in_a_job_file_is_refused() {
     place.write("empty.txt", "");
     let nowhere = &["nowhere.txt"][..];
     let sent = &["book.txt, a path of this machine", "bakeoff cluster slurm"][..];
+    let relative = &["--path data is relative"][..];
     for (arguments, texts) in [
         (&["slurm", "mine.fio", "--shards", "2"][..], &["fio", "experiment.toml"][..]),
         (&["slurm", "redmin", "--shards", "2"], &["did you mean `redmine`"]),
