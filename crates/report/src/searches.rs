@@ -42,10 +42,11 @@ pub fn answer(layout: &Layout<'_>) -> Option<Words> {
         format!("{}{unit}{place}", words::digits(*rate))
     };
     let open = all - found.len();
+    let searches = if all == 1 { "search" } else { "searches" };
     let rest = match open {
         0 => String::new(),
-        1 => format!(" 1 of {} found no rate or is not over.", words::many(all, "search")),
-        _ => format!(" {open} of {} found no rate or are not over.", words::many(all, "search")),
+        1 => format!(" 1 of {all} {searches} found no rate or is not over."),
+        _ => format!(" {open} of {all} {searches} found no rate or are not over."),
     };
     let answer = match &found[..] {
         [] if all == 0 => return None,
