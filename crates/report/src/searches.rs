@@ -50,7 +50,7 @@ pub fn answer(layout: &Layout<'_>) -> Option<Words> {
     };
     let answer = match &found[..] {
         [] if all == 0 => return None,
-        [] => format!("No rate is known that keeps {limit}."),
+        [] => return Some(Words::from(format!("No rate is known that keeps {limit}."))),
         [highest, .., lowest] if found.len() > TOLD => format!(
             "{limit} is kept up to {} at the least and {} at the most.",
             told(UNIT, lowest),

@@ -75,7 +75,6 @@ fn arrow(out: &mut String, at: f64, back: f64, y: f64) {
 #[cfg(test)]
 mod tests {
     use super::super::{Axis, Drawn};
-    use super::*;
 
     /// An axis that its intervals are too wide for.
     fn axis() -> Axis {
