@@ -13,6 +13,9 @@ use serde_json::Value;
 use self::by_ssh::stand_in_for_ssh;
 use super::*;
 
+/// The file of a run folder that holds what was measured.
+const RECORDS: &str = "run.sqlite";
+
 /// What a shell would take apart, were it not quoted.
 const NASTY: &str = "/tmp/it's a $(touch owned); `touch owned` \"& #";
 

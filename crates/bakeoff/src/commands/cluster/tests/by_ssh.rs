@@ -34,7 +34,7 @@ fn each_host_runs_a_shard_with_the_program_and_the_file_that_it_is_sent() {
     });
     assert_eq!(calls(place), wanted);
     for shard in ["shard-1", "shard-2"] {
-        assert!(out.join(shard).join("run.sqlite").is_file(), "{}", said(&done));
+        assert!(out.join(shard).join(RECORDS).is_file(), "{}", said(&done));
     }
     let again = bash(&[], &script, place);
     assert_eq!(again.status.code(), Some(3), "{}", said(&again));
@@ -100,13 +100,13 @@ fn a_copy_that_fails_names_the_host_and_leaves_what_was_measured_alone() {
     assert_eq!(done.status.code(), Some(1), "{}", said(&done));
     let folder = folder_at_the_end(&done, "me@two: shard 2 was not begun");
     assert!(!folder.exists(), "{}", folder.display());
-    assert!(out.join("shard-1/run.sqlite").is_file() && !out.join("shard-2").exists());
+    assert!(out.join("shard-1").join(RECORDS).is_file() && !out.join("shard-2").exists());
     assert_eq!(calls(place).len(), 1);
     // From it nothing can: the only copy stays.
     let done = fails_for("*'-- me@two:'*");
     assert_ne!(done.status.code(), Some(0), "{}", said(&done));
     let shard = folder_at_the_end(&done, "me@two: shard 2 could not be fetched");
-    assert!(shard.join("run.sqlite").is_file(), "{}", said(&done));
+    assert!(shard.join(RECORDS).is_file(), "{}", said(&done));
     std::fs::remove_dir_all(shard.parent().unwrap()).unwrap();
     assert!(!out.join("shard-2").exists());
 }
