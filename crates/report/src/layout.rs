@@ -177,6 +177,12 @@ impl<'a> Layout<'a> {
         self.compare == "engine" && !self.document.run.run.stores(level)
     }
 
+    /// All comparisons but those that show what the harness costs.
+    pub fn contending(&self) -> impl Iterator<Item = &Comparison> {
+        let all = self.document.comparisons.iter().chain(&self.document.between);
+        all.filter(|it| !self.is_harness(&it.level) && !self.is_harness(&it.baseline))
+    }
+
     /// Whether operations were due at a rate in some cell.
     pub fn is_open(&self) -> bool {
         self.document.cells.iter().any(|cell| cell.open_loop.is_some())

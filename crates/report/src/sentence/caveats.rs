@@ -118,11 +118,7 @@ pub fn below_noise(cases: &[Case<'_>]) -> Option<String> {
 
 /// Differences that would have a word if nothing else had been compared.
 pub fn held_back(layout: &Layout<'_>) -> Option<String> {
-    let document = layout.document;
-    let all = document.comparisons.iter().chain(&document.between);
-    let contends =
-        |it: &&Comparison| !layout.is_harness(&it.level) && !layout.is_harness(&it.baseline);
-    let held: Vec<&Comparison> = all.filter(contends).filter(|it| it.is_held_back()).collect();
+    let held: Vec<&Comparison> = layout.contending().filter(|it| it.is_held_back()).collect();
     let over = held.iter().map(|comparison| comparison.adjusted_over).max()?;
     let over = words::count(over.into());
     Some(match held.len() {
@@ -170,15 +166,11 @@ pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
 
 /// " (lmdb against fjall)": the pairs of a condition that have no word; empty where they are many.
 fn open_pairs(layout: &Layout<'_>, condition: &ConditionView) -> String {
-    let document = layout.document;
     let mut pairs: Vec<String> = Vec::new();
-    for comparison in document.comparisons.iter().chain(&document.between) {
-        let contend = ![&comparison.level, &comparison.baseline]
-            .into_iter()
-            .any(|level| layout.is_harness(level));
+    for comparison in layout.contending() {
         let of_it = |(factor, level)| comparison.levels.get(factor) == Some(level);
         let is_open = !comparison.verdict.is_decided() && condition.levels.iter().all(of_it);
-        if contend && is_open {
+        if is_open {
             let [level, baseline] = [&comparison.level, &comparison.baseline]
                 .map(|level| words::contender(layout.compare, level));
             let pair = format!("{level} against {baseline}");

@@ -27,7 +27,7 @@ pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Ve
         terms.push(if at_looks { BRACKETS_OF_LOOKS } else { BRACKETS }.to_owned());
     }
     terms.extend(undecided(layout));
-    if contending(layout).any(|it| it.verdict == Verdict::ShortOfProcessors) {
+    if layout.contending().any(|it| it.verdict == Verdict::ShortOfProcessors) {
         terms.push(SHORT.to_owned());
     }
     let mut all = losses.levels().into_iter().flat_map(|level| losses.of_level(level));
@@ -37,17 +37,9 @@ pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Ve
     terms
 }
 
-/// All comparisons but those that show what the harness costs.
-fn contending<'a>(layout: &'a Layout<'_>) -> impl Iterator<Item = &'a Comparison> {
-    let document = layout.document;
-    let contends =
-        move |it: &&Comparison| !layout.is_harness(&it.level) && !layout.is_harness(&it.baseline);
-    document.comparisons.iter().chain(&document.between).filter(contends)
-}
-
 /// Why a comparison is undecided, by all reasons that some of the run's have: a reader sees trials that lie apart.
 fn undecided(layout: &Layout<'_>) -> Option<String> {
-    let all = || contending(layout);
+    let all = || layout.contending();
     let open = |it: &Comparison| it.verdict == Verdict::Undecided && it.low.or(it.high).is_some();
     let is_any_held_back = all().any(Comparison::is_held_back);
     let is_any_noise = all().any(|it| it.verdict == Verdict::WithinNoise);
