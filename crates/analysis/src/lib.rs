@@ -81,7 +81,7 @@ pub use sweep::{
 pub use total::{CellTotal, Total};
 pub use two_runs::{Gate, SetUp, Shared, TwoRuns, two_runs};
 pub use warning::{Warning, WarningKind, Weight};
-pub use warnings::{in_memory, unprotected};
+pub use warnings::{in_memory, share_of_others, unprotected};
 pub use work::{Each, Figure, Lack, Unknown, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;

@@ -97,6 +97,14 @@ impl LimitView {
     /// What is known of a search by its trials, in their order; `start` is the first rate where the experiment
     /// names one, else it follows from the closed loop.
     pub fn of(limit: Limit, levels: Levels, trials: &[&TrialSummary], start: Option<f64>) -> Self {
+        // Of a block that was run again the last attempt counts.
+        let mut last = BTreeMap::new();
+        for trial in trials {
+            let attempt = last.entry(trial.block).or_insert(trial.attempt);
+            *attempt = trial.attempt.max(*attempt);
+        }
+        let counts = |trial: &&&TrialSummary| last[&trial.block] == trial.attempt;
+        let trials: Vec<&TrialSummary> = trials.iter().filter(counts).copied().collect();
         let probed = trials.iter().filter_map(|trial| match rate_of(&trial.levels)? {
             Loop::Open(rate) => Some(ProbeView::of(limit, rate, trial)),
             Loop::Closed => None,

@@ -20,6 +20,7 @@ use crate::over_machines::by_member;
 use crate::warning::{Warning, sort};
 
 pub use lost::unprotected;
+pub use machine::share_of_others;
 pub use memory::in_memory;
 
 /// All warnings of a run, the worst first. `whole` are its comparisons with the baseline by the means over

@@ -6,12 +6,14 @@
 //! ([`LimitView::of`]), which are read from the run folder each time: so a run that was interrupted goes on where
 //! it was.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use bakeoff_analysis::{LimitView, MOST_PROBES};
+use bakeoff_analysis::{LimitView, MOST_PROBES, share_of_others};
 use bakeoff_experiment::{Block, Experiment, Factor, Limit, Plan, PlannedTrial, Rate};
 use bakeoff_lab::planner::{Due, Planner, PlannerKind, due, due_after};
 use bakeoff_results::{Error, Levels, RunFolder, TrialSummary};
+
+use crate::until_decided::AGAIN;
 
 #[cfg(test)]
 mod tests;
@@ -97,6 +99,43 @@ impl FindLimit {
         LimitView::of(self.limit, at.levels.clone(), &own, named)
     }
 
+    /// Has the first trial that the machine disturbed run a second time, since the search goes by what it says;
+    /// what it had is kept, but no more looked at. Within bounds: on a machine that is never quiet, a second time is
+    /// no better than the first.
+    fn run_again(
+        &mut self,
+        trials: &[TrialSummary],
+        folder: &mut RunFolder,
+    ) -> Result<Option<Due>, Error> {
+        let blocks: BTreeSet<u32> = trials.iter().map(|it| it.block).collect();
+        if trials.len() - blocks.len() >= blocks.len().div_ceil(AGAIN) {
+            return Ok(None);
+        }
+        let (noted, processors) = (folder.disturbed()?, folder.run()?.machine.processors);
+        let what = |trial: &TrialSummary| {
+            let by_others = share_of_others(trial, processors);
+            let by_others = by_others.map(|it| format!("others used {:.0} % of it", it * 100.0));
+            let is_it = |(block, attempt)| (block, attempt) == (trial.block, trial.attempt);
+            let noted = noted.iter().find(|it| is_it((it.block, it.attempt)));
+            by_others.or_else(|| noted.map(|it| it.what.clone()))
+        };
+        let once = |trial: &TrialSummary| {
+            trials.iter().filter(|it| it.block == trial.block).count() == 1
+        };
+        let mut fresh = trials.iter().filter(|trial| once(trial));
+        let found = fresh.find_map(|trial| Some((trial, what(trial)?)));
+        let Some((trial, what)) = found else { return Ok(None) };
+        let Some(at) = self.conditions.iter().find(|it| it.holds(trial)) else { return Ok(None) };
+        let reason = format!("the machine was disturbed ({what}); the block was run again");
+        folder.invalidate(trial.block, trial.attempt, &reason)?;
+        let level = &trial.levels[Factor::RATE.name()];
+        self.news = Some(at.line(&format!("{level} is tried again: the machine was disturbed ({what})")));
+        let cell = at.first.cell.with(Factor::RATE, level.clone());
+        let trials = vec![PlannedTrial { order: trial.order, cell }];
+        let block = Block { number: trial.block, repetition: trial.repetition, trials };
+        Ok(Some(Due { block, attempt: trial.attempt + 1 }))
+    }
+
     /// What has come of the last trial of a condition, and what is next.
     fn news_of(&self, looked: &LimitView) -> String {
         let limit = self.limit;
@@ -155,6 +194,9 @@ impl Planner for FindLimit {
             return Ok(Some(due));
         }
         let trials = so_far.trials()?;
+        if let Some(due) = self.run_again(&trials, so_far)? {
+            return Ok(Some(due));
+        }
         let number = trials.iter().map(|it| it.block + 1).max().unwrap_or(0).max(self.beyond);
         let mut lines = Vec::new();
         let mut next = None;

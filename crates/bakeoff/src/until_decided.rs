@@ -11,7 +11,7 @@ use bakeoff_lab::planner::{Due, Planner, PlannerKind, due_after};
 use bakeoff_results::{Error, Levels, RunFolder, Sequential, TrialSummary};
 
 /// One block in so many, and one at least, may be run again because the machine was disturbed.
-const AGAIN: usize = 10;
+pub(crate) const AGAIN: usize = 10;
 
 pub static UNTIL_DECIDED: PlannerKind = PlannerKind {
     name: "until-decided",

@@ -114,15 +114,21 @@ impl<'a> Processors<'a> {
     }
 }
 
+/// The share of all processors that others used while a trial's clients ran, where it is so large that what was
+/// measured may be theirs; `None` where it is not, or nobody knows.
+pub fn share_of_others(trial: &TrialSummary, processors: u32) -> Option<f64> {
+    let ran_s = trial.ran_s?;
+    let of = |what| trial.measures.share_of_others(what, ran_s, processors);
+    let share = (of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default()).min(1.0);
+    Some(share).filter(|share| *share > FOREIGN)
+}
+
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let processors = Processors::of(run);
-    let share = |trial: &TrialSummary| {
-        let ran_s = trial.ran_s?;
-        let of = |what| trial.measures.share_of_others(what, ran_s, processors.under(trial));
-        Some((of(&FOREIGN_CPU)? + of(&STEAL).unwrap_or_default()).min(1.0))
+    let above = |trial: &TrialSummary| {
+        share_of_others(trial, processors.under(trial)).unwrap_or_default()
     };
-    let above = |trial| share(trial).filter(|share| *share > FOREIGN).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} others used over {} of the machine's processors while the clients ran, at worst \

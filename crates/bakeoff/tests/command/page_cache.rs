@@ -1,12 +1,16 @@
 //! Files whose reads and writes the page cache takes in the place of a disk: what is said of them, and where
 //! nobody can tell.
 
+use bakeoff_testkit::in_time;
+
 use super::Place;
 use super::disk::Disks;
 use super::fileio::warnings;
 use super::on_disks::can_mount;
 
-/// What is never synced stays in memory for longer than this run; what is synced does not.
+/// What is never synced stays in memory for longer than this run; what is synced does not. The file is small: Linux
+/// has who dirties many pages write them at once where the machine has many already, but each of these is
+/// written over often before it is written back.
 #[test]
 fn writes_that_the_page_cache_still_has_when_a_trial_ends_are_told() {
     if !can_mount() {
@@ -14,14 +18,19 @@ fn writes_that_the_page_cache_still_has_when_a_trial_ends_are_told() {
     }
     let place = Place::new();
     let run = ["run", "fileio", "--disk", "hdd-7200", "--factor", "pattern=randwrite"];
-    let files = ["--factor", "size=16M", "--factor", "access=buffered", "--factor", "depth=1"];
+    let files = ["--factor", "size=64K", "--factor", "access=buffered", "--factor", "depth=1"];
     let short = ["--seconds", "0.5", "--repetitions", "1"];
     for (out, sync, is_cached) in [("r0", "sync=never", true), ("r1", "sync=fdatasync:1", false)] {
-        let own = ["--factor", sync, "--out", out];
-        place.run(&[&run[..], &files, &short, &own].concat()).code(0);
-        let document = place.json(out);
-        let to_disk = document["cells"][0]["to_disk"].as_f64().expect("it is known");
-        assert_eq!(to_disk < 0.5, is_cached, "{sync}: {to_disk}");
+        let document = in_time("what was in memory alone", |times| {
+            let out = format!("{out}-{times}");
+            let own = ["--factor", sync, "--out", &out];
+            place.run(&[&run[..], &files, &short, &own].concat()).code(0);
+            let document = place.json(&out);
+            let to_disk = document["cells"][0]["to_disk"].as_f64().expect("it is known");
+            // What was synced has always reached the disk.
+            assert!(is_cached || to_disk >= 0.5, "{sync}: {to_disk}");
+            ((to_disk < 0.5) == is_cached).then_some(document)
+        });
         assert!(document["cells"][0]["from_disk"].is_null(), "nothing was read");
         assert_eq!(warnings(&document).contains(&"from-cache"), is_cached, "{sync}");
         let told = document["warnings"].to_string();
