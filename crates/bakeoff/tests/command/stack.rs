@@ -209,7 +209,8 @@ fn workers_of_php_that_die_are_counted() {
         let trial = &document["trials"][0];
         let died = counter(trial, "php.workers_died") > Some(0);
         // Visitors whose pages they were making have noticed.
-        let noticed = ["page.wrong_status", "page.closed"].map(|name| counter(trial, name));
+        let noticed = ["page.gateway", "page.wrong_status", "page.closed"];
+        let noticed = noticed.map(|name| counter(trial, name));
         let is_counted = died && noticed.into_iter().flatten().sum::<u64>() > 0;
         println!("counted: {is_counted}: {trial}");
         is_counted.then_some(place)
