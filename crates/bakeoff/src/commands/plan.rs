@@ -17,6 +17,8 @@ use crate::progress::span;
 
 /// A plan of more blocks has its total at its end, too.
 const LONG: usize = 20;
+/// Trials that a search has beside its first one, as searches usually go.
+const MORE: usize = 10;
 /// Slow operations are spoken of where they could make the trials so many times as long.
 const MUCH_LONGER: f64 = 1.5;
 
@@ -40,12 +42,7 @@ pub fn describe(
         total += &more(&whole, possible, bounds);
     }
     if experiment.limit.is_some() {
-        let what = match possible.plan.trials() {
-            1 => "this is what a search begins".to_owned(),
-            searches => format!("these are what {searches} searches begin"),
-        };
-        let most = find_limit::MOST;
-        total += &format!("{what} with: each has some 10 trials more, and at most {most}\n");
+        total += &searched(possible.plan.trials(), &estimate);
     }
     let lines: String = blocks.iter().map(|block| line(experiment, block)).collect();
     let again = if blocks.len() > LONG { &*total } else { "" };
@@ -175,6 +172,22 @@ fn words(AppliedSetting { name, value, reason }: &AppliedSetting) -> String {
         Some(reason) => format!("{name} = {value} bytes: {reason}"),
         None => format!("{name} = {value}: your setting"),
     }
+}
+
+/// What so many searches for the highest rate come to, of whose first trials this is the estimate.
+fn searched(searches: usize, estimate: &Estimate) -> String {
+    let what = match searches {
+        1 => "this is what a search begins".to_owned(),
+        searches => format!("these are what {searches} searches begin"),
+    };
+    let most = find_limit::MOST;
+    let [usual, longest] = [MORE, most].map(|more| searches * (1 + more));
+    let time_s = estimate.loads_s + estimate.trials_s * (1 + MORE) as f64;
+    format!(
+        "{what} with: each has some {MORE} trials more, and at most {most}; in all some {usual} trials in about \
+         {}, and at most {longest} trials\n",
+        span(rounded(time_s))
+    )
 }
 
 /// What a run comes to at most that goes on until it is decided.

@@ -88,6 +88,12 @@ pub trait Running: Sync {
         Ok(None)
     }
 
+    /// What the clients that have stopped were shown and can't be, after what they were told before, in
+    /// sentences: it fails the trial. It is asked after every trial, while the next may follow.
+    fn missed(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Its groups of processes by their names.
     fn groups(&self) -> Vec<(&'static str, Processes)>;
 

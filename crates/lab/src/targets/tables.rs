@@ -313,6 +313,7 @@ impl Target for Tables {
             }
         }
         settings.extend(resolved.server.settings(engine));
+        settings.extend(served::installed(resolved.server, engine));
         settings
     }
 }

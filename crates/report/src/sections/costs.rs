@@ -42,14 +42,17 @@ impl Section for Costs {
         "What it cost"
     }
 
-    /// A row for each cell in which costs were counted; nothing without engines, where there is nothing
-    /// that they were the cost of.
+    /// A row for each cell in which costs were counted. Without engines there is nothing that they were the
+    /// cost of: then it is what the target counted alone.
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+        if !layout.has_engines() {
+            return counted(layout, "What the target counted of itself").into_iter().collect();
+        }
         let charted = layout.charted();
         let marks = |condition: &_, level| cell_rows::marks(layout, condition, level);
         // What does nothing costs nothing.
         let cells = |level: &str, cell: &CellView| {
-            if layout.has_engines() && charted.contains(&level) { cells(cell) } else { None }
+            if charted.contains(&level) { cells(cell) } else { None }
         };
         let table = cell_rows::table(layout, "What it cost: every cell", &COLUMNS, marks, cells);
         let Some(table) = table else { return Vec::new() };
@@ -60,12 +63,7 @@ impl Section for Costs {
         let lead = sentences.join(" ");
         let mut blocks = vec![Block::Lead(lead.into()), Block::Table(table)];
         blocks.extend(groups(layout));
-        let tables: Vec<Block> =
-            layout.levels.iter().filter_map(|it| counters(layout, it)).collect();
-        if !tables.is_empty() {
-            let summary = "What the engines counted of themselves".to_owned();
-            blocks.push(Block::Folded(Folded { summary, blocks: tables, long: false }));
-        }
+        blocks.extend(counted(layout, "What the engines counted of themselves"));
         blocks
     }
 }
@@ -149,6 +147,14 @@ fn counted_by(layout: &Layout<'_>) -> String {
         );
     }
     sentences.join(" ")
+}
+
+/// What was counted, level by level, under such a title; `None` where nothing moved.
+fn counted(layout: &Layout<'_>, title: &str) -> Option<Block> {
+    let tables: Vec<Block> = layout.levels.iter().filter_map(|it| counters(layout, it)).collect();
+    let is_any = !tables.is_empty();
+    let folded = Folded { summary: title.to_owned(), blocks: tables, long: false };
+    is_any.then_some(Block::Folded(folded))
 }
 
 /// What a level counted of itself at each condition, where something moved.

@@ -2,6 +2,7 @@
 //! where.
 
 mod cached;
+mod knees;
 mod limits;
 mod panels;
 mod shapes;
@@ -39,6 +40,7 @@ impl Section for Lines {
         let standing = standing::table(layout, sweep);
         let sweeps = Sweeps::of(explained(layout, sweep), panels, standing);
         blocks.push(Block::Sweeps(sweeps));
+        blocks.extend(knees::table(layout, sweep).map(Block::Table));
         blocks
     }
 }

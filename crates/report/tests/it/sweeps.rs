@@ -1,6 +1,6 @@
 //! Lines over a numeric factor, of synthetic runs: what stands together, and what is said of it.
 
-use bakeoff_analysis::{CellView, Document};
+use bakeoff_analysis::{CellView, Document, RatioIs};
 use bakeoff_report::{Options, verdict};
 use bakeoff_results::{FigureOfMerit, Levels};
 
@@ -109,6 +109,35 @@ fn points_that_the_page_cache_gave_are_named_by_their_lines_and_marked_in_tables
     assert_eq!(words("md", &written), words("md", &document));
 }
 
+/// A bound is told by its interval's end: an estimate bounds nothing.
+#[test]
+fn how_many_clients_are_enough_is_told_of_each_line() {
+    let mut document = sweep::crossing();
+    let knees = &mut document.sweep.as_mut().expect("clients are numeric").knees;
+    let told: Vec<(&str, RatioIs)> =
+        knees.iter().map(|it| (it.levels["engine"].as_str(), it.clients_is)).collect();
+    let wanted =
+        [("sqlite", RatioIs::AtMost), ("lmdb", RatioIs::AtLeast), ("fjall", RatioIs::AtLeast)];
+    assert_eq!(told, wanted);
+    (knees[1].clients, knees[1].low) = (9.1, Some(8.2));
+    (knees[2].clients, knees[2].clients_is) = (3.5, RatioIs::Exact);
+    (knees[2].low, knees[2].high) = (Some(3.1), Some(3.9));
+    for format in ["html", "md", "term"] {
+        let text = text(&document, format).replace('\\', "");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let start = text.find("More than N* clients bring no more").expect("a caption");
+        let below = &text[start..];
+        let end = below.find("highest with the fewest clients.").expect("what a bound means");
+        let below = &below[..end];
+        for part in ["≤ 1.00", "≥ 8.20", "3.50 (3.10–3.90)", " ≥: ", " ≤: "] {
+            assert!(below.contains(part), "{part}, {format}: {below}");
+        }
+        assert!(!below.contains("9.10"), "{format}: {below}");
+    }
+    document.sweep.as_mut().unwrap().knees.clear();
+    assert!(!text(&document, "html").contains("More than N*"));
+}
+
 #[test]
 fn a_second_numeric_factor_is_lines_of_one_hue() {
     let factors =
@@ -145,7 +174,7 @@ fn of_more_than_seven_engines_each_has_a_panel_before_the_others() {
     assert_eq!(eight.matches(" pale\"").count(), 8 * 7, "the others stand behind each");
     let md = text(&of(8).document(), "md");
     let tables = &md[md.find("## Over clients").expect("the section")..];
-    let tables = &tables[..tables.find("\n## ").expect("the next")];
+    let tables = &tables[..tables.find("More than N").expect("what follows the lines")];
     assert_eq!(tables.matches("\n| a ").count(), 1, "a table of its own has its own row: {tables}");
 }
 

@@ -6,6 +6,7 @@ use bakeoff_results::measure::CPU;
 use bakeoff_results::{FigureOfMerit, Scope};
 
 use crate::formats::{parse_csv, three};
+use crate::sample::files::files;
 use crate::sample::rate::rate;
 use crate::sample::{Sample, render};
 
@@ -172,4 +173,22 @@ fn csv_and_json_have_it_of_every_trial_and_cell() {
     assert!(cell(1, "/work/cache_misses").is_null());
     assert_eq!(cell(1, "/work/lacks/0/why"), "no-counter");
     assert_eq!(cell(0, "/space/amplification"), 2.475);
+}
+
+/// Without engines there is no cost, but errors by their kinds are among the counters.
+#[test]
+fn what_a_target_without_engines_counted_of_itself_is_shown() {
+    let mut document = files();
+    let title = "What the target counted of itself";
+    assert!(!text(&document, "html").contains(title), "it counted nothing");
+    for cell in &mut document.cells {
+        let counted = [("page.wrong_status", 6), ("page.closed", 0)];
+        cell.counters = counted.map(|(name, count)| (name.to_owned(), count)).into();
+    }
+    for format in ["html", "md"] {
+        let shown = text(&document, format).replace('\\', "");
+        assert!(shown.contains(title) && shown.contains("page.wrong_status"), "{format}");
+        assert!(!shown.contains("page.closed"), "{format}: it never happened");
+        assert!(!shown.contains("What the engines counted"), "{format}");
+    }
 }

@@ -94,6 +94,9 @@ impl Scene<'_, '_> {
         if let Some(why) = unsent(outcome.open.as_ref(), running.take_busy()) {
             return Err(TrialError::User(why));
         }
+        if let Some(why) = wrong(running.missed()) {
+            return Err(TrialError::Engine(why));
+        }
         let mut delays = watch.delays;
         delays.look();
         let (used, tally) = (Used { before, after: self.account()? }, running.tally());
@@ -123,6 +126,16 @@ impl Scene<'_, '_> {
         measures.set_some(&measure::SPACE, Scope::Trial, occupied(self.place)?);
         Ok(measured)
     }
+}
+
+/// Why a trial fails whose clients were shown what can't be: how often, and the first time in words.
+fn wrong(missed: Vec<String>) -> Option<String> {
+    let count = missed.len();
+    let first = missed.into_iter().next()?;
+    Some(match count {
+        1 => format!("its clients were shown what can't be: {first}"),
+        _ => format!("its clients were shown what can't be {count} times; the first: {first}"),
+    })
 }
 
 /// Bytes that the files in a place take up; `None` for a target without files here.

@@ -1,6 +1,7 @@
 //! What can go wrong with a request, by kind, and how often each did.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bakeoff_results::Measures;
@@ -32,7 +33,7 @@ pub enum Fault {
 }
 
 /// The kinds of faults, as counters name them.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "page.refused",
     "page.no_address",
     "page.closed",
@@ -42,7 +43,11 @@ const KINDS: [&str; 9] = [
     "page.wrong_body",
     "page.too_long",
     "page.system",
+    "page.gateway",
 ];
+/// The statuses by which a web server says that what is behind it did not answer, or has no room (RFC 9110,
+/// 15.6).
+const GATEWAY: RangeInclusive<u16> = 502..=504;
 
 impl Fault {
     /// What failed while a connection was made.
@@ -74,6 +79,7 @@ impl Fault {
             Self::Closed => 2,
             Self::TimedOut => 3,
             Self::NoHttp(_) => 4,
+            Self::Status(status) if GATEWAY.contains(&status) => 9,
             Self::Status(_) => 5,
             Self::Body => 6,
             Self::TooLong => 7,
@@ -86,7 +92,11 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(errno) => write!(f, "the server can't be connected to: {errno}"),
-            Self::NoAddress => write!(f, "this machine has no port left to connect from"),
+            Self::NoAddress => write!(
+                f,
+                "this machine has no port left to connect from: give the URL as 127.0.0.1, which has many \
+                 addresses, or a Unix socket"
+            ),
             Self::Closed => {
                 write!(f, "the server closed the connection before its answer was whole")
             }
@@ -149,6 +159,13 @@ mod tests {
     }
 
     #[test]
+    fn what_a_gateway_answers_is_no_other_status() {
+        let kind = |status| KINDS[Fault::Status(status).kind()];
+        assert_eq!([502, 503, 504].map(kind), ["page.gateway"; 3]);
+        assert_eq!([301, 404, 499, 500, 501, 505].map(kind), ["page.wrong_status"; 6]);
+    }
+
+    #[test]
     fn each_kind_is_counted_by_itself() {
         let all = [
             Fault::Refused(Errno::CONNREFUSED),
@@ -160,6 +177,7 @@ mod tests {
             Fault::Body,
             Fault::TooLong,
             Fault::System(Errno::NOMEM),
+            Fault::Status(503),
         ];
         let faults = Faults::default();
         for (number, fault) in all.into_iter().enumerate() {

@@ -166,10 +166,11 @@ fn a_new_connection_that_is_closed_fails_its_request() {
 
 #[test]
 fn an_answer_that_is_not_the_page_is_an_error_of_its_kind() {
-    let cases: [(&str, Vec<u8>); 5] = [
+    let cases: [(&str, Vec<u8>); 6] = [
         ("page.wrong_body", page("HELLO")),
         ("page.wrong_body", page("hello, you")),
-        ("page.wrong_status", b"HTTP/1.1 503 x\r\nContent-Length: 5\r\n\r\nhello".into()),
+        ("page.wrong_status", b"HTTP/1.1 404 x\r\nContent-Length: 5\r\n\r\nhello".into()),
+        ("page.gateway", b"HTTP/1.1 503 x\r\nContent-Length: 5\r\n\r\nhello".into()),
         ("page.no_http", b"what?\r\n\r\n".into()),
         ("page.no_http", [page("hello"), b"and more".into()].concat()),
     ];

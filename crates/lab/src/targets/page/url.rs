@@ -1,7 +1,8 @@
 //! Where a page is: its URL, the addresses that this stands for, and whether they are this machine's.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,9 @@ use url::Url;
 /// How it is written.
 pub const SYNTAX: &str =
     "http://HOST[:PORT]/PATH, or http+unix://SOCKET/PATH with the socket's path written with %2F";
+
+/// How long it is tried whether somebody listens at one of several addresses.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where a page is, and how it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,13 +110,32 @@ impl Source {
                 other.ip()
             ));
         }
-        let at = addresses.first().ok_or_else(|| format!("{host} has no address"))?;
+        let at = chosen(addresses, listens).ok_or_else(|| format!("{host} has no address"))?;
         let host = match url.port() {
             Some(port) => format!("{host}:{port}"),
             None => host.into(),
         };
-        Ok(Self { at: At::Tcp(*at), host, path })
+        Ok(Self { at: At::Tcp(at), host, path })
     }
+}
+
+/// The one of a host's addresses that is loaded: the first where somebody listens, and those of IPv4 are tried
+/// before those of IPv6; where nobody does, the first. A single one is not tried.
+fn chosen(
+    mut addresses: Vec<SocketAddr>,
+    listens: impl Fn(&SocketAddr) -> bool,
+) -> Option<SocketAddr> {
+    addresses.sort_by_key(SocketAddr::is_ipv6);
+    let first = *addresses.first()?;
+    if addresses.len() == 1 {
+        return Some(first);
+    }
+    Some(addresses.into_iter().find(listens).unwrap_or(first))
+}
+
+/// Whether somebody takes connections there.
+fn listens(address: &SocketAddr) -> bool {
+    TcpStream::connect_timeout(address, PATIENCE).is_ok()
 }
 
 /// The path as it is sent.
@@ -182,6 +205,27 @@ mod tests {
         let source = Source::of("http+unix://%2Frun%2Fweb.sock").unwrap();
         assert_eq!((&*source.host, &*source.path), ("localhost", "/"));
         assert_eq!(source.at, At::Unix("/run/web.sock".into()));
+    }
+
+    #[test]
+    fn of_several_addresses_the_one_is_loaded_where_somebody_listens() {
+        let all = |texts: &[&str]| -> Vec<SocketAddr> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        let both = || all(&["[::1]:80", "127.0.0.1:80"]);
+        for (there, loaded) in [
+            (&["127.0.0.1:80"][..], "127.0.0.1:80"),
+            (&["[::1]:80"][..], "[::1]:80"),
+            (&["127.0.0.1:80", "[::1]:80"][..], "127.0.0.1:80"),
+            (&[][..], "127.0.0.1:80"),
+        ] {
+            let there = all(there);
+            let found = chosen(both(), |address| there.contains(address));
+            assert_eq!(found, loaded.parse::<SocketAddr>().ok(), "{there:?}");
+        }
+        let single = chosen(all(&["[::1]:80"]), |_| panic!("a single one is not tried"));
+        assert_eq!(single, "[::1]:80".parse::<SocketAddr>().ok());
+        assert_eq!(chosen(Vec::new(), |_| true), None);
     }
 
     #[test]

@@ -166,6 +166,10 @@ impl Running for Open<'_> {
         Ok(Some(faults))
     }
 
+    fn missed(&self) -> Vec<String> {
+        self.ready.prepared.site().map_or_else(Vec::new, |site| site.missed())
+    }
+
     fn groups(&self) -> Vec<(&'static str, Processes)> {
         let processes = match self.ready.engine.home() {
             Home::Process => Some(Processes::Own),

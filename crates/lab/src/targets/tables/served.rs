@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use bakeoff_engines::{Debt, Engine, Home};
 use bakeoff_load::{Driver, Share};
-use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
+use bakeoff_results::{AppliedSetting, Measures};
 use bakeoff_workloads::site::Site;
 use bakeoff_workloads::{Claims, Name};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -56,6 +56,14 @@ pub fn lacks(server: Server) -> Option<String> {
     match server {
         Server::Php => php::find().err(),
         Server::None | Server::BuiltIn => None,
+    }
+}
+
+/// Which versions of it are installed, as settings for the record.
+pub fn installed(server: Server, engine: &dyn Engine) -> Vec<AppliedSetting> {
+    match (server, WithPhp::of(engine)) {
+        (Server::Php, Some(with)) => php::installed(with),
+        _ => Vec::new(),
     }
 }
 
@@ -234,15 +242,16 @@ impl Running for Served<'_> {
         self.has_done(&Question::Drain)
     }
 
-    /// What the engine's and the workload's own checks find, and what visitors were shown.
+    /// What the engine's and the workload's own checks find.
     fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
         match self.ask(&Question::Check)? {
-            Answer::Checked(found) => Ok(found.map(|mut faults| {
-                faults.extend(self.site.missed());
-                faults
-            })),
+            Answer::Checked(found) => Ok(found),
             other => Err(unexpected(&other)),
         }
+    }
+
+    fn missed(&self) -> Vec<String> {
+        self.site.missed()
     }
 
     fn groups(&self) -> Vec<(&'static str, Processes)> {

@@ -11,8 +11,8 @@ use crate::layout::{Condition, Layout};
 use crate::stack::{self, Bar};
 use crate::words;
 
-/// So many bars are a picture.
-const BARS: usize = 24;
+/// So many bars are a picture: eight levels of a factor at each of five of another's fill a tall screen.
+const BARS: usize = 40;
 
 /// What is bakeoff's own, beside the groups of processes.
 const CLIENTS: &str = "bakeoff’s clients";

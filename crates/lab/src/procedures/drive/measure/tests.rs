@@ -9,8 +9,12 @@ use super::*;
 use crate::driving::{Check, Conditioning, Pacing};
 use crate::targets::Processes;
 
-/// A target whose clients start nothing, and that says for which part of their time they were busy.
-struct Idle(Option<f64>);
+/// A target whose clients start nothing, and that says for which part of their time they were busy, and what
+/// they were shown that can't be.
+struct Idle {
+    busy: Option<f64>,
+    missed: &'static [&'static str],
+}
 
 impl Running for Idle {
     fn operations(&self) -> &[Name] {
@@ -38,7 +42,11 @@ impl Running for Idle {
     }
 
     fn take_busy(&self) -> Option<f64> {
-        self.0
+        self.busy
+    }
+
+    fn missed(&self) -> Vec<String> {
+        self.missed.iter().map(|it| (*it).to_owned()).collect()
     }
 }
 
@@ -52,8 +60,8 @@ impl Driver for StartsNothing {
 }
 
 /// What keeps a trial at a rate from being one, none of whose requests started.
-fn said(busy: Option<f64>) -> Option<TrialError> {
-    let (running, place, mut sent) = (Idle(busy), Place::default(), Vec::new());
+fn failure(running: &Idle) -> Option<TrialError> {
+    let (place, mut sent) = (Place::default(), Vec::new());
     let output = Output::new(&mut sent);
     let drive = Drive {
         clients: 1,
@@ -66,18 +74,35 @@ fn said(busy: Option<f64>) -> Option<TrialError> {
         check: Check::None,
     };
     let pace = load::Pace::Open { per_second: 1000.0, arrivals: &Arrivals::EVEN, seed: 1 };
-    let scene = Scene { running: &running, place: &place, syncs: None, output: &output };
+    let scene = Scene { running, place: &place, syncs: None, output: &output };
     scene.measure(&drive, pace, &Measures::default()).err()
 }
 
 #[test]
 fn a_trial_whose_clients_could_not_send_its_rate_fails_as_the_users() {
-    let error = said(Some(1.0)).expect("it is no measurement");
+    let error = failure(&Idle { busy: Some(1.0), missed: &[] }).expect("it is no measurement");
     assert!(matches!(error, TrialError::User(_)), "{error:?}");
     let text = error.to_string();
     assert!(text.contains("can't send 1000 requests a second"), "{text}");
     for busy in [Some(0.1), None] {
-        let other = said(busy).map(|error| error.to_string());
+        let other = failure(&Idle { busy, missed: &[] }).map(|error| error.to_string());
         assert!(!other.is_some_and(|text| text.contains("can't send")), "{busy:?}");
     }
+}
+
+/// Nothing is checked after this trial, and one wrong answer is far below what makes a trial invalid.
+#[test]
+fn one_answer_that_cannot_be_fails_a_trial_that_nobody_checks() {
+    let told = |missed: &'static [&'static str]| failure(&Idle { busy: None, missed });
+    let engine = |text: &str| Some(TrialError::Engine(text.to_owned()));
+    assert_eq!(
+        told(&["a vote is gone"]),
+        engine("its clients were shown what can't be: a vote is gone")
+    );
+    assert_eq!(
+        told(&["a vote is gone", "another, too"]),
+        engine("its clients were shown what can't be 2 times; the first: a vote is gone")
+    );
+    let other = told(&[]).map(|error| error.to_string());
+    assert!(!other.is_some_and(|text| text.contains("can't be")), "nothing was wrong");
 }

@@ -24,7 +24,7 @@ use self::files::Source;
 use super::super::server::WithPhp;
 use crate::TrialError;
 
-pub use self::found::{find, ready};
+pub use self::found::{find, installed, ready};
 
 /// How long they may take to answer for the first time, and to end.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use bakeoff_results::AppliedSetting;
 
 use super::super::super::server::WithPhp;
 
@@ -10,6 +13,9 @@ const USUAL: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 /// The first versions that will do.
 const NGINX: (u32, u32) = (1, 20);
 const PHP: (u32, u32) = (7, 4);
+/// What stands before the version in what nginx says of itself.
+const NGINX_MARK: &str = "nginx/";
+const PHP_MARK: &str = "PHP ";
 
 /// Both programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,25 +29,41 @@ pub struct Found {
 /// Looks for both.
 ///
 /// # Errors
-/// Which is missing, and what brings it.
+/// All that is missing, and what brings it.
 pub fn find() -> Result<Found, String> {
+    match looked_for(&folders()) {
+        (Some(nginx), Some(php_fpm)) => Ok(Found { nginx, php_fpm }),
+        (nginx, php_fpm) => Err(missing(nginx.is_some(), php_fpm.is_some())),
+    }
+}
+
+/// The folders that programs are looked for in.
+fn folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = USUAL.iter().map(PathBuf::from);
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(usual).collect();
-    let nginx =
-        named(&folders, |name| name == "nginx").ok_or_else(|| missing("nginx", "nginx-light"))?;
-    let php_fpm = named(&folders, |name| name == "php-fpm").or_else(|| {
-        named(&folders, |name| {
+    std::env::split_paths(&path).chain(usual).collect()
+}
+
+/// nginx and php-fpm, each where it is there.
+fn looked_for(folders: &[PathBuf]) -> (Option<PathBuf>, Option<PathBuf>) {
+    let php_fpm = named(folders, |name| name == "php-fpm").or_else(|| {
+        named(folders, |name| {
             name.strip_prefix("php-fpm").is_some_and(|version| parts(version).0 > 0)
         })
     });
-    Ok(Found { nginx, php_fpm: php_fpm.ok_or_else(|| missing("php-fpm", "php-fpm"))? })
+    (named(folders, |name| name == "nginx"), php_fpm)
 }
 
-fn missing(program: &str, package: &str) -> String {
+/// Which of both is missing, in one sentence with one command.
+fn missing(has_nginx: bool, has_php_fpm: bool) -> String {
+    let (programs, are, packages) = match (has_nginx, has_php_fpm) {
+        (false, false) => ("nginx and php-fpm", "are", "nginx-light php-fpm"),
+        (false, true) => ("nginx", "is", "nginx-light"),
+        (true, _) => ("php-fpm", "is", "php-fpm"),
+    };
     format!(
-        "{program} is not installed: there is none in PATH, nor where it is usually put; install it, on \
-         Debian by: apt-get install {package}"
+        "{programs} {are} not installed, neither in PATH nor where it is usually put; on Debian: \
+         apt-get install {packages}"
     )
 }
 
@@ -59,29 +81,110 @@ fn named(folders: &[PathBuf], is_it: impl Fn(&str) -> bool) -> Option<PathBuf> {
 /// # Errors
 /// All that is missing, each with what brings it.
 pub fn ready(with: WithPhp) -> Result<(), Vec<String>> {
-    let Found { nginx, php_fpm } = find().map_err(|problem| vec![problem])?;
-    let mut problems = Vec::new();
-    let tried = [(&nginx, "nginx/", NGINX), (&php_fpm, "PHP ", PHP)];
-    for (program, mark, oldest) in tried {
-        problems.extend(too_old(program, mark, oldest).err());
-    }
-    let modules = said(&php_fpm, "-m").unwrap_or_default();
-    if let Some((module, package)) = with.module()
-        && !modules.lines().any(|line| line.trim() == module)
-    {
-        problems.push(format!(
-            "php-fpm lacks {module}: install it, on Debian by: apt-get install {package}"
-        ));
-    }
+    let (nginx, php_fpm) = looked_for(&folders());
+    let problems = problems(nginx.as_deref(), php_fpm.as_deref(), with);
     if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// All that is missing or too old.
+fn problems(nginx: Option<&Path>, php_fpm: Option<&Path>, with: WithPhp) -> Vec<String> {
+    let mut problems = Vec::new();
+    if nginx.is_none() || php_fpm.is_none() {
+        problems.push(missing(nginx.is_some(), php_fpm.is_some()));
+    }
+    for (program, mark, oldest) in [(nginx, NGINX_MARK, NGINX), (php_fpm, PHP_MARK, PHP)] {
+        problems.extend(program.and_then(|program| too_old(program, mark, oldest).err()));
+    }
+    problems.extend(with.module().and_then(|(module, package)| lacks(php_fpm, module, package)));
+    problems
+}
+
+/// That PHP lacks a module that a package brings; one that is missing itself will need it.
+fn lacks(php_fpm: Option<&Path>, module: &str, package: &str) -> Option<String> {
+    let Some(php_fpm) = php_fpm else {
+        return Some(format!("php-fpm needs {module}, too; on Debian: apt-get install {package}"));
+    };
+    let modules = said(php_fpm, &["-m"]).unwrap_or_default();
+    let has_it = modules.lines().any(|line| line.trim() == module);
+    (!has_it).then(|| {
+        format!("php-fpm lacks {module}: install it, on Debian by: apt-get install {package}")
+    })
+}
+
+/// What is installed, as settings for the record; both programs are asked once by a process.
+pub fn installed(with: WithPhp) -> Vec<AppliedSetting> {
+    static ASKED: OnceLock<Installed> = OnceLock::new();
+    let ask = || find().map_or_else(|_| Installed::default(), |found| Installed::of(&found));
+    ASKED.get_or_init(ask).settings(with)
+}
+
+/// What both programs say of themselves, as far as they say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Installed {
+    nginx: Option<String>,
+    php: Option<String>,
+    /// Whether PHP keeps scripts compiled.
+    opcache: Option<String>,
+    /// The version of the SQLite that PHP's processes have.
+    sqlite: Option<String>,
+}
+
+impl Installed {
+    /// Asks both.
+    fn of(found: &Found) -> Self {
+        // Without the settings of the system's php.ini, as the pages are made; its extensions are there.
+        let php = said(&found.php_fpm, &["-c", "/dev/null", "-i"]).unwrap_or_default();
+        let of = |name: &str| told(&php, name);
+        let version = of("PHP Version");
+        let opcache = version.as_ref().map(|_| of("opcache.enable"));
+        Self {
+            nginx: version_of(&found.nginx, NGINX_MARK).ok().filter(|it| !it.is_empty()),
+            opcache: opcache.map(|it| it.unwrap_or_else(|| "not installed".into())),
+            php: version,
+            sqlite: of("SQLite Library"),
+        }
+    }
+
+    /// The same as settings of a stack before such a database.
+    fn settings(&self, with: WithPhp) -> Vec<AppliedSetting> {
+        let sqlite = self.sqlite.as_ref().filter(|_| with == WithPhp::Sqlite);
+        let all = [
+            ("nginx", self.nginx.as_ref(), "the version that is installed"),
+            ("PHP", self.php.as_ref(), "the version that is installed"),
+            (
+                "opcache.enable",
+                self.opcache.as_ref(),
+                "as PHP is installed: whether it keeps scripts compiled",
+            ),
+            (
+                "PHP's SQLite",
+                sqlite,
+                "it makes the pages in PHP's processes; bakeoff's own SQLite, whose version the engine \
+                 has, loads and checks the data",
+            ),
+        ];
+        let setting = |(name, value, reason): (&str, Option<&String>, &str)| {
+            let (name, value) = (name.to_owned(), value?.clone());
+            Some(AppliedSetting { name, value, reason: Some(reason.into()) })
+        };
+        all.into_iter().filter_map(setting).collect()
+    }
+}
+
+/// The value of a line of what PHP tells of itself: `NAME => VALUE`, or with the value of the system's
+/// configuration after it.
+fn told(text: &str, name: &str) -> Option<String> {
+    let value = |line: &str| -> Option<String> {
+        let values = line.strip_prefix(name)?.strip_prefix(" => ")?;
+        Some(values.split(" => ").next()?.trim().to_owned())
+    };
+    text.lines().find_map(value)
 }
 
 /// Refuses a program whose version, which follows a mark, is before another one.
 fn too_old(program: &Path, mark: &str, oldest: (u32, u32)) -> Result<(), String> {
-    let text = said(program, "-v")?;
-    let version = text.split_once(mark).map_or("", |(_, rest)| rest);
-    let version = version.split_whitespace().next().unwrap_or_default();
-    if parts(version) >= oldest {
+    let version = version_of(program, mark)?;
+    if parts(&version) >= oldest {
         return Ok(());
     }
     let (program, (major, minor)) = (program.display(), oldest);
@@ -90,10 +193,17 @@ fn too_old(program: &Path, mark: &str, oldest: (u32, u32)) -> Result<(), String>
     ))
 }
 
-/// What a program says to a flag, on either of its outputs.
-fn said(program: &Path, flag: &str) -> Result<String, String> {
+/// The version that a program tells after a mark; empty where there is none.
+fn version_of(program: &Path, mark: &str) -> Result<String, String> {
+    let text = said(program, &["-v"])?;
+    let version = text.split_once(mark).map_or("", |(_, rest)| rest);
+    Ok(version.split_whitespace().next().unwrap_or_default().to_owned())
+}
+
+/// What a program says to flags, on either of its outputs.
+fn said(program: &Path, flags: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
-    command.arg(flag).env_clear().env("LC_ALL", "C").stdin(Stdio::null());
+    command.args(flags).env_clear().env("LC_ALL", "C").stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
     let both = [output.stdout, output.stderr].concat();
     Ok(String::from_utf8_lossy(&both).into_owned())
@@ -131,6 +241,52 @@ mod tests {
             |name: &str| name.strip_prefix("php-fpm").is_some_and(|version| parts(version).0 > 0);
         assert_eq!(named(&folders, is_it), Some(folder.path().join("php-fpm8.2")));
         assert_eq!(named(&folders, |name| name == "nginx"), None);
+    }
+
+    #[test]
+    fn all_that_is_missing_is_told_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = problems(None, None, WithPhp::Sqlite).join("; ");
+        for package in ["apt-get install nginx-light php-fpm", "apt-get install php-sqlite3"] {
+            assert!(told.contains(package), "{told}");
+        }
+        // Of a client that is brought along nothing is missing.
+        assert_eq!(problems(None, None, WithPhp::Tarantool).len(), 1);
+        let nginx = script(folder.path(), "nginx", "nginx version: nginx/1.18.0");
+        let php_fpm = script(folder.path(), "php-fpm", "PHP 7.3.1 (fpm-fcgi)");
+        let told = problems(Some(&nginx), Some(&php_fpm), WithPhp::MySql);
+        let says = ["`1.18.0`", "`7.3.1`", "lacks pdo_mysql"];
+        assert_eq!(told.len(), says.len(), "{told:?}");
+        assert!(told.iter().zip(says).all(|(told, says)| told.contains(says)), "{told:?}");
+        let told = problems(Some(&nginx), None, WithPhp::Tarantool);
+        assert!(told[0].starts_with("php-fpm is not installed"), "{told:?}");
+        let found = looked_for(&[folder.path().to_owned()]);
+        assert_eq!(found, (Some(nginx), Some(php_fpm)));
+    }
+
+    #[test]
+    fn what_is_installed_is_noted_and_sqlite_where_it_works_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let nginx = script(folder.path(), "nginx", "nginx version: nginx/1.22.1");
+        let says = "PHP Version => 8.2.36\nopcache.enable => On => Off\nSQLite Library => 3.40.1";
+        let php_fpm = script(folder.path(), "php-fpm", says);
+        let installed = Installed::of(&Found { nginx: nginx.clone(), php_fpm });
+        let noted = |installed: &Installed, with| -> Vec<(String, String)> {
+            installed.settings(with).into_iter().map(|it| (it.name, it.value)).collect()
+        };
+        let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let web = [("nginx", "1.22.1"), ("PHP", "8.2.36"), ("opcache.enable", "On")].map(pair);
+        assert_eq!(noted(&installed, WithPhp::Postgres), web);
+        let sqlite = [&web[..], &[pair(("PHP's SQLite", "3.40.1"))][..]].concat();
+        assert_eq!(noted(&installed, WithPhp::Sqlite), sqlite);
+        // Nothing is made up where nothing is said, and no opcache is not one that is on.
+        let bare = script(folder.path(), "php-bare", "PHP Version => 8.2.36");
+        let installed = Installed::of(&Found { nginx, php_fpm: bare });
+        assert_eq!(installed.opcache.as_deref(), Some("not installed"));
+        assert_eq!(installed.sqlite, None);
+        let mute = script(folder.path(), "mute", "");
+        let installed = Installed::of(&Found { nginx: mute.clone(), php_fpm: mute });
+        assert_eq!(installed, Installed::default());
     }
 
     #[test]
