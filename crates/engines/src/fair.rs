@@ -107,7 +107,7 @@ impl Least {
 }
 
 /// Why a setting is there that gives the level of durability.
-const DURABILITY: &str = "the durability";
+const DURABILITY: &str = "it gives the level";
 
 /// Settings of the user's own, found by the names that the server takes for them.
 pub struct Own<'a> {

@@ -375,6 +375,19 @@ fn an_option_of_another_engine_is_no_setting_of_a_server() {
     assert_eq!(name("postgres/work_mem=1MB"), "postgres/work_mem=1MB");
 }
 
+/// A power cut takes any loss at the end for kept where nothing is said.
+#[test]
+fn relaxed_and_no_other_level_says_how_much_it_may_lose() {
+    for engine in ENGINES {
+        let about = engine.about();
+        for promise in about.promises.into_iter().filter(|promise| promise.settings.is_some()) {
+            let may_lose = about.stores && promise.durability == Durability::Relaxed;
+            let says = promise.window.is_some() || promise.most_lost.is_some();
+            assert_eq!(says, may_lose, "{} at {}", about.name, promise.durability.name());
+        }
+    }
+}
+
 /// The laws of the house forbid engines' names to crates that must not know them.
 #[test]
 fn the_laws_of_the_house_know_every_engine_by_its_name() {

@@ -176,13 +176,13 @@ measures! {
     DRAIN = "drain", Seconds, [Trial],
         "seconds that the engine took, after the clients had stopped, to write back what it had \
          put off, on the same disk beside the same neighbours; not of a trial that another one \
-         followed after the same conditioning";
+         followed after the same preconditioning";
     DRAIN_CUT_OFF = "drain-cut-off", Count, [Trial],
         "1 where the drain took longer than the clients had run, so that the disk took no more time \
          from then on and `drain` is a lower bound";
     WRITTEN_BACK = "written-back", Count, [Trial],
-        "put-off work that the engine did while the clients ran, in pages, bytes or tables of its \
-         own counters: 0 where it only ran up debts";
+        "deferred work that the engine did while the clients ran, in pages, bytes or tables of its \
+         own counters: 0 where it did none";
     CACHE_MISSES = "cache-misses", Count, [Trial],
         "what the engine did not find in its own cache while the clients ran, in pages or blocks, by \
          those of its counters that it names for this; missing where it has none";
@@ -267,19 +267,19 @@ measures! {
     FIRST_100 = "first-100", Seconds, [Clients], "the same of the first 100";
     FIRST_1000 = "first-1000", Seconds, [Clients], "the same of the first 1,000";
     CONDITIONED = "conditioned", Count, [Clients],
-        "operations that conditioned the engine before the clients started; in the state `steady` \
-         alone, as the next three";
+        "operations of the preconditioning, before the clients started; in the state `steady` alone, \
+         as the next three";
     CONDITIONING = "conditioning", Seconds, [Trial], "seconds that these took, the disk taking no time";
     TURNED_OVER = "turned-over", Count, [Trial],
-        "1 where every debt had been run up and paid once by then, 0 where one had not";
+        "1 where each kind of deferred work had been through one cycle by then, 0 where one had not";
     TRIALS_SINCE = "trials-since-conditioning", Count, [Trial],
-        "trials that were measured between the conditioning and this one, on the same opening of the \
+        "trials that were measured between the preconditioning and this one, on the same opening of the \
          engine: those before it that differ in `neighbours` alone";
     TRACED_COMMITS = "traced-commits", Count, [Clients],
         "transactions that changed a row and were committed while the disk's requests were traced, to \
          be priced; only where that is asked for, as the next eight";
     TRACED_TURNS = "traced-turns", Count, [Trial],
-        "how often the debt that turns most slowly turned over meanwhile";
+        "how many cycles the slowest kind of deferred work went through meanwhile";
     TRACE = "trace", Bytes, [Disk], "size of the trace";
     PRICED = "priced", Seconds, [Disk],
         "device-seconds a commit by the device's model: what all traced requests take one after the \
@@ -288,7 +288,7 @@ measures! {
     PRICED_READS = "priced-reads", Seconds, [Disk],
         "of `priced`: reads, those of compactions among them";
     PRICED_PUT_OFF = "priced-put-off", Seconds, [Disk],
-        "of `priced`: all other writes and syncs, which pay debts, and what the system wrote back";
+        "of `priced`: all other writes and syncs, which are deferred work, and what the system wrote back";
     PRICED_RATE = "priced-rate", PerSecond, [Disk],
         "commits a second that the device can serve by its model beside its neighbours, one request \
          of the engine after the other";

@@ -1,6 +1,6 @@
 //! Every page of the guide: it is in the list, its links lead somewhere, and its commands are right.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use super::Place;
@@ -235,7 +235,7 @@ fn goes_on(words: &[String]) -> bool {
 }
 
 /// What is wrong with a run that a page shows: it can't be planned, or takes longer or shorter than the page
-/// says, where that `is_told`.
+/// says, where that `is_told`. One that is only planned need not say a time.
 fn wrong(place: &Place, Shown { words, comment }: &Shown, is_told: bool) -> Option<String> {
     let is_dry = words.iter().any(|word| word == "--dry-run");
     let mut typed: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -244,11 +244,12 @@ fn wrong(place: &Place, Shown { words, comment }: &Shown, is_told: bool) -> Opti
     if !done.0.status.success() {
         return Some(format!("{words:?} can't be planned: {}", done.err()));
     }
-    if is_dry || !is_told || goes_on(words) {
+    if !is_told || goes_on(words) {
         return None;
     }
     let planned_s = estimated(&done.out());
     match seconds(comment) {
+        None if is_dry => None,
         None => Some(format!("{words:?} says no time; it is {planned_s} s")),
         Some(told_s) if (0.8..1.25).contains(&(told_s / planned_s)) => None,
         Some(told_s) => Some(format!("{words:?} says {told_s} s; it is {planned_s} s")),
@@ -282,4 +283,83 @@ fn every_run_on_a_page_can_be_planned_and_says_its_time() {
     }
     assert!(planned > 40, "{planned} runs");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// What a command of cargo names, and in which folder of a package it is.
+const PROGRAMS: [(&str, &str); 3] =
+    [("--test", "tests"), ("--bench", "benches"), ("--example", "examples")];
+
+/// The folders of the workspace's packages, by their names.
+fn packages() -> BTreeMap<String, PathBuf> {
+    let mut found = BTreeMap::new();
+    for members in ["crates", "examples"] {
+        for entry in std::fs::read_dir(root().join(members)).expect("the folder is there") {
+            let folder = entry.expect("it can be read").path();
+            let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+            let name = manifest.lines().find_map(|line| line.strip_prefix("name = \""));
+            let name = name.expect("a package has a name").trim_end_matches('"').to_owned();
+            found.insert(name, folder);
+        }
+    }
+    found
+}
+
+/// The words behind `cargo` of each command on a page, in blocks and in sentences, without those that cargo hands on.
+fn of_cargo(text: &str) -> Vec<Vec<String>> {
+    let of_a_shell = |(block, _): &(Option<&str>, &str)| matches!(block, Some("" | "sh"));
+    let blocks = lines(text).into_iter().filter(of_a_shell).map(|(_, line)| line.to_owned());
+    let prose = prose(text).join("\n");
+    // Every second piece is code.
+    let code = prose.split("\n\n").flat_map(|paragraph| paragraph.split('`').skip(1).step_by(2));
+    let words = |command: String| -> Vec<String> {
+        let typed = command.split(" #").next().unwrap_or_default();
+        let words = typed.split_whitespace().skip_while(|word| *word != "cargo").skip(1);
+        words.take_while(|word| *word != "--").map(str::to_owned).collect()
+    };
+    let commands = blocks.chain(code.map(str::to_owned)).map(words);
+    commands.filter(|words| !words.is_empty()).collect()
+}
+
+/// What of a command of cargo's is not there: packages, or programs of those that it names.
+fn missing(packages: &BTreeMap<String, PathBuf>, words: &[String]) -> Vec<String> {
+    let after = |flags: &[&str]| -> Vec<String> {
+        let pairs = words.windows(2).filter(|pair| flags.contains(&pair[0].as_str()));
+        pairs.map(|pair| pair[1].clone()).collect()
+    };
+    let named = after(&["-p", "--package"]);
+    let mut missing: Vec<String> =
+        named.iter().filter(|name| !packages.contains_key(*name)).cloned().collect();
+    for (flag, below) in PROGRAMS {
+        let is_there = |program: &String| {
+            named.iter().filter_map(|name| packages.get(name)).any(|package| {
+                let programs = package.join(below);
+                programs.join(format!("{program}.rs")).is_file()
+                    || programs.join(program).join("main.rs").is_file()
+            })
+        };
+        missing.extend(after(&[flag]).into_iter().filter(|program| !is_there(program)));
+    }
+    missing
+}
+
+#[test]
+fn every_package_and_program_that_a_command_of_cargo_names_is_there() {
+    let packages = packages();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for page in pages() {
+        for words in of_cargo(&page.text) {
+            count += usize::from(words.iter().any(|word| word == "-p"));
+            let missing = missing(&packages, &words);
+            if !missing.is_empty() {
+                wrong.push(format!("{}: {words:?}: there is no {missing:?}", page.path));
+            }
+        }
+    }
+    assert!(count > 10, "{count} commands name a package");
+    assert_eq!(wrong, Vec::<String>::new());
+    let made_up =
+        "Say `cargo test -p bakeoff\n--test gone -- a`.\n```\nA=1 cargo run -p none # -p no\n```";
+    let found = of_cargo(made_up).into_iter().flat_map(|words| missing(&packages, &words));
+    assert_eq!(found.collect::<Vec<_>>(), ["none", "gone"]);
 }

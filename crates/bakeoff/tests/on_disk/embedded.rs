@@ -3,14 +3,12 @@
 use std::process::Command;
 
 use bakeoff_conformance::{STORING, TRANSACTIONAL, concurrency, on, sequences, survival};
+use bakeoff_engines::{ENGINES, Engine, Home};
 
 use crate::place::Place;
 
-/// The engines' names. Servers have tests of their own on a disk.
-const EMBEDDED: [&str; 3] = ["sqlite", "lmdb", "fjall"];
-
 /// The test that makes these checks, which starts itself again.
-const TEST: &str = "sqlite_lmdb_and_fjall";
+const TEST: &str = "embedded_engines";
 
 /// Set in the process whose temporary folder is the disk.
 const CHILD: &str = "BAKEOFF_TEST_CONFORMS";
@@ -31,10 +29,15 @@ pub fn conform(model: &str) {
     place.leave();
 }
 
+/// All of them. Servers have tests of their own on a disk.
+fn embedded() -> Vec<&'static dyn Engine> {
+    ENGINES.iter().copied().filter(|engine| engine.home() == Home::Process).collect()
+}
+
 /// What asks most of a file system: files that are mapped when their process is killed, all kinds of
 /// statements, and readers beside writers.
 fn check() {
-    let engines = EMBEDDED.map(|name| bakeoff_engines::find(name).expect("it is built in"));
+    let engines = embedded();
     // First: it starts this once more, as the process that is killed.
     on(&engines, STORING, |engine| survival::survive_a_kill(engine, TEST));
     on(&engines, TRANSACTIONAL, sequences::answers_like_the_model);

@@ -76,6 +76,6 @@ fn relaxed_innodb_loses_commits_when_the_power_is_cut() {
 }
 
 #[test]
-fn sqlite_lmdb_and_fjall() {
+fn embedded_engines() {
     embedded::conform("null");
 }
