@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::layer::absolute;
-use crate::message::Problem;
+use crate::message::{Problem, nearest};
 use crate::{Vocabulary, WorkloadNames};
 
 /// The word for rows that the workload makes itself, of made-up text.
@@ -35,7 +35,11 @@ impl RowsFrom {
             return Err(Problem::new("`rows_from` names no file").help(help));
         }
         let Some(word) = said.to_str().filter(|word| words(vocabulary).contains(word)) else {
-            return absolute(folder, said, "file of rows").map(Self::File);
+            let path = absolute(folder, said, "file of rows")?;
+            return match misspelt(said, &path, vocabulary) {
+                None => Ok(Self::File(path)),
+                Some(problem) => Err(problem),
+            };
         };
         Ok(if word == GENERATED { Self::Generated } else { Self::Collection(word.into()) })
     }
@@ -57,6 +61,14 @@ impl RowsFrom {
             Self::File(path) => path.to_string_lossy().into_owned(),
         }
     }
+}
+
+/// What is wrong where no such file is there, and most likely a word was meant: what was said is a bare name.
+fn misspelt(said: &Path, path: &Path, vocabulary: &Vocabulary) -> Option<Problem> {
+    let name = said.to_str().filter(|name| !name.contains(['/', '.']))?;
+    let words = words(vocabulary);
+    (nearest(name, &words).is_some() && !path.exists())
+        .then(|| Problem::new(format!("there is no file of rows `{name}`")).choices(name, &words))
 }
 
 /// The words that name no file.

@@ -17,7 +17,7 @@ use crate::place::group::{try_cpu_limit, try_memory_limit};
 use crate::place::images::Recipe;
 use crate::place::{RESERVE, disk, room};
 use crate::spec::{self, DiskSpec, TrialSpec};
-use crate::targets::{GroupLimit, Setup, Wanted};
+use crate::targets::{GroupLimit, Home, Setup, Wanted};
 use crate::{MachineError, Possible, Registry, TrialError, estimate};
 
 /// Bytes that a trial's record takes.
@@ -177,19 +177,20 @@ impl Preflight<'_> {
     /// Whether the images, copies of the largest, the neighbours' file and the records find room.
     fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
-        let images: BTreeMap<&Recipe, u64> = setups
+        let images: BTreeMap<&Recipe, Taken> = setups
             // A raw device takes them all.
             .filter(|setup| !setup.is_elsewhere() && self.device.is_none())
-            .map(|setup| (&setup.recipe, estimate::size(self.registry, setup).disk))
+            .map(|setup| (&setup.recipe, Taken::by(self.registry, setup)))
             .collect();
         let copied = trials.iter().filter(|trial| !spec::is_in_place(self.registry, trial));
         let copied = copied.map(|trial| &trial.setup).chain(cut);
         let copied = copied.filter_map(|setup| images.get(&setup.recipe));
-        let largest = copied.max().copied().unwrap_or(0);
+        let largest = copied.map(|taken| taken.disk).max().unwrap_or(0);
         let hired = if trials.iter().any(spec::wants_hired) { neighbour::FILE_BYTES } else { 0 };
         // A trial's files grow while its clients write, and a crash image is another copy.
         let copies = largest * if cut.is_empty() { 2 } else { 3 };
-        let needed = RESERVE + images.values().sum::<u64>() + copies + hired + self.records();
+        let all: u64 = images.values().map(|taken| taken.disk).sum();
+        let needed = RESERVE + all + copies + hired + self.records();
         room(self.folder, needed).map_err(|error| match error {
             MachineError::Full { folder, free, needed, .. } => {
                 MachineError::Full { folder, free, needed, what_for: what_for(&images, copies) }
@@ -199,15 +200,34 @@ impl Preflight<'_> {
     }
 }
 
+/// What an image takes, and what that goes by.
+#[derive(Clone, Copy)]
+struct Taken {
+    /// Bytes on the disk.
+    disk: u64,
+    /// Whether some of its rows are aged.
+    aged: bool,
+    /// Whether it is of files, and not of rows in an engine.
+    files: bool,
+}
+
+impl Taken {
+    /// By the data of a target.
+    fn by(registry: &Registry, setup: &Setup) -> Self {
+        let size = estimate::size(registry, setup);
+        Self { disk: size.disk, aged: size.aged > 0, files: setup.home == Home::Files }
+    }
+}
+
 /// What takes the room, the largest images first, and how less would do; nothing where there are no images.
-fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
+fn what_for(images: &BTreeMap<&Recipe, Taken>, copies: u64) -> String {
     if images.is_empty() {
         return String::new();
     }
-    let mut largest: Vec<(&&Recipe, &u64)> = images.iter().collect();
-    largest.sort_by_key(|(_, bytes)| std::cmp::Reverse(**bytes));
-    let image = |(recipe, bytes): &(&&Recipe, &u64)| {
-        format!("about {} MB for {}", *bytes / 1_000_000, recipe.about)
+    let mut largest: Vec<(&&Recipe, &Taken)> = images.iter().collect();
+    largest.sort_by_key(|(_, taken)| std::cmp::Reverse(taken.disk));
+    let image = |(recipe, taken): &(&&Recipe, &Taken)| {
+        format!("about {} MB for {}", taken.disk / 1_000_000, recipe.about)
     };
     let mut parts: Vec<String> = largest.iter().take(NAMED).map(image).collect();
     if let Some(rest @ 1..) = largest.len().checked_sub(NAMED) {
@@ -216,10 +236,14 @@ fn what_for(images: &BTreeMap<&Recipe, u64>, copies: u64) -> String {
     if copies > 0 {
         parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
     }
-    format!(
-        ": {}; name a smaller --scale or fewer engines, or a smaller `size` of files",
-        parts.join(", ")
-    )
+    let any = |is: fn(&Taken) -> bool| images.values().any(is);
+    let ways = [
+        (any(|it| !it.files), "a smaller --scale or fewer engines"),
+        (any(|it| it.aged), "a lower `age`"),
+        (any(|it| it.files), "a smaller `size` of files"),
+    ];
+    let ways: Vec<&str> = ways.into_iter().filter(|(is, _)| *is).map(|(_, way)| way).collect();
+    format!(": {}; name {}", parts.join(", "), ways.join(", or "))
 }
 
 /// What keeps groups from being limited, by each factor that some trial wants to limit them by.
@@ -235,4 +259,32 @@ fn limits(trials: &[TrialSpec]) -> Vec<TrialError> {
     let memory = told(Factor::MEMORY, any(|it| it.memory != Memory::Unlimited), try_memory_limit);
     let cpus = told(Factor::CPUS, any(|it| it.cpus != Cpus::Unlimited), try_cpu_limit);
     memory.into_iter().chain(cpus).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_the_room_is_told_with_what_makes_it_less() {
+        let recipe =
+            |about: &str| Recipe { key: about.into(), about: about.into(), into: "i".into() };
+        let (small, large) = (recipe("t small into a"), recipe("t large into b"));
+        let taken = |disk, aged, files| Taken { disk, aged, files };
+        let told =
+            |of: [Taken; 2]| what_for(&BTreeMap::from([(&small, of[0]), (&large, of[1])]), 0);
+        assert_eq!(
+            told([taken(1_000_000, false, false), taken(2_000_000, false, false)]),
+            ": about 2 MB for t large into b, about 1 MB for t small into a; name a smaller --scale or \
+             fewer engines"
+        );
+        let aged = told([taken(1_000_000, false, false), taken(2_000_000, true, false)]);
+        assert!(
+            aged.ends_with("; name a smaller --scale or fewer engines, or a lower `age`"),
+            "{aged}"
+        );
+        let files = told([taken(1_000_000, false, true), taken(2_000_000, false, true)]);
+        assert!(files.ends_with("; name a smaller `size` of files"), "{files}");
+        assert_eq!(what_for(&BTreeMap::new(), 5), "");
+    }
 }

@@ -66,9 +66,10 @@ pub fn resolve(
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
     check_options(registry, experiment, cell)?;
     enough_processors(cell)?;
-    let setup = Wanted { experiment, cell, workload: &experiment.workload }.resolve(target)?;
+    let wanted = Wanted { experiment, cell, workload: &experiment.workload };
+    let setup = wanted.resolve(target)?;
     target.most_clients(&setup.subject).check(cell, cell.clients())?;
-    least_memory::check(target, &setup, cell)?;
+    least_memory::check(target, &setup, &wanted)?;
     let limits = setup.groups.iter().map(|group| (group.name, group.limit)).collect();
     let disk = disk(registry, experiment, cell)?;
     enough_disk(target.size(&setup.subject), setup.home, &disk, cell)?;

@@ -66,6 +66,24 @@ fn rows_that_do_not_fit_the_memory_of_their_engine_are_left_out_with_the_least_t
     assert_eq!(planned(&registry, &text(&format!("{}M", least - 1))).0, 1);
 }
 
+/// A larger scale makes a share larger; of rows that are kept in memory none does.
+#[test]
+fn a_share_that_suffices_at_a_larger_scale_is_refused_with_the_next_of_them() {
+    let registry = Registry::standard();
+    let text = "workload = 'text-oltp'\nrows_from = 'generated'\nengine = 'sqlite'\nclients = 4\n\
+                memory = '8%'\nscale = ['small', 'large']\n";
+    let (trials, left_out) = planned(&registry, text);
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    assert!(trials == 1 && line.contains("8% of 24.4 MB of rows is 2.0 MB"), "{line}");
+    assert!(line.ends_with("; 8% suffices at --scale large"), "{line}");
+    let text = "workload = 'oltp'\nscale = '10k'\nengine = 'tarantool:memtx'\n\
+                memory = ['8%', 'unlimited']\n";
+    let (trials, left_out) = planned(&registry, text);
+    let [line] = &left_out[..] else { panic!("{left_out:?}") };
+    assert!(trials == 1 && line.contains("too little"), "{line}");
+    assert!(!line.contains("suffices"), "{line}");
+}
+
 /// By files and their size: they have neither rows nor an engine.
 #[test]
 fn files_that_are_too_small_for_a_share_as_memory_are_left_out_with_their_size() {

@@ -31,7 +31,7 @@ const ITERATIONS: u32 = 12;
 /// The part of the picks of `special` that are (`--rand-spec-res`), and the part of the keys that these
 /// fall into (`--rand-spec-pct`), in percent.
 const SPECIAL: Keys = Keys::Special { share: 75, part: 1 };
-/// The exponent of `zipf` (`--rand-zipfian-exp`), and the shape of `pareto` (`--rand-pareto-h`).
+/// The exponent of `zipf` (`--rand-zipfian-exp` of sysbench's development branch), and the shape of `pareto` (`--rand-pareto-h`).
 const EXPONENT: f64 = 0.8;
 const SHAPE: f64 = 0.2;
 /// Beyond it nearly all picks are the first key.
@@ -148,7 +148,8 @@ impl Picker {
         Self { keys, first, last, zipf }
     }
 
-    /// The next key. The formulas are those of `sb_rand.c` in sysbench 1.0.20.
+    /// The next key. The formulas are those of `sb_rand.c` in sysbench 1.0.20; that of `zipf`, which 1.0.20 lacks, is
+    /// that of its development branch.
     pub fn pick(&self, random: &mut Random) -> i64 {
         let count = (self.last - self.first + 1) as f64;
         let offset = match self.keys {

@@ -171,7 +171,7 @@ impl RowsFile {
         seed: u64,
         take: &mut TakeArticle<'_>,
     ) -> std::result::Result<(), RowsError> {
-        self.holds(count)?;
+        self.holds(count, count)?;
         self.unchanged("after the run was planned")?;
         let generated = self.generates(count);
         let mut sample = (generated > 0).then(|| Sample::of(self.bytes));
@@ -206,17 +206,19 @@ impl RowsFile {
         }
     }
 
-    /// Whether it holds so many rows, or enough text to generate the rest from.
+    /// Whether it holds so many rows, or enough text to generate the rest from. `fewest` is how many the smallest
+    /// scale takes.
     ///
     /// # Errors
-    /// It says how many there are.
-    pub fn holds(&self, count: u64) -> std::result::Result<(), SourceError> {
+    /// It says how many there are, and names a smaller scale where it has enough for one.
+    pub fn holds(&self, count: u64, fewest: u64) -> std::result::Result<(), SourceError> {
         if self.generates(count) == 0 || self.bytes >= FEWEST_BYTES {
             return Ok(());
         }
+        let smaller = if self.generates(fewest) == 0 { "a smaller scale, or " } else { "" };
         let what = format!(
-            "it holds {} rows of {} bytes in all{}, and {count} are needed; name a smaller scale, or a \
-             longer file (of {} MB of text and more, the missing rows are generated from its words)",
+            "it holds {} rows of {} bytes in all{}, and {count} are needed; name {smaller}a longer file (of {} \
+             MB of text and more, the missing rows are generated from its words)",
             self.rows,
             self.bytes,
             self.skipped_in_words(),
@@ -280,7 +282,8 @@ impl RowsFile {
             self.skipped_in_words(),
             self.bytes_of(1),
         );
-        for (scale, count) in scales.iter().filter(|(_, count)| self.holds(*count).is_ok()) {
+        let held = scales.iter().filter(|(_, count)| self.holds(*count, *count).is_ok());
+        for (scale, count) in held {
             told += &match self.generates(*count) {
                 0 => format!("; {scale}: the first {count} of them"),
                 generated => format!(
@@ -308,10 +311,12 @@ fn unchanged(path: &Path, then: State, when: &str) -> std::result::Result<(), So
     if now == then {
         return Ok(());
     }
-    let what = format!(
-        "the file changed {when}: it had {} bytes, and has {} now; run again when nobody writes it",
-        then.bytes, now.bytes
-    );
+    let how = if now.bytes == then.bytes {
+        format!("it was written anew, with {} bytes as before", now.bytes)
+    } else {
+        format!("it had {} bytes, and has {} now", then.bytes, now.bytes)
+    };
+    let what = format!("the file changed {when}: {how}; run again when nobody writes it");
     Err(SourceError::new(what).in_file(path))
 }
 

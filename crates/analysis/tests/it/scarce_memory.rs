@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use bakeoff_analysis::{CellView, Comparison, Document};
+use bakeoff_analysis::{CellView, Comparison, Document, WorkView};
 use bakeoff_results::FigureOfMerit;
 
 use super::kept::{self, digits};
@@ -11,6 +11,8 @@ use super::kept::{self, digits};
 const PAGE: &str = include_str!("../../../../docs/findings/text-oltp.md");
 /// What was published: memory, test, TerarkDB's and InnoDB's rows a second.
 const PUBLISHED: &str = include_str!("../../../../experiments/articles/text-oltp-2017.csv");
+/// What was published of space: what it is of, and GiB.
+const SPACE: &str = include_str!("../../../../docs/findings/text-oltp/space-2017.csv");
 
 const TESTS: [&str; 4] = [
     "point_select",
@@ -21,6 +23,7 @@ const TESTS: [&str; 4] = [
 /// Levels of memory, and what the article had that is as large a share of its data.
 const THEIRS: [(&str, &str); 3] = [("200%", "192G"), ("33%", "32G"), ("8%", "8G")];
 const BASELINE: &str = "mariadb:innodb";
+const MYROCKS: &str = "mariadb:rocksdb";
 
 /// One of the runs that the page tells of.
 struct Run {
@@ -49,6 +52,19 @@ impl Run {
             is("engine", engine) && is("test", test) && is("memory", memory)
         };
         self.document.cells.iter().find(is_it)
+    }
+
+    /// What each row took.
+    fn work(&self, engine: &str, test: &str, memory: &str) -> &WorkView {
+        let cell = self.cell(engine, test, memory);
+        cell.and_then(|cell| cell.work.as_ref()).expect("it was counted")
+    }
+
+    /// Bytes written to the device for each byte of the rows that were updated.
+    fn write_amplification(&self, engine: &str, memory: &str) -> f64 {
+        let cell = self.cell(engine, "point_select90_update10", memory);
+        let cost = cell.and_then(|cell| cell.cost).expect("it was counted");
+        cost.write_amplification.expect("rows were written")
     }
 
     fn comparison(&self, engine: &str, test: &str, memory: &str) -> Option<&Comparison> {
@@ -87,11 +103,7 @@ impl Run {
 /// With memory for all and for a third of the rows, and with a third and a twelfth.
 static RUNS: LazyLock<[Run; 2]> = LazyLock::new(|| {
     [
-        Run::read(
-            "first",
-            ["200%", "33%"],
-            [("mariadb:rocksdb", "MyRocks"), ("postgres", "PostgreSQL")],
-        ),
+        Run::read("first", ["200%", "33%"], [(MYROCKS, "MyRocks"), ("postgres", "PostgreSQL")]),
         Run::read("second", ["33%", "8%"], [("postgres", "PostgreSQL"), ("sqlite", "SQLite")]),
     ]
 });
@@ -110,6 +122,19 @@ fn published(test: &str, memory: &str) -> f64 {
 #[track_caller]
 fn assert_page(rows: &str) {
     assert!(PAGE.contains(rows), "docs/findings/text-oltp.md should hold these rows:\n{rows}");
+}
+
+/// That the page says so, wherever its lines break.
+#[track_caller]
+fn assert_says(words: &str) {
+    let prose = PAGE.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(prose.contains(words), "docs/findings/text-oltp.md should say: {words}");
+}
+
+/// The least and the most of some figures.
+fn ends(figures: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let wider = |(least, most): (f64, f64), it: f64| (least.min(it), most.max(it));
+    figures.into_iter().fold((f64::INFINITY, 0.0), wider)
 }
 
 /// The rows of a table that has one for each test and level of memory.
@@ -175,4 +200,61 @@ fn space_is_what_was_on_the_disk() {
         }
         assert_page(&rows);
     }
+}
+
+#[test]
+fn the_articles_space_stands_beside_it() {
+    let gib = |what: &str| -> f64 {
+        let found = SPACE.lines().find_map(|line| line.strip_prefix(&format!("{what},")));
+        found.expect("a row").parse().expect("a number")
+    };
+    let all = gib("data and index");
+    let row = |name: &str, what: &str| format!("| {name} | {} |\n", digits(gib(what) / all));
+    let rows = row("InnoDB, compressed", "InnoDB compressed") + &row("TerarkDB", "TerarkDB");
+    assert_page(&rows);
+}
+
+#[test]
+fn the_paragraph_on_myrocks_follows_from_the_table() {
+    let run = &RUNS[0];
+    let (least, most) = ends(TESTS.map(|test| {
+        let it = run.work(MYROCKS, test, "33%");
+        it.device_read_bytes.unwrap() / it.device_reads.unwrap() / 1e3
+    }));
+    assert_says(&format!("less each time, {least:.1} to {most:.1} kB"));
+    let cpu = |engine: &str, test: &str| run.work(engine, test, "33%").engine_cpu_s.unwrap();
+    let (least, most) = ends(TESTS.map(|test| cpu(MYROCKS, test) / cpu(BASELINE, test)));
+    assert_says(&format!("decompressing, {least:.1} to {most:.1} times InnoDB's time a row"));
+}
+
+/// A fifth to a seventh of what InnoDB and PostgreSQL write, and half of what SQLite does.
+#[test]
+fn the_paragraph_on_updates_follows_from_the_table() {
+    let [first, second] = &*RUNS;
+    let ours = |memory: &str| first.write_amplification(MYROCKS, memory);
+    let times = first.memory.into_iter().flat_map(|memory| {
+        let of = |engine: &str| first.write_amplification(engine, memory) / ours(memory);
+        [of(BASELINE), of("postgres")]
+    });
+    let (least, most) = ends(times);
+    assert_eq!(format!("{least:.0} to {most:.0}"), "5 to 7", "{least} {most}");
+    assert_says("a fifth to a seventh as many bytes as InnoDB and PostgreSQL");
+    let sqlite = second.write_amplification("sqlite", "33%") / ours("33%");
+    assert_eq!(format!("{sqlite:.0}"), "2", "{sqlite}");
+    assert_says("about twice as many as MyRocks");
+}
+
+/// A trial that the kernel ended counts nowhere, and has to be told all the same.
+#[test]
+fn the_server_that_ran_out_of_memory_is_told() {
+    let ended = |why: &str| why.starts_with("out of memory");
+    let all = RUNS.iter().flat_map(|run| &run.document.trials);
+    let found: Vec<_> = all.filter(|it| it.reason.as_deref().is_some_and(ended)).collect();
+    let [trial] = &found[..] else { panic!("{} trials ran out of memory", found.len()) };
+    assert!(RUNS[0].document.trials.contains(trial), "it is of the first run");
+    assert_eq!(trial.levels["engine"], MYROCKS);
+    assert_eq!(trial.levels["memory"], "33%");
+    let (test, block) = (&trial.levels["test"], trial.block);
+    assert_says(&format!("in block {block} of the first run, `{test}` at 33 %, the kernel ended"));
+    assert_says(trial.reason.as_deref().expect("it has one"));
 }

@@ -65,6 +65,7 @@ fn mistakes_on_the_command_line_are_told_with_the_nearest_choice() {
         ),
         (&["text-oltp", "--rows-from", "latin.txt"], &["latin.txt", "no row", "1 not UTF-8"]),
         (&["text-oltp", "--rows-from", "nowhere.txt"], &["nowhere.txt"]),
+        (&["text-oltp", "--rows-from", "gcied"], &["no file of rows `gcied`", "`gcide`"]),
         (
             &["text-oltp", "--rows-strict", "--rows-from", "generated"],
             &["`rows_strict` is for rows from a file", "leave `rows_strict` out"],

@@ -35,7 +35,8 @@ const INNODB: Share = Share {
     leaves: 96 << 20,
     direct: true,
     reason: "70 % of a memory limit, as the MyRocks and TerarkDB comparisons of 2017 gave it: it reads \
-             past the system's page cache; below 320 MiB, what 96 MiB for the rest of the server leave",
+             past the system's page cache; below 320 MiB, what 96 MiB for the rest of the server leave, and \
+             an eighth of the limit at least",
 };
 /// RocksDB's block cache.
 const ROCKSDB: Share = Share::percent(

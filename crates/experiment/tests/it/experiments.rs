@@ -508,6 +508,13 @@ fn rows_come_from_a_file_where_the_workload_takes_them() {
     let both = wrong(&format!("{good}text = \"b.txt\"\n"));
     assert!(both.contains("`text` and `rows_from` both"), "{both}");
     assert!(wrong(&good.replace("a/rows.tsv", "")).contains("`rows_from` names no file"));
+    let meant = wrong(&good.replace("a/rows.tsv", "wrods"));
+    assert!(meant.contains("there is no file of rows `wrods`"), "{meant}");
+    assert!(meant.contains("did you mean `words`?"), "{meant}");
+    // A file of that name is one.
+    std::fs::write(folder.path().join("wrods"), "Ape\tAn ape.\n").expect("a file");
+    let experiment = load(&good.replace("a/rows.tsv", "wrods")).expect("it is right");
+    assert_eq!(experiment.rows_from, Some(RowsFrom::File(folder.path().join("wrods"))));
     let strict = format!("{good}rows_strict = true\n");
     let strict = load(&strict).expect("it is right");
     assert!(strict.rows_strict);

@@ -1,31 +1,27 @@
 //! Whether a limit of memory suffices at all, as far as that is known before anything is started.
 
-use bakeoff_experiment::{Cell, Factor, Memory};
+use bakeoff_experiment::{Factor, Memory};
 
 use crate::refusal::Refusal;
-use crate::targets::{GroupSetup, Home, Setup, Target};
+use crate::targets::{GroupSetup, Home, Setup, Target, Wanted};
 
 /// Refuses a cell with a group of processes whose memory is limited to less than it needs to hold to
 /// serve.
 ///
 /// # Errors
-/// The engine, or how large the files are, the limit in bytes, and the least share and the least bytes that work.
-pub(super) fn check(target: &dyn Target, setup: &Setup, cell: &Cell) -> Result<(), Refusal> {
-    let rows = target.size(&setup.subject).map(|size| size.rows);
-    let clients = cell.clients();
-    let too_little = |group: &GroupSetup| {
-        let given = match group.limit.memory {
-            Memory::Share(_) => group.limit.of(rows?).memory_bytes?,
-            Memory::Bytes(bytes) => bytes,
-            Memory::Unlimited => return None,
-        };
-        let least = target.least_memory(&setup.subject, group.name, clients)?;
-        let limit = Limit { memory: group.limit.memory, given, least, data: rows, clients };
-        (given < least).then(|| limit.why_not(setup.home))
-    };
-    match setup.groups.iter().find_map(too_little) {
+/// The engine, or how large the files are, the limit in bytes, and the least share and the least bytes that work;
+/// of a share of the rows the next larger scale at which it suffices, too.
+pub(super) fn check(
+    target: &dyn Target,
+    setup: &Setup,
+    wanted: &Wanted<'_>,
+) -> Result<(), Refusal> {
+    match Limit::too_low(target, setup, wanted) {
         None => Ok(()),
-        Some(why) => Err(Refusal::of(cell, &[Factor::ENGINE, Factor::MEMORY], why)),
+        Some(limit) => {
+            let why = limit.why_not(setup.home, limit.larger_scale(target, wanted).as_deref());
+            Err(Refusal::of(wanted.cell, &[Factor::ENGINE, Factor::MEMORY], why))
+        }
     }
 }
 
@@ -43,20 +39,56 @@ struct Limit {
 }
 
 impl Limit {
-    /// Why it can't be had by what does its work there.
-    fn why_not(&self, home: Home) -> String {
-        if home == Home::Files { self.of_files() } else { self.of_engine() }
+    /// The limit of the first group that has too low a one; `None` where all suffice, as far as that is known.
+    fn too_low(target: &dyn Target, setup: &Setup, wanted: &Wanted<'_>) -> Option<Self> {
+        let data = target.size(&setup.subject).map(|size| size.rows);
+        let clients = wanted.cell.clients();
+        let too_low = |group: &GroupSetup| {
+            let memory = group.limit.memory;
+            let given = match memory {
+                Memory::Share(_) => group.limit.of(data?).memory_bytes?,
+                Memory::Bytes(bytes) => bytes,
+                Memory::Unlimited => return None,
+            };
+            let least = target.least_memory(&setup.subject, group.name, clients)?;
+            (given < least).then_some(Self { memory, given, least, data, clients })
+        };
+        setup.groups.iter().find_map(too_low)
     }
 
-    fn of_engine(&self) -> String {
+    /// The next larger scale at which the same share suffices; `None` where it is no share, and where there is no
+    /// such scale.
+    fn larger_scale(&self, target: &dyn Target, wanted: &Wanted<'_>) -> Option<String> {
+        let Memory::Share(_) = self.memory else { return None };
+        let here = wanted.cell.level(Factor::SCALE)?;
+        let scales = target.about(wanted.workload)?.scales.into_iter();
+        let larger = scales.map(|(name, _)| name).skip_while(|name| *name != here).skip(1);
+        let suffices = |scale: &String| {
+            let cell = wanted.cell.with(Factor::SCALE, scale.clone());
+            let Wanted { experiment, workload, .. } = *wanted;
+            let larger = Wanted { experiment, cell: &cell, workload };
+            let setup = larger.resolve(target);
+            setup.is_ok_and(|setup| Self::too_low(target, &setup, &larger).is_none())
+        };
+        larger.map(String::from).find(suffices)
+    }
+
+    /// Why it can't be had by what does its work there; at this larger scale it suffices.
+    fn why_not(&self, home: Home, larger: Option<&str>) -> String {
+        if home == Home::Files { self.of_files() } else { self.of_engine(larger) }
+    }
+
+    fn of_engine(&self, larger: Option<&str>) -> String {
         let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+        let larger = larger.map(|scale| format!("; {} suffices at --scale {scale}", self.memory));
         format!(
             "{}, too little for what the engine must hold to serve {}, the page cache included; the least that \
-             works is {} ({})",
+             works is {} ({}){}",
             self.is("rows", megabytes),
             self.clients(),
             self.works("rows"),
             megabytes(self.least),
+            larger.unwrap_or_default(),
         )
     }
 
@@ -124,11 +156,13 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_share_its_bytes_and_the_least_of_both() {
-        let limit = |memory, given, data, clients| {
-            Limit { memory, given, least: 128 << 20, data, clients }.why_not(Home::Server)
+        let limit = |memory: Memory, given, data, clients| {
+            let larger = (memory == Memory::Share(8)).then_some("giant");
+            Limit { memory, given, least: 128 << 20, data, clients }.why_not(Home::Server, larger)
         };
         let said = limit(Memory::Share(8), 1_952_000, Some(24_400_000), 4);
-        let least = "the least that works is 551% of the rows, or 128M (134.2 MB)";
+        let least = "the least that works is 551% of the rows, or 128M (134.2 MB); 8% suffices at --scale \
+                     giant";
         assert!(said.starts_with("8% of 24.4 MB of rows is 2.0 MB, too little"), "{said}");
         assert!(said.contains("4 clients") && said.ends_with(least), "{said}");
         let said = limit(Memory::Bytes(16 << 20), 16 << 20, None, 1);
@@ -140,7 +174,7 @@ mod tests {
     fn a_refusal_of_files_speaks_of_files() {
         let limit = |memory, given| {
             Limit { memory, given, least: 25 << 20, data: Some(64 << 20), clients: 1 }
-                .why_not(Home::Files)
+                .why_not(Home::Files, None)
         };
         let said = limit(Memory::Share(25), 16 << 20);
         assert!(said.starts_with("25% of 67.1 MB of files is 16.8 MB, too little"), "{said}");

@@ -248,9 +248,15 @@ impl<R: Read> Lines<R> {
 type Article = (String, String);
 
 fn tabs(line: &str) -> std::result::Result<Article, String> {
-    let (title, text) = line.split_once('\t').ok_or(
-        "no TAB between a title and a text; a .csv or .jsonl file has an ending that says so",
-    )?;
+    let Some((title, text)) = line.split_once('\t') else {
+        let what = "no TAB between a title and a text";
+        return Err(match line.trim_start().starts_with(['{', '[']) {
+            true => format!(
+                "{what}; JSON has a name that ends in .jsonl, and an object of `title` and `text` a line"
+            ),
+            false => format!("{what}; a .csv or .jsonl file has an ending that says so"),
+        });
+    };
     Ok((title.into(), text.into()))
 }
 

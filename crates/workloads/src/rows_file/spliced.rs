@@ -126,7 +126,7 @@ impl Sample {
             }
         }
         Err(SourceError::new(
-            "its words are too few to generate other rows from; name a smaller scale, or a longer file",
+            "its words are too few to generate so many other rows from; name a longer file, or a scale of fewer rows",
         ))
     }
 }

@@ -100,6 +100,9 @@ impl Resolved {
     pub fn setup(&self, cell: &Cell, engine: &dyn Engine, workload: &dyn Workload) -> Setup {
         let Self { engine: name, workload: loaded, scale, .. } = self;
         let shaped = self.shaped(workload);
+        // It tells images apart, and a reader nothing.
+        let from = self.rows.as_ref().map(|file| format!(" rows {:016x}", file.fingerprint()));
+        let from = from.unwrap_or_default();
         let (groups, shared) = match engine.home() {
             Home::External => Default::default(),
             Home::Process | Home::Server => self.server.groups(engine, database(engine, cell)),
@@ -107,7 +110,7 @@ impl Resolved {
         Setup {
             target: TARGET,
             recipe: Recipe {
-                key: format!("{loaded} {scale}{shaped} {name}"),
+                key: format!("{loaded} {scale}{shaped}{from} {name}"),
                 about: format!("{loaded} {scale}{shaped} into {name}"),
                 into: name.clone(),
             },
@@ -140,13 +143,10 @@ impl Resolved {
         })
     }
 
-    /// What its rows are shaped by beside the scale: levels, and the file that they come from.
+    /// The levels that its rows are shaped by beside the scale.
     fn shaped(&self, workload: &dyn Workload) -> String {
         let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
-        let declared: String =
-            shaping.map(|factor| format!(" {}={}", factor.name, self.levels.of(factor))).collect();
-        let from = self.rows.as_ref().map(|file| format!(" rows {:016x}", file.fingerprint()));
-        declared + &from.unwrap_or_default()
+        shaping.map(|factor| format!(" {}={}", factor.name, self.levels.of(factor))).collect()
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) fn at_scale(
     if experiment.rows_strict {
         file.whole()?;
     }
-    file.holds(count)?;
+    let scales = workload.scales().iter();
+    let fewest = scales.filter_map(|scale| workload.rows_from_file(&scale.name)).min();
+    file.holds(count, fewest.unwrap_or(count))?;
     Ok(Some(file))
 }
