@@ -121,7 +121,7 @@ fn figures_of_a_fresh_database_are_told_as_such() {
     let (place, document) = in_time("the time of sqlite's checkpoint", |attempt| {
         let place = Place::new();
         place.write("fresh.toml", SLOW);
-        let seconds = (2 << (attempt % 4)).to_string();
+        let seconds = (2_u32 << (attempt % 4)).to_string();
         let run = ["run", "fresh.toml", "--out", "r", "--seconds", &seconds];
         place.run(&[&run[..], &host].concat()).code(0);
         let document = place.json("r");
