@@ -84,6 +84,9 @@ pub struct VolumeOptions {
     pub mirrors: Option<Mirrors>,
     /// How and where the journal is written, and whether the device is flushed.
     pub journal: ext4::Parameters,
+    /// How long a change of metadata waits for a commit that nobody asks for, in nanoseconds: see
+    /// [`ext4::Options::commit`].
+    pub commit: Nanos,
 }
 
 impl VolumeOptions {
@@ -95,6 +98,7 @@ impl VolumeOptions {
             metadata: Metadata::default(),
             mirrors: spec.mirrors(),
             journal: spec.file_system(),
+            commit: ext4::Options::default().commit,
         }
     }
 }
@@ -150,7 +154,7 @@ impl Volume {
         let stat = rustix::fs::fstat(&folder)?;
         let orphans = Orphans::open(&folder)?;
         let root = Arc::new(Inode::at(ROOT, folder, &stat));
-        let model = Model::new(&stat, options.device_cache, options.metadata, options.journal);
+        let model = Model::new(&stat, &options);
         let volume = Arc::new(Self {
             executor: options.executor,
             backing,

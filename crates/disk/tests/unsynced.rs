@@ -7,7 +7,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 
-use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::device::Nanos;
+use bakeoff_devices::ext4::{Mode, Options, Sync};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::Station;
@@ -28,9 +29,17 @@ struct Disk {
 const PAGE: usize = 4096;
 const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
 
+/// Nanoseconds in which any test is over: nothing is committed that nobody has asked for.
+const HOUR: Nanos = 3_600_000_000_000;
+
 impl Disk {
-    /// With the files `a` and `b` in it, durable.
+    /// With the files `a` and `b` in it, durable, and no more unless it is asked for.
     fn new(model: &str, metadata: Metadata) -> Self {
+        Self::committing(model, metadata, HOUR)
+    }
+
+    /// The same, whose changes wait so many nanoseconds for a commit that nobody asks for.
+    fn committing(model: &str, metadata: Metadata, commit: Nanos) -> Self {
         let folders = tempfile::tempdir().unwrap();
         let backing = folders.path().join("backing");
         std::fs::create_dir(&backing).unwrap();
@@ -44,6 +53,7 @@ impl Disk {
         let executor = Arc::new(Executor::start(station, options));
         let mut options = VolumeOptions::new(Arc::clone(&executor), &spec);
         options.metadata = metadata;
+        options.commit = commit;
         Self { volume: Volume::open(&backing, options).unwrap(), executor, folders }
     }
 
@@ -196,7 +206,8 @@ fn a_file_that_was_renamed_is_found_under_its_new_name_after_its_fsync_or_that_o
 #[test]
 #[ignore = "slow: make test-slow"]
 fn no_timer_makes_a_name_lasting_where_posix_promises_none() {
-    let disks = Metadata::ALL.map(|metadata| Disk::new("ssd-sata", metadata));
+    let commit = Options::default().commit;
+    let disks = Metadata::ALL.map(|metadata| Disk::committing("ssd-sata", metadata, commit));
     disks.iter().for_each(|disk| disk.rename("a", "z"));
     for (disk, metadata) in disks.iter().zip(Metadata::ALL) {
         // What the journal's timer asks for, and its end.

@@ -277,14 +277,22 @@ fn what_the_page_cache_answers_is_told_before_and_after_it_is_measured() {
         let all = [&run[..], &["--factor", &access], &short].concat();
         let plan = place.run(&[&all[..], &["--dry-run"]].concat()).code(0).out();
         assert_eq!(plan.contains("all of them fit"), told, "{plan}");
-        place.run(&[&all[..], &["--out", &access]].concat()).code(0);
-        let document = place.json(&access);
-        // Without a block device under the files nobody counts.
-        let is_known = measured(&document["trials"][0]).get(&READ, &Scope::Device).is_some();
-        let warnings = warnings(&document);
-        let has = |code: &str| warnings.contains(&code);
-        assert_eq!(has("from-cache"), told && is_known, "{}", document["warnings"]);
-        assert_eq!(has("cache-not-known"), !is_known, "{}", document["warnings"]);
+        // The machine may take pages back at any time.
+        in_time("the page cache", |attempt| {
+            let out = format!("{access}-{attempt}");
+            place.run(&[&all[..], &["--out", &out]].concat()).code(0);
+            let document = place.json(&out);
+            // Without a block device under the files nobody counts.
+            let is_known = measured(&document["trials"][0]).get(&READ, &Scope::Device).is_some();
+            let share = document["cells"][0]["from_disk"].as_f64();
+            let is_cached = share.is_some_and(|share| share < 0.5);
+            let warnings = warnings(&document);
+            let has = |code: &str| warnings.contains(&code);
+            assert_eq!(has("from-cache"), is_cached, "{share:?}: {}", document["warnings"]);
+            assert_eq!(has("cache-not-known"), !is_known, "{}", document["warnings"]);
+            assert!(told || !is_cached, "{access}: {share:?}");
+            (is_cached == (told && is_known)).then_some(())
+        });
     }
 }
 
@@ -294,21 +302,29 @@ fn a_cold_cache_has_nothing_of_the_files_and_a_warm_one_all() {
     if !can_mount() {
         return;
     }
-    let place = Place::new();
     let run = ["run", "fileio", "--disk", "hdd-7200", "--compare", "state", "--state", "cold,warm"];
     let files = ["--factor", "size=16M", "--factor", "access=buffered", "--factor", "depth=1"];
     let short = ["--seconds", "1", "--repetitions", "1", "--out", "r"];
-    place.run(&[&run[..], &files, &short].concat()).code(0);
-    let document = place.json("r");
-    let trials = document["trials"].as_array().unwrap();
-    assert_eq!(trials.len(), 2);
-    for trial in trials {
-        let measures = measured(trial);
-        let returned = measures.get(&RETURNED, &Scope::Clients).unwrap();
-        let read = measures.get(&READ, &Scope::Disk).unwrap();
-        let is_cold = trial["levels"]["state"] == "cold";
-        assert_eq!(read >= 0.5 * returned, is_cold, "{read} of {returned} bytes: {trial}");
-    }
+    // The machine may take pages back at any time.
+    in_time("the warm cache", |_| {
+        let place = Place::new();
+        place.run(&[&run[..], &files, &short].concat()).code(0);
+        let document = place.json("r");
+        let trials = document["trials"].as_array().unwrap();
+        let of = |state: &str| {
+            let trial = trials.iter().find(|trial| trial["levels"]["state"] == state).unwrap();
+            let measures = measured(trial);
+            let returned = measures.get(&RETURNED, &Scope::Clients).unwrap();
+            let read = measures.get(&READ, &Scope::Disk).unwrap();
+            println!("{state}: {read} of {returned} bytes");
+            (read, returned)
+        };
+        assert_eq!(trials.len(), 2);
+        let (read, returned) = of("cold");
+        assert!(returned > 0.0 && read >= 0.5 * returned, "{read} of {returned} bytes: {trials:?}");
+        let (read, returned) = of("warm");
+        (returned > 0.0 && read < 0.5 * returned).then_some(())
+    });
 }
 
 /// By the model alone, in its own time, so that no busy machine changes it.

@@ -5,6 +5,7 @@ use std::path::Path;
 use bakeoff_disk::mount::Launcher;
 use bakeoff_results::measure::*;
 use bakeoff_testkit::{comes_while, in_time, needs, needs_root, wait_until};
+use serde_json::Value;
 
 use super::{Place, measured, trials};
 
@@ -43,22 +44,25 @@ fn a_slow_disk_is_slow_and_says_what_it_did() {
     if !can_mount() {
         return;
     }
-    let place = Place::new();
-    place.write("disks.toml", DISKS);
-    place.run(&["run", "disks.toml", "--out", "r"]).code(0);
-    place.assert_clean("r");
-    assert!(!mounts_below(&place.path("r")));
-    let document = place.json("r");
-    let rate = |disk: &str| {
-        let cells = document["cells"].as_array().unwrap();
-        let cell = cells.iter().find(|cell| cell["levels"]["disk"] == disk).unwrap();
-        cell["operations"][0]["per_second"].as_f64().unwrap()
-    };
-    let (null, slow) = (rate("null"), rate("hdd-7200"));
-    // An operation is 11 commits, and each waits for a turn of the platters, 120 a second. How long
-    // it takes without them is up to the machine, and to who else is busy on it.
-    let fits = slow > 0.0 && slow <= 120.0 / 11.0 && null > slow;
-    assert!(fits, "null {null}, hdd-7200 {slow} operations a second");
+    // Its clients may wait for a processor, and not for the disk.
+    in_time("the time of the slow disk", |_| {
+        let place = Place::new();
+        place.write("disks.toml", DISKS);
+        place.run(&["run", "disks.toml", "--out", "r"]).code(0);
+        place.assert_clean("r");
+        assert!(!mounts_below(&place.path("r")));
+        let busiest = busiest_of_slow(&place.json("r"));
+        (busiest > 0.5).then_some(())
+    });
+}
+
+/// Fails unless each disk of [`DISKS`] did what it says. The largest utilisation in a trial of the slow one.
+fn busiest_of_slow(document: &Value) -> f64 {
+    let is_slow = |it: &&Value| it["levels"]["disk"] == "hdd-7200";
+    let cell = document["cells"].as_array().unwrap().iter().find(is_slow).unwrap();
+    // An operation is 11 commits, and each waits for a turn of the platters, 120 a second.
+    let rate = cell["operations"][0]["per_second"].as_f64().unwrap();
+    assert!(rate <= 120.0 / 11.0, "{rate} operations a second");
     let mut busiest = 0.0_f64;
     for trial in document["trials"].as_array().unwrap() {
         let (measures, level) = (measured(trial), trial["levels"]["disk"].as_str().unwrap());
@@ -67,13 +71,17 @@ fn a_slow_disk_is_slow_and_says_what_it_did() {
             assert!(of_disk(counted).unwrap() > 0.0, "{}: {trial}", counted.name);
         }
         let utilisation = of_disk(&UTILISATION).unwrap();
-        assert!(utilisation <= 1.0 && (utilisation <= 0.5 || level == "hdd-7200"), "{trial}");
+        let most = match level {
+            "null" => 0.0,
+            "hdd-7200" => 1.0,
+            _ => 0.5,
+        };
+        assert!(utilisation <= most, "{trial}");
         busiest = busiest.max(utilisation);
         assert_eq!(of_disk(&MODELLED_LATENCY).is_none(), level == "null", "{trial}");
         assert!(measures.get(&SPACE, &Scope::Trial).unwrap() > 100e3, "{trial}");
     }
-    // In one trial of the slow disk at least: in another its client may wait for a processor.
-    assert!(busiest > 0.5, "{busiest}");
+    busiest
 }
 
 #[test]

@@ -61,10 +61,17 @@ fn cuts_at_steady_are_conditioned_placed_and_recorded_and_one_recovery_is_timed(
     let arguments = [&CUTS[..], &flags].concat();
     let plan = place.run(&[&arguments[..], &["--dry-run"]].concat()).code(0);
     plan.says(&["precondition each engine first"]);
-    let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
+    // A payment that clients have no processor for does not come.
+    let (place, done, document) = in_time("the time of a payment", |_| {
+        let place = Place::new();
+        let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
+        let document = place.json("r");
+        let first = of(&document, "cuts").iter().find(|cut| cut["number"] == 0);
+        let came = first.expect("a cut")["placed"]["came"] == true;
+        came.then_some((place, done, document))
+    });
     done.says(&["operations preconditioned the engine"]);
     place.run(&["report", "r", "--format", "md"]).code(0).says(&["recovery on ssd-sata"]);
-    let document = place.json("r");
     let command = document["run"]["cuts"]["command"].as_str().unwrap();
     assert!(command.contains(" --state steady "), "{command}");
     let cuts = document["cuts"].as_array().unwrap();
@@ -393,23 +400,30 @@ fn every_moment_is_cut_within_the_budget_that_the_plan_shows() {
     // A short run turns no debt over.
     let steady = place.run(&[&arguments[..], &["--dry-run", "--state", "steady"]].concat());
     steady.says(&["owes nothing yet", "--state warm"]);
-    let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
+    // As many writes as are wanted, or all that a busy machine does in the five seconds that it has for them, which end
+    // with the last one: they may be too few for so many images.
+    let (place, done, document) = in_time("the time of the writes", |_| {
+        let place = Place::new();
+        let done = place.run(&[&arguments[..], &["--out", "r"]].concat()).code(0);
+        place.assert_clean("r");
+        let document = place.json("r");
+        let [cut] = of(&document, "cuts") else { panic!("one cut") };
+        assert_eq!(cut["every"]["broken"], 0, "{cut}");
+        let [writes, distinct] = ["writes", "distinct"].map(|it| cut["every"][it].as_u64());
+        let is_whole = writes.unwrap() >= 3000;
+        let is_enough = distinct.unwrap() > 40 && cut["ran_s"].as_f64() >= Some(1.0);
+        (is_whole || is_enough).then_some((place, done, document))
+    });
     done.says(&[
         "The promise of sqlite at strict was not broken in 40 crash images",
         "budget of 40 has it",
     ])
     .says(&["sqlite, strict: ", " images drawn, "]);
-    place.assert_clean("r");
-    let document = place.json("r");
     let [cut] = of(&document, "cuts") else { panic!("one cut") };
     let every = &cut["every"];
     let count = |name: &str| every[name].as_u64().unwrap();
     assert_eq!((count("budget"), count("judged"), count("broken")), (40, 40, 0));
     assert!(count("distinct") > 40 && count("drawn") == count("moments"), "{every}");
-    // As many as are wanted, or all that a busy machine does in the five seconds that it has for them; they end with
-    // the last write.
-    let ran_s = cut["ran_s"].as_f64().unwrap();
-    assert!(count("writes") >= 3000 || ran_s >= 1.0, "{cut}");
     // What is done is not done again.
     place.run(&["run", "--resume", "r"]).code(0);
     assert_eq!(of(&place.json("r"), "cuts"), std::slice::from_ref(cut));

@@ -22,7 +22,7 @@ fn a_run_leaves_its_results_and_nothing_else() {
     assert_eq!(document["run"]["command"], "bakeoff run small.toml --noise-floor --clients 1,2");
     let trials = document["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 12);
-    let mut all_books = 0.0;
+    let (mut all_books, mut windows_s) = (0.0, 0.0);
     for trial in trials {
         assert_eq!(trial["valid"], true, "{trial}");
         let read = &trial["operations"][0];
@@ -33,7 +33,11 @@ fn a_run_leaves_its_results_and_nothing_else() {
         let ran_s = trial["ran_s"].as_f64().unwrap();
         let books = count * mean_s / clients;
         assert!(books > 0.0 && books <= ran_s, "{books} s of {ran_s} s: {trial}");
-        all_books += books;
+        // A read of LMDB's takes about as long as what clients do between two operations.
+        if trial["levels"]["engine"].as_str().unwrap().starts_with("sqlite") {
+            all_books += books;
+            windows_s += 0.5;
+        }
         let measures = measured(trial);
         for scope in [Scope::Clients, Scope::DATABASE] {
             assert!(measures.get(&CPU, &scope).unwrap() > 0.0, "{scope}: {trial}");
@@ -41,7 +45,7 @@ fn a_run_leaves_its_results_and_nothing_else() {
         assert!(measures.get(&SPACE, &Scope::Trial).unwrap() > 1e6, "{trial}");
     }
     // Of all windows together: in one of them a client may wait for a processor between two operations.
-    assert!(all_books > 12.0 * 0.5 * 0.45, "{all_books} s: {trials:?}");
+    assert!(windows_s > 0.0 && all_books > windows_s * 0.45, "{all_books} s: {trials:?}");
     // The rows are the same for both engines, and take more on disk than they are long.
     let cells = document["cells"].as_array().unwrap();
     for cell in cells {

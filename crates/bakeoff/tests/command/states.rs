@@ -1,6 +1,7 @@
 //! Restarts, fresh databases, and those whose debts have come due.
 
 use bakeoff_results::measure::*;
+use bakeoff_testkit::in_time;
 use serde_json::Value;
 
 use super::on_disks::can_mount;
@@ -31,13 +32,23 @@ fn each_state_is_what_it_says() {
     if !can_mount() {
         return;
     }
-    let place = Place::new();
-    place.write("states.toml", STATES);
-    let run = place.run(&["run", "states.toml", "--out", "r"]).code(0);
-    place.assert_clean("r");
-    run.says(&["redmine small into sqlite:", "are one cycle of its deferred work"]);
-    let document = place.json("r");
     let of = |it: &Measures, measure, scope| it.get(measure, &scope);
+    let reads = |it: &Measures| of(it, &READS, Scope::Disk).unwrap();
+    // The machine may take pages back from a warm trial at any time.
+    let (place, run, document) = in_time("the warm cache", |_| {
+        let place = Place::new();
+        place.write("states.toml", STATES);
+        let run = place.run(&["run", "states.toml", "--out", "r"]).code(0);
+        place.assert_clean("r");
+        let document = place.json("r");
+        let [cold, warm] = ["cold", "warm"].map(|state| trials(&document, state));
+        let pairs: Vec<_> = cold.iter().map(reads).zip(warm.iter().map(reads)).collect();
+        println!("reads after a restart, and else: {pairs:?}");
+        assert!(pairs.iter().all(|(cold, _)| *cold > 10.0), "{pairs:?}");
+        let is_warm = pairs.iter().all(|(cold, warm)| *cold > 10.0 + 2.0 * warm);
+        is_warm.then_some((place, run, document))
+    });
+    run.says(&["redmine small into sqlite:", "are one cycle of its deferred work"]);
     let [cold, warm, steady] = ["cold", "warm", "steady"].map(|state| trials(&document, state));
     assert_eq!([&cold, &warm, &steady].map(Vec::len), [2; 3]);
     for (cold, warm) in cold.iter().zip(&warm) {
@@ -45,8 +56,6 @@ fn each_state_is_what_it_says() {
         let opening = of(cold, &OPENING, Scope::Trial).expect("the time to open");
         assert!(opening > 0.0 && of(warm, &OPENING, Scope::Trial).is_none());
         assert!(of(cold, &FIRST_10, Scope::Clients).is_some_and(|first| first > 0.0));
-        let [cold, warm] = [cold, warm].map(|it| of(it, &READS, Scope::Disk).unwrap());
-        assert!(cold > 10.0 + 2.0 * warm, "{cold} reads after a restart, {warm} else");
     }
     // By the same work, whoever needs it.
     let work: Vec<Option<f64>> =

@@ -66,8 +66,11 @@ impl Stage {
         let backing = folder.path().join("files");
         std::fs::create_dir(&backing).unwrap();
         fill(&backing);
-        page_cache::forget(&backing).unwrap();
-        assert!(page_cache::resident(&backing).unwrap() <= ROUNDING, "the files are not cold");
+        // A page that the machine has in hand this moment stays.
+        wait_until("cold files", || {
+            page_cache::forget(&backing).unwrap();
+            page_cache::resident(&backing).unwrap() <= ROUNDING
+        });
         if model == "host" {
             return Self { seen: backing.clone(), backing, disk: None, _folder: folder };
         }
@@ -87,26 +90,28 @@ impl Stage {
         bytes
     }
 
-    /// Fails unless the group is full to its limit, and nothing more is in the page cache.
+    /// Fails if more is in use than the group's limit, or more in the page cache. Whether the limit was put to
+    /// use: the machine may take back pages at any time.
     #[track_caller]
-    fn assert_held(&self, group: &Group) {
+    fn is_held_and_used(&self, group: &Group) -> bool {
         let limit = group.limit().memory_bytes.unwrap();
         let lately = if self.disk.is_some() { LATELY } else { 0 };
         let resident = self.resident_at_most(limit + lately + ROUNDING);
         let (usage, cached) = (group.usage().unwrap(), group.cached().unwrap());
+        let peak = group.peak();
         let figures = format!(
             "limit {} MiB, in use {} MiB, cached {} MiB, peak {:?}; in the page cache {} MiB",
             limit >> 20,
             usage >> 20,
             cached >> 20,
-            group.peak().map(|peak| peak >> 20),
+            peak.map(|peak| peak >> 20),
             resident >> 20
         );
-        assert!(usage <= limit && group.peak().is_none_or(|peak| peak <= limit), "{figures}");
-        assert!(usage > limit / 2, "it was not put to use: {figures}");
+        assert!(usage <= limit && peak.is_none_or(|peak| peak <= limit), "{figures}");
         assert!(resident <= limit + lately + ROUNDING, "{figures}");
         assert_eq!(group.out_of_memory_kills().unwrap(), 0, "{figures}");
         println!("{figures}");
+        peak.unwrap_or(usage) > limit / 2
     }
 
     /// Bytes of the files in the page cache, when a disk's daemon has let go of all but so many.

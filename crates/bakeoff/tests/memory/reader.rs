@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use bakeoff_lab::place::group::{Group, Limit};
 use bakeoff_lab::place::{Place, page_cache};
-use bakeoff_testkit::wait_until;
+use bakeoff_testkit::{in_time, wait_until};
 use rustix::pipe::{SpliceFlags, splice};
 
-use super::{ROUNDING, Stage, can, over, read, read_in};
+use super::{LATELY, ROUNDING, Stage, can, over, read, read_in};
 
 const LIMIT: u64 = 64 << 20;
 
-/// Two files, twice the limit together.
-fn fill(folder: &Path) {
+/// Two files of so many bytes each.
+fn fill(folder: &Path, each: u64) {
     fs::create_dir(folder.join("below")).unwrap();
     for name in ["one", "below/two"] {
-        fs::write(folder.join(name), vec![1; LIMIT as usize]).unwrap();
+        fs::write(folder.join(name), vec![1; each as usize]).unwrap();
     }
 }
 
@@ -27,12 +27,18 @@ fn what_is_read_without_a_limit_is_cached_as_a_whole() {
     if !can(true) {
         return;
     }
+    // As large as a limit might be; a group with that limit leaves no more in the page cache than this.
+    let each = 48 << 20;
+    let held = each + LATELY + ROUNDING;
     for (model, copies) in [("host", 1), ("null", 2)] {
-        let stage = Stage::new(model, false, fill);
-        read(&stage.seen, None);
-        let resident = stage.resident();
-        // The kernel may take a few pages back at any time.
-        assert!(resident >= 2 * LIMIT * copies / 10 * 9, "{model}: {resident} bytes");
+        // The machine may take pages back at any time.
+        in_time("the page cache", |_| {
+            let stage = Stage::new(model, false, |folder| fill(folder, each));
+            read(&stage.seen, None);
+            let resident = stage.resident();
+            println!("{model}: {} MiB", resident >> 20);
+            (resident > copies * held).then_some(())
+        });
     }
 }
 
@@ -40,12 +46,15 @@ fn a_limit_holds_on(model: &str) {
     if !can(model != "host") {
         return;
     }
-    let stage = Stage::new(model, true, fill);
+    // Twice the limit together.
+    let stage = Stage::new(model, true, |folder| fill(folder, LIMIT));
     let group = Group::create(Limit::memory(LIMIT)).unwrap();
     for _ in 0..2 {
-        read(&stage.seen, Some(&group));
-        stage.assert_held(&group);
-        assert!(group.cached().unwrap() > LIMIT / 2);
+        in_time("a full group", |_| {
+            read(&stage.seen, Some(&group));
+            let is_used = stage.is_held_and_used(&group);
+            (is_used && group.cached().unwrap() > LIMIT / 2).then_some(())
+        });
     }
 }
 
@@ -65,16 +74,23 @@ fn what_is_read_for_a_group_is_charged_to_it_alone() {
     let named =
         |(name, group): &(&str, Group)| ((*name).to_owned(), over(&stage.seen.join(name), group));
     let place = Place { groups: groups.iter().map(named).collect(), ..Place::folder(&stage.seen) };
-    for (reader, files) in place.readers() {
-        assert_eq!(files, stage.seen.join(reader.unwrap()));
-        read_in(&place, reader);
-    }
-    for ((name, group), (_, limit)) in groups.iter().zip(limits) {
-        let (usage, cached) = (group.usage().unwrap(), group.cached().unwrap());
-        let figures = format!("{name}: limit {limit}, in use {usage}, cached {cached}");
-        assert!(usage <= limit && cached > limit / 2, "{figures}");
-        assert_eq!(group.out_of_memory_kills().unwrap(), 0, "{figures}");
-    }
+    in_time("full groups", |_| {
+        for (reader, files) in place.readers() {
+            assert_eq!(files, stage.seen.join(reader.unwrap()));
+            read_in(&place, reader);
+        }
+        let are_used = groups.iter().zip(limits).map(|((name, group), (_, limit))| {
+            let (usage, cached) = (group.usage().unwrap(), group.cached().unwrap());
+            let figures = format!("{name}: limit {limit}, in use {usage}, cached {cached}");
+            println!("{figures}");
+            assert!(usage <= limit, "{figures}");
+            assert_eq!(group.out_of_memory_kills().unwrap(), 0, "{figures}");
+            cached > limit / 2
+        });
+        // Each of them is judged.
+        let are_used: Vec<bool> = are_used.collect();
+        are_used.iter().all(|is_used| *is_used).then_some(())
+    });
 }
 
 #[test]
@@ -98,8 +114,8 @@ fn what_is_written_through_a_disk_leaves_the_page_cache_too() {
         return;
     }
     let stage = Stage::new("null", true, |_| {});
-    fill(&stage.seen);
-    // The machine's own disk has to write it first.
+    // The machine's own disk has to write it first: so little that a busy one has, too.
+    fill(&stage.seen, 4 << 20);
     wait_until("the end of what was cached", || {
         page_cache::resident(&stage.backing).unwrap() <= ROUNDING
     });

@@ -66,13 +66,9 @@ pub fn differ() {
 
 /// What was noted of an image stands: were it asked again, the note would be another one.
 pub fn resumed() {
-    let place = place();
     let toml = "workload = 'point'\nengine = ['lmdb', 'sqlite']\nseconds = 0.5\nrepetitions = 1\n\
                 planner = 'one-more'\n";
-    std::fs::write(place.path().join("mine.toml"), toml).unwrap();
-    let run = ["run", "mine.toml", "--out", "r"];
-    let stopped = command(place.path(), &run).env(super::planner::STOP, "1").output().unwrap();
-    assert_eq!(stopped.status.code(), Some(70), "{}", String::from_utf8_lossy(&stopped.stderr));
+    let place = super::planner::cut_short(toml);
     let mut folder = RunFolder::resume(&place.path().join("r")).unwrap();
     let known = folder.run().unwrap().answers;
     let [one, two] = &known[..] else { panic!("{known:?}") };

@@ -41,8 +41,9 @@ impl Ext4 {
         any.then_some(Background { work, durable })
     }
 
-    /// All work that there is, as by sync(2): what is dirty now has expired by then.
+    /// All work that there is, as by sync(2): what is dirty now has expired by then, and what waits for a commit
+    /// has waited long enough.
     pub fn settle_all(&mut self, now: Nanos) -> Option<Background> {
-        self.tick(now.saturating_add(self.options.expire))
+        self.tick(now.saturating_add(self.options.expire.max(self.options.commit)))
     }
 }

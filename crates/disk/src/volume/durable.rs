@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::ext4::{self, Background, Barrier, Durable, Ext4, Sync, Ticket};
-use bakeoff_devices::plug::{Attributes, Mark, Metadata, Pending, Place};
+use bakeoff_devices::plug::{Attributes, Mark, Pending, Place};
 use bakeoff_devices::trace::Waits;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::noted::{Noted, Recorders};
 use super::unflushed::{Reached, Unflushed};
-use super::{Ino, ROOT, Volume};
+use super::{Ino, ROOT, Volume, VolumeOptions};
 use crate::executor::{Then, Ticked};
 
 /// Bytes of memory for pending changes. Beyond it the changes of the file that is written to are
@@ -69,13 +69,9 @@ pub(super) struct Model {
 
 impl Model {
     /// An empty root.
-    pub fn new(
-        root: &Stat,
-        device_cache: u64,
-        metadata: Metadata,
-        journal: ext4::Parameters,
-    ) -> Self {
-        let ext4 = Ext4::new(ext4::Options { journal, ..ext4::Options::default() });
+    pub fn new(root: &Stat, options: &VolumeOptions) -> Self {
+        let &VolumeOptions { device_cache, metadata, journal, commit, .. } = options;
+        let ext4 = Ext4::new(ext4::Options { commit, journal, ..ext4::Options::default() });
         Self {
             open: ext4.transaction(),
             ext4,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bakeoff_devices::device::Nanos;
 use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::daemon;
@@ -11,6 +12,9 @@ use bakeoff_disk::fuse::{self, ServeOptions, Session};
 use bakeoff_disk::volume::{Volume, VolumeOptions};
 use bakeoff_testkit::{is_root, needs};
 use tempfile::TempDir;
+
+/// Nanoseconds in which any test is over: nothing is committed that nobody has asked for.
+const HOUR: Nanos = 3_600_000_000_000;
 
 /// A mounted disk; unmounted and removed at the end.
 pub struct Disk {
@@ -67,7 +71,8 @@ fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Arc<Executor>, Session) {
     let station = Station::new(spec.build(1), 1);
     let options = executor::Options { timing: !null, null };
     let executor = Arc::new(Executor::start(station, options));
-    let options = VolumeOptions::new(Arc::clone(&executor), &spec);
+    let mut options = VolumeOptions::new(Arc::clone(&executor), &spec);
+    options.commit = HOUR;
     let volume = Volume::open(&folders.join("backing"), options).unwrap();
     let mountpoint = folders.join("mount");
     let session = fuse::serve(Arc::clone(&volume), &mountpoint, &ServeOptions::default());

@@ -1,6 +1,7 @@
 //! What a trial is found to have cost, with real engines.
 
 use std::path::Path;
+use std::time::Duration;
 
 use bakeoff_analysis::Cost;
 use bakeoff_experiment::{Changes, Experiment};
@@ -31,18 +32,21 @@ pub const TESTS: &[Test] = &[
 
 const CLIENTS: usize = 2;
 
+/// How long a process may say nothing: it loads, or drains, on a disk that others use.
+const SILENCE: Duration = Duration::from_secs(10 * PATIENCE.as_secs());
+
 /// Does a task in a process of its own, as the lab does.
 fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
     let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
     let job = Job { target, subject, place: place.clone(), task };
     let mut process = Process::start(&program(), &job).expect("a process");
     loop {
-        match process.receive(PATIENCE) {
+        match process.receive(SILENCE) {
             Received::Message(Message::Ready) => process = process.go().expect("it listens"),
             Received::Message(Message::Done(measured)) => return measured,
             Received::Message(Message::Failed(error)) => panic!("{error:?}"),
             Received::Message(_) => {}
-            Received::Nothing => panic!("nothing was heard of it for {PATIENCE:?}"),
+            Received::Nothing => panic!("nothing was heard of it for {SILENCE:?}"),
             Received::End => panic!("{}", process.exit_report()),
         }
     }

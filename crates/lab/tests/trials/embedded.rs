@@ -35,14 +35,14 @@ const ENGINES: [(&str, &[Keep]); 3] =
 fn embedded_engines_keep_strict() {
     for (name, keep) in ENGINES {
         let stage = Stage::set(find(name).expect("an engine"));
-        all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS));
+        stage.with(Metadata::Ordered, keep).keeps(CUTS);
     }
 }
 
 fn embedded_engines_keep_strict_twice() {
     for (name, keep) in ENGINES {
         let stage = Stage::set(find(name).expect("an engine")).twice();
-        all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS / 3));
+        stage.with(Metadata::Ordered, keep).keeps(CUTS / 3);
     }
 }
 
@@ -55,7 +55,7 @@ fn embedded_engines_keep_relaxed() {
             _ => Promised::Whole { window_s: Some(WINDOW_S), most_lost: None },
         };
         let stage = stage.at(Durability::Relaxed, promised);
-        all_kept(&stage.with(Metadata::Ordered, keep).cuts(CUTS));
+        stage.with(Metadata::Ordered, keep).keeps(CUTS);
     }
 }
 
@@ -79,8 +79,7 @@ fn sqlite_keeps_strict_while_it_pays_its_debts() {
 /// A commit after the recovery waits for a turn of the disk, at least, and the others for nothing.
 fn a_recovery_on_a_slow_disk_takes_its_time() {
     let stage = Stage::set(find("sqlite").expect("an engine")).on("hdd-7200");
-    let cuts = stage.with(Metadata::Ordered, &[Keep::DropAll, Keep::Prefix]).cuts(2);
-    all_kept(&cuts);
+    let cuts = stage.with(Metadata::Ordered, &[Keep::DropAll, Keep::Prefix]).keeps(2);
     assert_eq!(cuts[1].timed, None, "one is enough");
     let timed = cuts[0].timed.as_ref().expect("it was timed");
     assert_eq!((&*timed.keep, &timed.failed), ("prefix", &None));

@@ -39,7 +39,7 @@ fn set(engine: &'static dyn Engine) -> Option<Stage> {
 fn servers_keep_strict() {
     for name in ["mariadb:innodb", "mariadb:rocksdb", "postgres"] {
         if let Some(stage) = set(find(name).expect("an engine")) {
-            all_kept(&stage.cuts(CUTS));
+            stage.keeps(CUTS);
         }
     }
 }
@@ -59,7 +59,7 @@ fn keeps_while_it_pays(name: &str) {
 /// That pages are torn is what the server is armed against by its own default.
 fn whole_pages_survive() {
     if let Some(stage) = set(named("postgres-cramped")) {
-        all_kept(&stage.with(Metadata::Ordered, &[Keep::Torn]).cuts(MOST / 2));
+        stage.with(Metadata::Ordered, &[Keep::Torn]).keeps(MOST / 2);
     }
 }
 
@@ -79,7 +79,7 @@ fn tarantool_keeps_strict() {
     for name in ["tarantool:memtx", "tarantool:vinyl"] {
         let level = format!("{name}/snapshot_at_start=yes");
         if let Some(stage) = set(find(&level).expect("an engine")) {
-            all_kept(&stage.cuts(CUTS));
+            stage.keeps(CUTS);
         }
     }
 }
@@ -100,8 +100,7 @@ fn memtx_keeps_strict_where_its_log_turns() {
 fn memtx_keeps_strict_twice() {
     let level = "tarantool:memtx/snapshot_at_start=yes";
     let Some(stage) = set(find(level).expect("an engine")) else { return };
-    let cuts = stage.twice().cuts(CUTS);
-    all_kept(&cuts);
+    let cuts = stage.twice().keeps(CUTS);
     let mut judged = cuts.iter().flat_map(|cut| &cut.judged);
     assert!(judged.all(|judged| judged.again.is_some()), "{cuts:#?}");
 }

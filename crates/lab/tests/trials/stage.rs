@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use bakeoff_lab::spec::{DiskSpec, TrialSpec};
 use bakeoff_lab::targets::Wanted;
 use bakeoff_lab::{Event, Program, Registry, TrialError, Watch};
 use bakeoff_results::{AuditResult, Cut, Promised};
-use bakeoff_testkit::open_to_all;
+use bakeoff_testkit::{in_time, open_to_all};
 use tempfile::TempDir;
 
 /// How often the power is cut at most until a known fault must have shown.
@@ -220,7 +221,7 @@ impl Stage {
             keep: self.keep.clone(),
             steady: self.steady,
             signatures: self.signatures,
-            timed: self.disk.as_ref().map(|_| 0),
+            timed: None,
             recovery: self.recovery,
             keep_images: self.keep_images.clone(),
             patience: self.patience,
@@ -230,6 +231,13 @@ impl Stage {
     /// Cuts every moment of a history of so many writes, and judges so many images of it at most; says
     /// in a line what came of it.
     pub fn every(&self, writes: u64, images: u32) -> Cut {
+        let cut = self.try_every(writes, images);
+        assert_eq!(cut.failed, None);
+        cut
+    }
+
+    /// As [`Self::every`], whether or not that can be done.
+    pub fn try_every(&self, writes: u64, images: u32) -> Cut {
         let (trial, metadata) = (self.trial(), self.metadata);
         let cut = self.at_work(|lab| {
             let run = EveryRun::make(self.terms(), (writes, images), lab, &trial)?;
@@ -237,14 +245,14 @@ impl Stage {
             run.end().and(cut)
         });
         let cut = cut.expect("the lab works");
-        assert_eq!(cut.failed, None);
         println!("  {} {}: {:?}", self.name, self.durability.name(), cut.every);
         cut
     }
 
-    /// Makes the cuts of these numbers, until `enough` of them.
-    fn cut(&self, numbers: std::ops::Range<u32>, enough: impl Fn(&Cut) -> bool) -> Vec<Cut> {
-        let (trial, terms) = (self.trial(), self.terms());
+    /// Makes the cuts of these numbers, until `enough` of them. If a recovery is timed, it is that of the first.
+    fn cut(&self, numbers: Range<u32>, enough: impl Fn(&Cut) -> bool) -> Vec<Cut> {
+        let timed = self.disk.map(|_| numbers.start);
+        let (trial, terms) = (self.trial(), CutTerms { timed, ..self.terms() });
         let mut cuts = Vec::new();
         let mut numbers: Vec<u32> = numbers.collect();
         numbers.sort_by_key(|number| terms.run_of(*number));
@@ -269,9 +277,24 @@ impl Stage {
 
     /// Cuts the power so often; says in a line what came of it.
     pub fn cuts(&self, count: u32) -> Vec<Cut> {
-        let cuts = self.cut(0..count, |_| false);
-        let (name, level) = (self.name, self.durability.name());
-        let acknowledged: u64 = cuts.iter().map(|cut| cut.acknowledged).sum();
+        self.cuts_of(0..count)
+    }
+
+    /// Cuts the power so often, and panics unless every cut was made and every promise kept. Where hardly anything
+    /// was acknowledged before, so that hardly anything could be lost, the cuts of the next numbers are made.
+    pub fn keeps(&self, count: u32) -> Vec<Cut> {
+        in_time("the time before the cuts", |attempt| {
+            let cuts = self.cuts_of(attempt * count..(attempt + 1) * count);
+            made_and_kept(&cuts);
+            is_enough_acknowledged(&cuts).then_some(cuts)
+        })
+    }
+
+    /// Makes the cuts of these numbers; says in a line what came of it.
+    fn cuts_of(&self, numbers: Range<u32>) -> Vec<Cut> {
+        let cuts = self.cut(numbers, |_| false);
+        let (count, name, level) = (cuts.len(), self.name, self.durability.name());
+        let acknowledged = acknowledged(&cuts);
         let lost = cuts.iter().flat_map(|cut| &cut.judged).filter(|it| it.verdict.lost > 0);
         let lost = lost.count();
         println!(
@@ -321,14 +344,34 @@ pub fn breaks(cut: &Cut) -> bool {
     cut.broken().next().is_some()
 }
 
+/// Whether a cut could not be made because a process of the lab's own took longer than the stage's patience until it
+/// could go on.
+pub fn was_late(cut: &Cut) -> bool {
+    cut.failed.as_deref().is_some_and(|why| why.contains("it was not ready after"))
+}
+
 /// Panics unless every cut was made and every promise kept.
-pub fn all_kept(cuts: &[Cut]) {
+pub fn made_and_kept(cuts: &[Cut]) {
     for cut in cuts {
         assert_eq!(cut.failed, None, "{cut:#?}");
         assert!(!breaks(cut), "{cut:#?}");
     }
-    let acknowledged: u64 = cuts.iter().map(|cut| cut.acknowledged).sum();
-    // The power may go some milliseconds after the start: on a busy machine a cut or two come before all else.
+}
+
+/// As [`made_and_kept`], of cuts before which time enough has passed for something to be acknowledged.
+pub fn all_kept(cuts: &[Cut]) {
+    made_and_kept(cuts);
+    assert!(is_enough_acknowledged(cuts), "hardly anything was acknowledged");
+}
+
+/// How many transactions were acknowledged before cuts, in all.
+fn acknowledged(cuts: &[Cut]) -> u64 {
+    cuts.iter().map(|cut| cut.acknowledged).sum()
+}
+
+/// Whether more than one transaction a cut was acknowledged; any, where there are few cuts. The power may go some
+/// milliseconds after the start: on a busy machine a cut or two come before all else.
+fn is_enough_acknowledged(cuts: &[Cut]) -> bool {
     let least = if cuts.len() > 2 { cuts.len() as u64 } else { 0 };
-    assert!(acknowledged > least, "hardly anything was acknowledged");
+    acknowledged(cuts) > least
 }

@@ -4,7 +4,7 @@ use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_results::{AuditResult, Cut};
 
 use crate::Test;
-use crate::stage::{Stage, all_kept, breaks};
+use crate::stage::{Stage, breaks};
 use crate::store::{Fault, with};
 
 pub const TESTS: &[Test] = &[
@@ -29,20 +29,19 @@ fn cuts() -> u32 {
 }
 
 fn a_sound_store_survives() {
-    all_kept(&Stage::set(with(Fault::None)).cuts(cuts()));
+    Stage::set(with(Fault::None)).keeps(cuts());
 }
 
 fn a_sound_store_survives_by_posix() {
     let stage = Stage::set(with(Fault::None)).with(Metadata::Posix, &Keep::ALL);
-    all_kept(&stage.cuts(cuts()));
+    stage.keeps(cuts());
 }
 
 /// How many cuts go with a second one.
 const TWICE: u32 = 8;
 
 fn a_sound_store_survives_twice() {
-    let cuts = Stage::set(with(Fault::None)).twice().cuts(TWICE);
-    all_kept(&cuts);
+    let cuts = Stage::set(with(Fault::None)).twice().keeps(TWICE);
     let again = cuts.iter().flat_map(|cut| &cut.judged).map(|judged| judged.again.as_ref());
     let again: Vec<_> = again.map(|again| again.expect("a second cut")).collect();
     let in_time = again.iter().filter(|again| again.in_time).count();
@@ -51,7 +50,7 @@ fn a_sound_store_survives_twice() {
 
 fn a_hasty_recovery_is_caught_by_a_second_cut() {
     let stage = Stage::set(with(Fault::HastyRecovery));
-    all_kept(&stage.cuts(TWICE));
+    stage.keeps(TWICE);
     let cut = stage.twice().caught(|cut| any(cut, |verdict| verdict.lost > 0));
     assert!(cut.broken().all(|judged| judged.again.as_ref().is_some_and(|again| again.in_time)));
 }

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use bakeoff_testkit::{needs, wait_until};
+use bakeoff_testkit::{in_time, needs, wait_until};
 
 use super::*;
 use crate::machine::usage::Usage;
@@ -48,25 +48,31 @@ fn two_groups_read_past_their_limits_and_each_is_charged_for_its_own_files() {
         ("web", Limit::memory(24 * MIB)),
         ("idle", Limit::memory(24 * MIB)),
     ]);
-    for (name, path) in [("web", &page), ("database", &rows)] {
-        let script = format!("exec cat '{}'", path.display());
-        let status = within(&limits, name, &script).wait().unwrap();
-        assert!(status.success(), "{name}: {status}");
-    }
-    let account = limits.account(&Waited::new());
-    for (name, most) in [("web", 24 * MIB), ("database", 64 * MIB)] {
-        let of = |what| account.get(what, &Scope::Processes(name.into())).unwrap();
-        let (limit, peak, cached) = (of(&MEMORY_LIMIT), of(&MEMORY_PEAK), of(&MEMORY_CACHED));
-        let figures = format!("{name}: limit {limit}, peak {peak}, cached {cached}");
-        assert_eq!(limit, most as f64, "{figures}");
-        assert!(peak <= limit && cached <= peak, "{figures}");
-        // Both files are larger than what may be cached of them.
-        assert!(cached > limit / 2.0, "{figures}");
-        assert_eq!(account.get(&CPU_LIMIT, &Scope::Processes(name.into())), None);
-    }
-    let idle = account.get(&MEMORY_CACHED, &Scope::Processes("idle".into()));
-    assert_eq!(idle, Some(0.0), "what others read");
-    assert!(!limits.has_killed());
+    // The machine may take pages back at any time.
+    in_time("a full cache of both", |_| {
+        for (name, path) in [("web", &page), ("database", &rows)] {
+            let script = format!("exec cat '{}'", path.display());
+            let status = within(&limits, name, &script).wait().unwrap();
+            assert!(status.success(), "{name}: {status}");
+        }
+        let account = limits.account(&Waited::new());
+        let mut are_full = true;
+        for (name, most) in [("web", 24 * MIB), ("database", 64 * MIB)] {
+            let of = |what| account.get(what, &Scope::Processes(name.into())).unwrap();
+            let (limit, peak, cached) = (of(&MEMORY_LIMIT), of(&MEMORY_PEAK), of(&MEMORY_CACHED));
+            let figures = format!("{name}: limit {limit}, peak {peak}, cached {cached}");
+            println!("{figures}");
+            assert_eq!(limit, most as f64, "{figures}");
+            assert!(peak <= limit && cached <= peak, "{figures}");
+            // Both files are larger than what may be cached of them.
+            are_full &= cached > limit / 2.0;
+            assert_eq!(account.get(&CPU_LIMIT, &Scope::Processes(name.into())), None);
+        }
+        let idle = account.get(&MEMORY_CACHED, &Scope::Processes("idle".into()));
+        assert_eq!(idle, Some(0.0), "what others read");
+        assert!(!limits.has_killed());
+        are_full.then_some(())
+    });
 }
 
 #[test]
@@ -172,33 +178,45 @@ fn groups_that_share_memory_are_held_together_and_charged_each_for_its_own() {
     let place = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
     let (page, rows) = (file(place.path(), "page", 12), file(place.path(), "rows", 96));
     let copy = place.path().join("copy");
-    let limits = sharing(Limit::memory(48 * MIB));
     // The first reads less than the limit, the second reads and writes past it.
     let scripts = [
         ("web", format!("exec cat '{}'", page.display())),
         ("database", format!("exec cp '{}' '{}'", rows.display(), copy.display())),
     ];
-    for (name, script) in scripts {
-        let status = within(&limits, name, &script).wait().unwrap();
-        assert!(status.success(), "{name}: {status}");
-    }
+    // The machine may take pages back at any time.
+    in_time("a full cache of both", |_| {
+        page_cache::forget(place.path()).unwrap();
+        let limits = sharing(Limit::memory(48 * MIB));
+        for (name, script) in &scripts {
+            let status = within(&limits, name, script).wait().unwrap();
+            assert!(status.success(), "{name}: {status}");
+        }
+        are_charged_each_for_its_own(&limits, 48.0 * MIB as f64).then_some(())
+    });
+}
+
+/// Fails if groups that share a limit have more than it, or what others read. Whether they have put it to use, each
+/// with its own files.
+fn are_charged_each_for_its_own(limits: &Limits, limit: f64) -> bool {
     let account = limits.account(&Waited::new());
     let of = |what, name: &'static str| account.get(what, &Scope::Processes(name.into())).unwrap();
     let peak = |name| of(&MEMORY_PEAK, name);
     let cached = |name| of(&MEMORY_CACHED, name);
-    let limit = 48.0 * MIB as f64;
     let figures = format!("{:?}", account.iter().collect::<Vec<_>>());
+    println!("{figures}");
     assert_eq!((of(&MEMORY_LIMIT, "stack"), of(&MEMORY_LIMIT, "web")), (limit, limit));
-    assert!(peak("stack") <= limit && peak("stack") > 0.9 * limit, "{figures}");
+    assert!(peak("stack") <= limit, "{figures}");
     // In one group both would have read the same.
-    assert!(peak("web") > 12.0 * MIB as f64 && peak("web") < 24.0 * MIB as f64, "{figures}");
-    assert!(peak("database") > 24.0 * MIB as f64, "{figures}");
+    assert!(peak("web") < 24.0 * MIB as f64, "{figures}");
     // In two groups that share nothing they would have more together.
     let (web, database) = (cached("web"), cached("database"));
-    assert!(database > limit / 2.0 && web + database <= limit, "{figures}");
-    assert!((cached("stack") - web - database).abs() < 0.1 * limit, "{figures}");
+    assert!(web + database <= limit, "{figures}");
     assert_eq!(cached("idle"), 0.0, "what others read");
     assert!(!limits.leave_memory() && !limits.has_killed());
+    // The three are not read at one moment.
+    let adds_up = (cached("stack") - web - database).abs() < 0.1 * limit;
+    let own = peak("web") > 12.0 * MIB as f64 && peak("database") > 24.0 * MIB as f64;
+    peak("stack") > 0.9 * limit && own && database > limit / 2.0 && adds_up
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use bakeoff_load::{Arrivals, Outcome, Pace, Plan, Progress, drive};
-use bakeoff_testkit::wait_until;
+use bakeoff_testkit::{ClosedPort, wait_until};
 
 use super::*;
 
@@ -314,8 +314,9 @@ fn what_is_no_page_is_told_before_it_is_loaded() {
         let problems = Page::default().ready(&subject, false).unwrap_err();
         assert!(problems[0].contains(reason), "{problems:?}");
     }
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let subject = serde_json::to_value(resolved(&format!("http://{nobody}/"), None)).unwrap();
+    let nobody = ClosedPort::take();
+    let url = format!("http://{}/", nobody.address());
+    let subject = serde_json::to_value(resolved(&url, None)).unwrap();
     let problems = Page::default().ready(&subject, false).unwrap_err();
     assert!(problems[0].contains("can't be connected to"), "{problems:?}");
 }
