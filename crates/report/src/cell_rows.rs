@@ -1,6 +1,7 @@
 //! Rows of the cells of the plan: what all tables and charts of cells have in common.
 
 use bakeoff_analysis::{ALL_OPERATIONS, CellView};
+use bakeoff_results::Levels;
 
 use crate::behind;
 use crate::block::{Cell, Column, Kind, Look, Mark, Row, Table};
@@ -82,6 +83,17 @@ pub fn marks<'a>(layout: &Layout<'a>, condition: &Condition<'a>, level: &'a str)
     let cached = layout.cell(condition, level).is_some_and(CellView::is_from_cache);
     let cached = cached.then_some(Mark { text: CACHE, section: misleads::SECTION });
     [broken, late, cached].into_iter().flatten().collect()
+}
+
+/// The mark of a ratio whose sides have these levels, where a cell of either was of the page cache.
+pub fn cached(layout: &Layout<'_>, sides: &[Levels]) -> Vec<Mark> {
+    let has = |cell: &CellView, side: &Levels| {
+        side.iter().all(|(factor, level)| cell.levels.get(factor) == Some(level))
+    };
+    let is_cached =
+        |cell: &CellView| cell.is_from_cache() && sides.iter().any(|side| has(cell, side));
+    let cached = layout.document.cells.iter().any(is_cached);
+    cached.then_some(Mark { text: CACHE, section: misleads::SECTION }).into_iter().collect()
 }
 
 /// Why a cell has no figure of an operation.

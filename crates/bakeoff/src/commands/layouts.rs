@@ -1,10 +1,12 @@
 //! `bakeoff layouts`: the commands that make arrays of disks worth comparing. None of them is run.
 
+mod arrays;
 pub(super) mod contents;
 pub(super) mod devices;
 mod state;
 mod users;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use bakeoff_devices::size::size_of;
@@ -20,8 +22,8 @@ use self::state::States;
 const BLOCK: u64 = 4 << 10;
 /// Chunks that md takes, in bytes.
 const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
-/// The device of every array that has the file system.
-const ARRAY: &str = "/dev/md0";
+/// Where file systems are mounted to be measured.
+const POINT: &str = "/mnt";
 
 /// What md does with a new array before it can be measured. Sources: md(4) on resyncs, mdadm(8) on `--wait` and
 /// `--assume-clean`.
@@ -43,7 +45,7 @@ pub fn run(arguments: &cli::Layouts) -> Result<Exit, Failure> {
     if let Some(why) = states.refusal() {
         return Err(wrong(why));
     }
-    print(&by_own_name(&visible(&describe(&devices, chunk, &states))))?;
+    print(&by_own_name(&visible(&describe(&devices, chunk, &states, &arrays::taken()))))?;
     if states.hold_something() {
         say(
             "error: not all of these disks are empty (see the comments above the commands); the commands destroy \
@@ -63,8 +65,8 @@ fn chunk(text: &str) -> Result<u64, String> {
     })
 }
 
-/// All layouts of some devices that are in these states.
-fn describe(devices: &[String], chunk: u64, states: &States) -> String {
+/// All layouts of some devices that are in these states, by arrays whose names are not among those that are taken.
+fn describe(devices: &[String], chunk: u64, states: &States, taken: &BTreeSet<String>) -> String {
     let mut text = format!(
         "# Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n{}",
         devices.join(" "),
@@ -77,18 +79,23 @@ fn describe(devices: &[String], chunk: u64, states: &States) -> String {
              disk, or leave this one out"
         );
     }
-    for layout in layouts(devices, chunk) {
+    // The largest array is over so many mirrors at most.
+    let arrays = arrays::free(devices.len() / 2 + 1, taken);
+    let layouts = layouts(devices, chunk, &arrays);
+    for layout in &layouts {
         text += &layout.describe();
     }
     if devices.len() > 1 {
         text += FIRST_COPY;
     }
-    let _ = write!(
-        text,
-        "\nTo measure one, on an empty mount point (one disk alone: its device in the place of {ARRAY}):\n  \
-         mount {ARRAY} /mnt && bakeoff run fileio --path /mnt --clients 1..16 --factor \
-         pattern=randread,randwrite\n"
-    );
+    if let [one, other, ..] = &layouts[..] {
+        let _ = write!(
+            text,
+            "\nEach is measured into a folder of its own. Then hold two of them against each other, as:\n  \
+             bakeoff compare {} {}\n",
+            one.name, other.name
+        );
+    }
     text
 }
 
@@ -96,10 +103,15 @@ fn describe(devices: &[String], chunk: u64, states: &States) -> String {
 #[derive(Debug, PartialEq)]
 struct Layout {
     title: String,
+    /// The folder of the run that measures it.
+    name: String,
+    /// The device that has the file system.
+    device: String,
     /// Disks bought for the space of one.
     price: u32,
     /// Which failures it survives.
     survives: String,
+    /// What makes it: each only if the one before it went well.
     commands: Vec<String>,
     /// What takes it away again, so that the next one can be made.
     undo: String,
@@ -109,18 +121,22 @@ struct Layout {
 
 impl Layout {
     fn describe(&self) -> String {
-        let Self { title, price, survives, commands, undo, model } = self;
+        let Self { title, name, device, price, survives, commands, undo, model } = self;
         let disks = if *price == 1 { "disk" } else { "disks" };
-        let commands: String = commands.iter().map(|it| format!("  {it}\n")).collect();
+        // In a shell they are one command, so that one that fails is the last.
+        let commands = commands.join(" &&\n  ");
         format!(
-            "\n{title}\n  costs {price} {disks} for the space of one; {survives}\n{commands}  before the next \
-             one: {undo}\n  as a model: --disk {model}\n"
+            "\n{title}\n  costs {price} {disks} for the space of one; {survives}\n  {commands}\n  measure it, on \
+             an empty mount point: mount {device} {POINT} && bakeoff run fileio --path {POINT} --clients 1..16 \
+             --factor pattern=randread,randwrite --factor depth=1 --factor size=16G --out {name}\n  before the \
+             next one: {undo}\n  as a model: --disk {model}\n"
         )
     }
 }
 
-/// The layouts worth comparing: one disk, then arrays of 2, 4, 8 and so on, and of all.
-fn layouts(devices: &[String], chunk: u64) -> Vec<Layout> {
+/// The layouts worth comparing: one disk, then arrays of 2, 4, 8 and so on, and of all. The first of the devices for
+/// arrays has the file system, and mirrors below it are the others.
+fn layouts(devices: &[String], chunk: u64, arrays: &[String]) -> Vec<Layout> {
     let all = in_arrays(devices);
     let doubled = std::iter::successors(Some(2), |number| Some(number * 2));
     let mut numbers: Vec<usize> = doubled.take_while(|number| *number < all).skip(1).collect();
@@ -128,11 +144,11 @@ fn layouts(devices: &[String], chunk: u64) -> Vec<Layout> {
     let mut layouts = vec![single(&devices[0])];
     for number in numbers {
         let devices = &devices[..number];
-        layouts.push(in_one_step(devices, chunk, Copies::Near));
+        layouts.push(in_one_step(devices, chunk, Copies::Near, &arrays[0]));
         if number > 2 {
-            layouts.push(stripe_over_mirrors(devices, chunk));
+            layouts.push(stripe_over_mirrors(devices, chunk, arrays));
         }
-        layouts.push(in_one_step(devices, chunk, Copies::Far));
+        layouts.push(in_one_step(devices, chunk, Copies::Far, &arrays[0]));
     }
     layouts
 }
@@ -154,82 +170,95 @@ enum Copies {
     Far,
 }
 
-/// What takes an array away again: it alone, and what md wrote on its disks. (`--stop --scan` would stop all
-/// arrays.)
-fn undo(arrays: &[String], devices: &[String]) -> String {
-    let (arrays, devices) = (arrays.join(" "), devices.join(" "));
-    format!("umount /mnt && mdadm --stop {arrays} && mdadm --zero-superblock {devices}")
+/// What takes a layout away again: the file system, then array by array what md wrote on the devices below. The first
+/// layer has the file system, the last one are the disks. (`--stop --scan` would stop all arrays.) `mkfs.ext4` asks
+/// before it makes a file system where another one was, so that nothing is left of that one. Source: wipefs(8).
+fn undo(layers: &[&str]) -> String {
+    let mut steps = vec![format!("umount {POINT}"), format!("wipefs -a {}", layers[0])];
+    for layer in layers.windows(2) {
+        steps.push(format!("mdadm --stop {}", layer[0]));
+        steps.push(format!("mdadm --zero-superblock {}", layer[1]));
+    }
+    steps.join(" && ")
 }
 
 fn single(device: &str) -> Layout {
     Layout {
         title: "One disk".into(),
+        name: "one-disk".into(),
+        device: device.to_owned(),
         price: 1,
         survives: "survives no failure".into(),
         commands: vec![format!("mkfs.ext4 {device}")],
-        undo: "umount /mnt".into(),
+        undo: undo(&[device]),
         model: "MODEL".into(),
     }
 }
 
-fn in_one_step(devices: &[String], chunk: u64, copies: Copies) -> Layout {
+fn in_one_step(devices: &[String], chunk: u64, copies: Copies, array: &str) -> Layout {
     let number = devices.len();
     let (name, layout, model) = match copies {
         Copies::Near => ("near", "n2", format!("raid10:{number}×MODEL")),
         Copies::Far => ("far", "f2", format!("raid10:{number}×MODEL/layout=far")),
     };
     let create = format!(
-        "mdadm --create {ARRAY} --level=10 --layout={layout} --chunk={}K --raid-devices={number} {}",
+        "mdadm --create {array} --level=10 --layout={layout} --chunk={}K --raid-devices={number} {}",
         chunk >> 10,
         devices.join(" ")
     );
     Layout {
         title: format!("RAID-10 of {number}, {name} copies, in one step"),
+        name: format!("raid10-{number}-{name}"),
+        device: array.to_owned(),
         price: 2,
         survives: survives(number, copies),
-        commands: vec![create, mkfs(number, chunk), wait(&[ARRAY.to_owned()])],
-        undo: undo(&[ARRAY.to_owned()], devices),
+        commands: vec![create, mkfs(number, chunk, array), wait(array)],
+        undo: undo(&[array, &devices.join(" ")]),
         model: with_chunk(model, chunk),
     }
 }
 
-fn stripe_over_mirrors(devices: &[String], chunk: u64) -> Layout {
+fn stripe_over_mirrors(devices: &[String], chunk: u64, arrays: &[String]) -> Layout {
     let number = devices.len();
-    let mirror = |(at, pair): (usize, &[String])| {
-        format!("mdadm --create /dev/md{} --level=1 --raid-devices=2 {}", at + 1, pair.join(" "))
+    let (array, mirrors) = (arrays[0].as_str(), &arrays[1..=number / 2]);
+    // Without a form of its superblock named, mdadm asks before it makes a mirror. Source: mdadm(8).
+    let mirror = |(mirror, pair): (&String, &[String])| {
+        format!(
+            "mdadm --create {mirror} --level=1 --metadata=1.2 --raid-devices=2 {}",
+            pair.join(" ")
+        )
     };
-    let mut commands: Vec<String> = devices.chunks(2).enumerate().map(mirror).collect();
-    let mirrors: Vec<String> = (1..=number / 2).map(|at| format!("/dev/md{at}")).collect();
+    let mut commands: Vec<String> = mirrors.iter().zip(devices.chunks(2)).map(mirror).collect();
+    let (number_of_mirrors, mirrors) = (mirrors.len(), mirrors.join(" "));
     commands.push(format!(
-        "mdadm --create {ARRAY} --level=0 --chunk={}K --raid-devices={} {}",
-        chunk >> 10,
-        mirrors.len(),
-        mirrors.join(" ")
+        "mdadm --create {array} --level=0 --chunk={}K --raid-devices={number_of_mirrors} {mirrors}",
+        chunk >> 10
     ));
-    commands.push(mkfs(number, chunk));
+    commands.push(mkfs(number, chunk, array));
     commands.push(wait(&mirrors));
-    // The stripe goes first: it uses the mirrors.
-    let arrays = [&[ARRAY.to_owned()][..], &mirrors].concat();
     Layout {
-        title: format!("RAID-10 of {number}, a stripe over {} mirrors", number / 2),
+        title: format!("RAID-10 of {number}, a stripe over {number_of_mirrors} mirrors"),
+        name: format!("raid10-{number}-stripe"),
+        device: array.to_owned(),
         price: 2,
         survives: survives(number, Copies::Near),
         commands,
-        undo: undo(&arrays, devices),
+        // The stripe goes first: it uses the mirrors.
+        undo: undo(&[array, &mirrors, &devices.join(" ")]),
         model: with_chunk(format!("raid10:{number}×MODEL"), chunk),
     }
 }
 
 /// What comes back when arrays have made their copies.
-fn wait(arrays: &[String]) -> String {
-    format!("mdadm --wait {}", arrays.join(" "))
+fn wait(arrays: &str) -> String {
+    format!("mdadm --wait {arrays}")
 }
 
 /// The file system on an array, told where chunks and stripes begin.
-fn mkfs(number: usize, chunk: u64) -> String {
+fn mkfs(number: usize, chunk: u64, array: &str) -> String {
     let stride = chunk / BLOCK;
     let width = stride * number as u64 / 2;
-    format!("mkfs.ext4 -E stride={stride},stripe_width={width} {ARRAY}")
+    format!("mkfs.ext4 -E stride={stride},stripe_width={width} {array}")
 }
 
 /// A model with a chunk that is not the model's own.
@@ -268,8 +297,14 @@ mod tests {
         (0..number).map(|at| format!("/dev/xvd{}", char::from(b'g' + at))).collect()
     }
 
+    /// The layouts of so many disks where these names are taken.
+    fn layouts_of(number: u8, chunk: u64, taken: &[&str]) -> Vec<Layout> {
+        let taken: BTreeSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
+        layouts(&of(number), chunk, &arrays::free(usize::from(number) / 2 + 1, &taken))
+    }
+
     fn titles(number: u8) -> Vec<String> {
-        layouts(&of(number), 512 << 10).into_iter().map(|layout| layout.title).collect()
+        layouts_of(number, 512 << 10, &[]).into_iter().map(|layout| layout.title).collect()
     }
 
     #[test]
@@ -291,7 +326,8 @@ mod tests {
 
     #[test]
     fn a_disk_that_no_array_has_is_named_and_new_arrays_are_waited_for() {
-        let told = |number| describe(&of(number), 512 << 10, &States::default());
+        let none = BTreeSet::new();
+        let told = |number| describe(&of(number), 512 << 10, &States::default(), &none);
         let line = "# LEFT OVER: /dev/xvdi is in none of these arrays";
         assert!(told(3).contains(line), "{}", told(3));
         for (number, has_arrays) in [(1, false), (2, true), (4, true)] {
@@ -303,7 +339,7 @@ mod tests {
 
     #[test]
     fn the_commands_of_four_disks_are_those_of_mdadm_and_mkfs() {
-        let layouts = layouts(&of(4), 256 << 10);
+        let layouts = layouts_of(4, 256 << 10, &[]);
         let commands: Vec<&[String]> = layouts.iter().map(|it| &it.commands[..]).collect();
         let four = "--chunk=256K --raid-devices=4 /dev/xvdg /dev/xvdh /dev/xvdi /dev/xvdj";
         let file_system = "mkfs.ext4 -E stride=64,stripe_width=128 /dev/md0";
@@ -313,22 +349,55 @@ mod tests {
         assert_eq!(
             commands[2],
             [
-                "mdadm --create /dev/md1 --level=1 --raid-devices=2 /dev/xvdg /dev/xvdh",
-                "mdadm --create /dev/md2 --level=1 --raid-devices=2 /dev/xvdi /dev/xvdj",
+                "mdadm --create /dev/md1 --level=1 --metadata=1.2 --raid-devices=2 /dev/xvdg /dev/xvdh",
+                "mdadm --create /dev/md2 --level=1 --metadata=1.2 --raid-devices=2 /dev/xvdi /dev/xvdj",
                 "mdadm --create /dev/md0 --level=0 --chunk=256K --raid-devices=2 /dev/md1 /dev/md2",
                 file_system,
                 "mdadm --wait /dev/md1 /dev/md2",
             ]
         );
         assert!(commands[3][0].contains("--layout=f2"), "{commands:?}");
-        assert_eq!(layouts[0].undo, "umount /mnt");
+        assert_eq!(layouts[0].undo, "umount /mnt && wipefs -a /dev/xvdg");
         let disks = "/dev/xvdg /dev/xvdh /dev/xvdi /dev/xvdj";
-        let stop = |arrays: &str| {
-            format!("umount /mnt && mdadm --stop {arrays} && mdadm --zero-superblock {disks}")
-        };
-        assert_eq!(layouts[1].undo, stop("/dev/md0"));
-        assert_eq!(layouts[2].undo, stop("/dev/md0 /dev/md1 /dev/md2"));
+        let stop = "umount /mnt && wipefs -a /dev/md0 && mdadm --stop /dev/md0";
+        assert_eq!(layouts[1].undo, format!("{stop} && mdadm --zero-superblock {disks}"));
+        let mirrors = "/dev/md1 /dev/md2";
+        let stop = format!("{stop} && mdadm --zero-superblock {mirrors} && mdadm --stop {mirrors}");
+        assert_eq!(layouts[2].undo, format!("{stop} && mdadm --zero-superblock {disks}"));
         assert_eq!(layouts[3].model, "raid10:4×MODEL/layout=far/chunk=262144");
+    }
+
+    #[test]
+    fn an_array_that_is_here_is_in_no_command() {
+        for layout in layouts_of(8, 512 << 10, &["md0", "md2"]) {
+            let Layout { title, device, commands, undo, .. } = layout;
+            let all = format!("{}\n{undo}", commands.join("\n"));
+            let has = |array: &str| all.split([' ', '\n']).any(|word| word == array);
+            assert!(!has("/dev/md0") && !has("/dev/md2"), "{title}: {all}");
+            assert!(title == "One disk" || device == "/dev/md1", "{title}: {device}");
+            assert!(has(&device), "{title}: {all}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_fails_is_the_last_and_each_layout_is_measured_into_a_folder_of_its_own() {
+        let all = layouts_of(4, 512 << 10, &[]);
+        for layout in &all {
+            let (described, last) = (layout.describe(), layout.commands.len() - 1);
+            for (at, command) in layout.commands.iter().enumerate() {
+                let end = if at < last { " &&\n" } else { "\n" };
+                assert!(described.contains(&format!("\n  {command}{end}")), "{described}");
+            }
+            let mounted = format!("mount {} /mnt && bakeoff run fileio", layout.device);
+            let out = format!(" --out {}\n", layout.name);
+            assert!(described.contains(&mounted) && described.contains(&out), "{described}");
+        }
+        let names: Vec<&str> = all.iter().map(|layout| layout.name.as_str()).collect();
+        assert_eq!(names, ["one-disk", "raid10-4-near", "raid10-4-stripe", "raid10-4-far"]);
+        let none = BTreeSet::new();
+        let told = |number| describe(&of(number), 512 << 10, &States::default(), &none);
+        assert!(told(4).ends_with("\n  bakeoff compare one-disk raid10-4-near\n"), "{}", told(4));
+        assert!(!told(1).contains("bakeoff compare"), "{}", told(1));
     }
 
     #[test]

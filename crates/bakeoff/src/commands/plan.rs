@@ -53,7 +53,7 @@ pub fn describe(
     let memory =
         memory(registry, experiment, possible) + &on_memory(registry, experiment, possible);
     let left_out = left_out(possible) + &published(experiment);
-    let equal = all_else_equal(experiment);
+    let equal = all_else_equal(experiment, possible);
     format!(
         "{}\n{total}{planner}{equal}{lines}{clients}{remarks}{memory}{left_out}{again}",
         registry.title(experiment)
@@ -95,15 +95,25 @@ pub fn remarks(registry: &Registry, experiment: &Experiment, possible: &Possible
     run.chain(cut.filter_map(|cell| remark(&cell))).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The levels that every trial has.
-fn all_else_equal(experiment: &Experiment) -> String {
+/// The levels that every trial has, and where there are power cuts alone, of these the ones that cuts have.
+fn all_else_equal(experiment: &Experiment, possible: &Possible) -> String {
+    let cut = cut_cell(experiment, possible).filter(|_| possible.plan.trials() == 0);
+    let is_had = |factor: Factor, level: &str| {
+        cut.as_ref().is_none_or(|cell| cell.base(factor) == base(level))
+    };
     let factors = experiment.factors.iter().filter(|(factor, _)| **factor != experiment.compare);
     let fixed = factors.filter_map(|(factor, levels)| match levels.as_slice() {
-        [level] => Some(format!("{factor} {level}")),
+        [level] if is_had(*factor, level) => Some(format!("{factor} {level}")),
         _ => None,
     });
     let fixed: Vec<String> = fixed.collect();
     if fixed.is_empty() { String::new() } else { format!("all else equal: {}\n", fixed.join(", ")) }
+}
+
+/// The cell of the first power cut; `None` where no power is cut.
+fn cut_cell(experiment: &Experiment, possible: &Possible) -> Option<Cell> {
+    let (subject, promised) = possible.cuts.first()?;
+    Some(experiment.cut_cell(subject, promised))
 }
 
 /// How many bytes each limit of memory is that is a share of the data, and the cache that each engine keeps for
@@ -343,14 +353,29 @@ fn describe_cuts(
         None => cuts.count.to_string(),
     };
     format!(
-        "{}, {which} of each {} at each level {}{}, judged by {}: about {}",
+        "{}, {which} of each {} at each level {}{}, judged by {}{}: about {}",
         count(possible.planned_cuts(experiment), "power cut"),
         cuts.by.promise[0],
         on(&cuts.file_systems),
         in_place(experiment, cuts),
         cuts.keep.join(", "),
+        at_work(experiment, possible, cuts),
         span(rounded(estimate.cuts_s)),
     )
+}
+
+/// How many clients are at work when the power goes, and the one level that cuts have of each other factor that has
+/// several. Of what promises all levels are cut, and what is taken in the place of a level is told by itself.
+fn at_work(experiment: &Experiment, possible: &Possible, cuts: &Cuts) -> String {
+    let Some(cell) = cut_cell(experiment, possible) else { return String::new() };
+    let is_told = |(factor, levels): &(&Factor, &Vec<String>)| {
+        let is_one = levels.len() > 1 && base(&levels[0]) == cell.base(**factor);
+        is_one && **factor != Factor::CLIENTS && !cuts.by.promise.contains(*factor)
+    };
+    let told = experiment.factors.iter().filter(is_told);
+    let told: Vec<String> =
+        told.map(|(factor, _)| format!(", {factor} {}", cell.base(*factor))).collect();
+    format!("; {} at work{}", count(cell.clients(), "client"), told.concat())
 }
 
 /// The levels that power cuts have in the place of others, at which nothing is promised.

@@ -11,8 +11,9 @@ fn the_layouts_of_some_disks_are_printed_and_nothing_is_run() {
         "mkfs.ext4 /dev/xvdg\n",
         "RAID-10 of 4, near copies, in one step\n  costs 2 disks for the space of one",
         "--level=10 --layout=f2 --chunk=512K --raid-devices=8 /dev/xvdg /dev/xvdh",
-        "mdadm --create /dev/md4 --level=1 --raid-devices=2 /dev/xvdm /dev/xvdn",
-        "mkfs.ext4 -E stride=128,stripe_width=512 /dev/md0\n  mdadm --wait /dev/md0\n",
+        " --level=1 --metadata=1.2 --raid-devices=2 /dev/xvdm /dev/xvdn &&\n",
+        "mkfs.ext4 -E stride=128,stripe_width=512 /dev/md",
+        "\n  bakeoff compare one-disk raid10-4-near\n",
         "It is wrong for used disks",
         "--disk raid10:8×MODEL/layout=far",
     ]);

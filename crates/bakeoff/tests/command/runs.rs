@@ -167,6 +167,19 @@ fn a_dry_run_shows_the_plan_and_starts_nothing() {
 }
 
 #[test]
+fn a_plan_of_power_cuts_alone_says_what_is_at_work_and_no_level_that_they_do_not_have() {
+    let place = Place::new();
+    let run = ["run", "fileio", "--disk", "null,ssd-sata", "--repetitions", "0", "--cuts", "2"];
+    let levels = ["--clients", "1,64,2", "--factor", "block=8K,16K", "--factor", "depth=1"];
+    let more = ["--factor", "pattern=randread", "--dry-run"];
+    let told = ["pattern randwrite instead of randread", "; 64 clients at work, block 8K: about "];
+    let out = place.run(&[&run[..], &levels, &more].concat()).code(0).says(&told).out();
+    let equal = out.lines().find(|line| line.starts_with("all else equal: "));
+    let equal = equal.expect("the levels that all have");
+    assert!(equal.contains("depth 1") && !equal.contains("randread"), "{equal}");
+}
+
+#[test]
 fn a_dry_run_says_roughly_how_long_the_power_cuts_take() {
     let place = Place::new();
     let plan = |flags: &[&str]| place.run(&[&["run", "power-cut", "--dry-run"], flags].concat());
@@ -178,7 +191,7 @@ fn a_dry_run_says_roughly_how_long_the_power_cuts_take() {
     both.says(&["126 power cuts", "on each of the file systems ext4, posix, judged by drop-all"]);
     let one = plan(&["--cut-number", "60", "--engine", "lmdb", "--durability", "strict"]).code(0);
     assert!(!one.out().contains("0 trials"), "{}", one.out());
-    one.says(&["no trials, and 1 power cut, number 60", "torn: about 3 s"]);
+    one.says(&["no trials, and 1 power cut, number 60", " at work", ": about 3 s"]);
 
     // Each rule is another recovery, and so is a second cut; that of a server takes longer.
     let minutes = |flags: &[&str]| {

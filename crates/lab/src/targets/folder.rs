@@ -52,6 +52,10 @@ const GROUP: &str = "files";
 /// Bytes that a trial's process takes beside its pool of random bytes and its buffers, with room.
 const OWN_MEMORY: u64 = 8 << 20;
 
+/// What is said of writes that nothing brings out of the page cache.
+const KEPT: &str = "page cache: no write is synced, so that writes show the speed of memory as long as it has room \
+                    for them; to measure the disk, take `sync` fdatasync:1 or `access` direct";
+
 /// The target.
 pub struct Folder;
 
@@ -170,10 +174,14 @@ impl Target for Folder {
     }
 
     fn remark(&self, subject: &Value, memory_bytes: Option<u64>, state: State) -> Option<String> {
-        let reads = |it: &Resolved| !it.direct && it.pattern.reads > 0;
-        let resolved = resolved(subject).ok().filter(reads)?;
-        let there = memory_bytes.or_else(free_memory)?;
-        Some(in_page_cache(resolved.shape.bytes(), there, memory_bytes.is_some(), state))
+        let Resolved { shape, pattern, rule, .. } =
+            resolved(subject).ok().filter(|it| !it.direct)?;
+        let there = memory_bytes.or_else(free_memory).filter(|_| pattern.reads > 0);
+        let is_limit = memory_bytes.is_some();
+        let read = there.map(|there| in_page_cache(shape.bytes(), there, is_limit, state));
+        let is_kept = pattern.reads < 100 && rule == levels::Rule::Never;
+        let lines: Vec<String> = read.into_iter().chain(is_kept.then(|| KEPT.to_owned())).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {

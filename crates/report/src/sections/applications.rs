@@ -2,7 +2,8 @@
 
 use bakeoff_analysis::{Application, Comparison, Contrast, Verdict};
 
-use crate::block::{Block, Column, Kind, Row, Table};
+use crate::block::{Block, Cell, Column, Kind, Mark, Row, Table};
+use crate::cell_rows;
 use crate::figures::NONE;
 use crate::layout::Layout;
 use crate::section::Section;
@@ -78,10 +79,11 @@ fn table(layout: &Layout<'_>) -> Table {
     let row = |line: &Line<'_>| {
         let cell = |level: &&str| {
             let found = line.levels.iter().find(|it| it.level == **level);
-            found.map_or(NONE.into(), |it| text(it))
+            found.map_or(NONE.into(), |it| Cell { marks: marks(layout, it), ..text(it).into() })
         };
         let names = [line.workload.to_owned(), line.operation.to_owned(), line.condition.clone()];
-        Row::of(names.into_iter().chain(levels.iter().map(cell)))
+        let cells = names.into_iter().map(Cell::from).chain(levels.iter().map(cell)).collect();
+        Row { cells, ..Row::default() }
     };
     let rows: Vec<Row> = lines.iter().map(row).collect();
     let held_back = rows.iter().flat_map(|row| &row.cells).any(|it| it.text.ends_with(HELD_BACK));
@@ -95,6 +97,18 @@ fn table(layout: &Layout<'_>) -> Table {
         note: held_back.then(|| verdict::explained(None)),
         ..Table::default()
     }
+}
+
+/// That a comparison is of the page cache, where that is known: of this run's own.
+fn marks(layout: &Layout<'_>, comparison: &Comparison) -> Vec<Mark> {
+    let Comparison { factor, level, baseline, levels, .. } = comparison;
+    let side = |level: &String| {
+        let mut side = levels.clone();
+        side.insert(factor.clone(), level.clone());
+        side
+    };
+    let is_own = layout.document.comparisons.iter().any(|own| std::ptr::eq(own, comparison));
+    if is_own { cell_rows::cached(layout, &[side(level), side(baseline)]) } else { Vec::new() }
 }
 
 /// Whether a comparison of this run is at an end of the axis that lines are over.

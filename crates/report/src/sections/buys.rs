@@ -4,6 +4,7 @@
 use bakeoff_analysis::{CellView, Contrast};
 
 use crate::block::{Block, Cell, Strip, StripGroup, StripHead, StripRow, Strips, Words};
+use crate::cell_rows;
 use crate::changes::{self, Changes, Step, Target};
 use crate::durability;
 use crate::layout::{Layout, get};
@@ -188,7 +189,9 @@ impl<'b, 'a> Ladder<'b, 'a> {
         ];
         // Each step has a line of its own where there is little room.
         let name = self::name(&rung.target.steps, ",\n");
-        let name = Cell { style: Some(style), ..name.into() };
+        let marks =
+            cell_rows::cached(self.layout, &[cell.levels.clone(), self.present.levels.clone()]);
+        let name = Cell { style: Some(style), marks, ..name.into() };
         StripRow { name, strips, cells, against: Vec::new() }
     }
 

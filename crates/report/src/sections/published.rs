@@ -7,7 +7,8 @@ pub(super) use lines::theirs as figure_of;
 use bakeoff_analysis::{Ours, RatioIs, Shape, Statement};
 use bakeoff_results::published::{Figure, Published as Source, Quantity, Table as Figures, Value};
 
-use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table, Tone, Words};
+use crate::block::{Block, Cell, Column, Folded, Kind, Mark, Row, Table, Tone, Words};
+use crate::cell_rows;
 use crate::figures::NONE;
 use crate::layout::Layout;
 use crate::section::Section;
@@ -189,7 +190,8 @@ fn table(layout: &Layout<'_>, statements: &[Statement]) -> Table {
             cells.push(pair.as_str().into());
         }
         cells.push(statement.theirs.map_or(NONE.into(), theirs).into());
-        cells.push(statement.ours.as_ref().map_or(NONE.into(), ours).into());
+        let marks = marks(layout, statement);
+        cells.push(Cell { marks, ..statement.ours.as_ref().map_or(NONE.into(), ours).into() });
         cells.push(said(&statement.shape));
         Row { cells, ..Row::default() }
     };
@@ -200,6 +202,16 @@ fn table(layout: &Layout<'_>, statements: &[Statement]) -> Table {
         rows: statements.iter().zip(&pairs).map(row).collect(),
         ..Table::default()
     }
+}
+
+/// That a ratio of ours is of the page cache, where it is.
+fn marks(layout: &Layout<'_>, statement: &Statement) -> Vec<Mark> {
+    if statement.ours.is_none() || statement.of == Quantity::Space {
+        return Vec::new();
+    }
+    let mut base = statement.levels.clone();
+    base.extend(statement.base.clone());
+    cell_rows::cached(layout, &[statement.levels.clone(), base])
 }
 
 /// The word, with its sign.

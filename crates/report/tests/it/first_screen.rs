@@ -429,6 +429,25 @@ fn changes_are_told_from_a_cell_that_does_something() {
     assert_eq!(from(&document, "constants"), "sqlite, step constants");
 }
 
+/// Every change is from the present cell: so where that is of memory, each of them is.
+#[test]
+fn changes_from_or_to_a_cell_of_the_page_cache_are_marked() {
+    let marks = |engine: &str| {
+        let mut document = promises().document();
+        for cell in &mut document.cells {
+            let is_it = cell.levels["engine"] == engine && cell.levels["durability"] == "strict";
+            cell.from_disk = Some(if is_it { 0.1 } else { 1.0 });
+        }
+        let page = text(&document, "html");
+        let (_, changes) = page.split_once("From the present choice").expect("the changes");
+        let (changes, _) = changes.split_once("</section>").expect("its end");
+        changes.matches("✗ cache").count()
+    };
+    let (none, one, present) = (marks("nobody"), marks("lmdb"), marks("sqlite"));
+    assert_eq!(none, 0);
+    assert!(0 < one && one < present, "{one} {present}");
+}
+
 #[test]
 fn a_terminal_of_any_width_has_the_chart_in_whole_words() {
     let document = promises().document();

@@ -106,6 +106,26 @@ fn every_format_says_what_is_the_same_and_what_is_not() {
 }
 
 #[test]
+fn a_ratio_of_the_page_cache_is_marked_whichever_side_it_is_of() {
+    let marked = |engine: &str| {
+        let mut document = document();
+        for cell in &mut document.cells {
+            let is_it = cell.levels["engine"] == engine && cell.levels["clients"] == "1";
+            cell.from_disk = Some(if is_it { 0.1 } else { 1.0 });
+        }
+        let shown = text(&document, "md");
+        let row = |ratio: &str| {
+            let found = shown.lines().find(|line| line.contains(ratio));
+            found.unwrap_or_else(|| panic!("{ratio}: {shown}")).contains("cache")
+        };
+        [row("1.20 (1.08 to 1.32)"), row("4.00 (3.60 to 4.40)")]
+    };
+    for (engine, first) in [("lmdb", true), ("sqlite", true), ("fjall", false)] {
+        assert_eq!(marked(engine), [first, false], "{engine}");
+    }
+}
+
+#[test]
 fn no_report_judges_who_was_right() {
     for format in ["html", "md", "term", "json"] {
         let shown = text(&document(), format).to_lowercase();

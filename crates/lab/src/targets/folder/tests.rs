@@ -416,6 +416,27 @@ fn what_fits_in_memory_is_told_with_what_to_change() {
     assert!(part.contains("268 MB of memory at most: up to 25 % of the reads"), "{part}");
 }
 
+/// Reads and writes have a line each, and what is synced or around the page cache has none on writes.
+#[test]
+fn of_writes_that_nothing_syncs_the_plan_says_that_they_may_be_of_memory() {
+    let told = |reads: u8, rule: Rule, direct: bool| {
+        let pattern = Pattern { in_order: false, reads };
+        let subject = Resolved { pattern, rule, direct, ..of_depth(1) };
+        let subject = serde_json::to_value(subject).unwrap();
+        Folder.remark(&subject, Some(1 << 30), State::Warm).unwrap_or_default()
+    };
+    let writes = told(0, Rule::Never, false);
+    assert!(writes.contains("`sync` fdatasync:1 or `access` direct"), "{writes}");
+    assert!(!writes.contains("all of them fit"), "{writes}");
+    let both = told(50, Rule::Never, false);
+    assert!(both.contains("all of them fit") && both.contains("fdatasync:1"), "{both}");
+    assert_eq!(both.lines().count(), 2, "{both}");
+    assert!(!told(100, Rule::Never, false).contains("fdatasync:1"));
+    for (rule, direct) in [(Rule::Dsync, false), (Rule::Never, true)] {
+        assert_eq!(told(0, rule, direct), "", "{direct}");
+    }
+}
+
 /// What fits is not what is there.
 #[test]
 fn a_cold_cache_is_told_to_be_empty_at_the_start() {
