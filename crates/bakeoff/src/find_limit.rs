@@ -119,9 +119,8 @@ impl FindLimit {
             let noted = noted.iter().find(|it| is_it((it.block, it.attempt)));
             by_others.or_else(|| noted.map(|it| it.what.clone()))
         };
-        let once = |trial: &TrialSummary| {
-            trials.iter().filter(|it| it.block == trial.block).count() == 1
-        };
+        let once =
+            |trial: &TrialSummary| trials.iter().filter(|it| it.block == trial.block).count() == 1;
         let mut fresh = trials.iter().filter(|trial| once(trial));
         let found = fresh.find_map(|trial| Some((trial, what(trial)?)));
         let Some((trial, what)) = found else { return Ok(None) };
@@ -129,7 +128,8 @@ impl FindLimit {
         let reason = format!("the machine was disturbed ({what}); the block was run again");
         folder.invalidate(trial.block, trial.attempt, &reason)?;
         let level = &trial.levels[Factor::RATE.name()];
-        self.news = Some(at.line(&format!("{level} is tried again: the machine was disturbed ({what})")));
+        self.news =
+            Some(at.line(&format!("{level} is tried again: the machine was disturbed ({what})")));
         let cell = at.first.cell.with(Factor::RATE, level.clone());
         let trials = vec![PlannedTrial { order: trial.order, cell }];
         let block = Block { number: trial.block, repetition: trial.repetition, trials };
@@ -205,7 +205,10 @@ impl Planner for FindLimit {
             let looked = self.look(at, &trials);
             let told = looked.probes.len();
             if told > at.told || (at.told == 0 && !at.is_over) {
-                lines.push(at.line(&self.news_of(&looked)));
+                let of = self.conditions.len();
+                let begins = told == 0 && of > 1;
+                let search = begins.then(|| format!("search {} of {of}: ", place + 1));
+                lines.push(search.unwrap_or_default() + &at.line(&self.news_of(&looked)));
             }
             let block = looked.next_per_second.map(|rate| {
                 let times = looked.probes.iter().filter(|it| it.per_second == rate).count();

@@ -126,9 +126,8 @@ pub fn share_of_others(trial: &TrialSummary, processors: u32) -> Option<f64> {
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let processors = Processors::of(run);
-    let above = |trial: &TrialSummary| {
-        share_of_others(trial, processors.under(trial)).unwrap_or_default()
-    };
+    let above =
+        |trial: &TrialSummary| share_of_others(trial, processors.under(trial)).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} others used over {} of the machine's processors while the clients ran, at worst \

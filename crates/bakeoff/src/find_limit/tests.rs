@@ -170,7 +170,7 @@ fn each_condition_has_a_closed_loop_and_then_a_search_of_its_own() {
     // The fourth time that a rate is tried is repetition 3 of its cell.
     assert_eq!((run[6].1, run[9].1, run[11].1), (0, 1, 3));
     assert_eq!(run[12].2, "600/s", "half of 1,200");
-    let begun = "clients 1: a closed loop reaches 240/s; p99=50ms is looked for from 120/s on";
+    let begun = "search 1 of 2: clients 1: a closed loop reaches 240/s; p99=50ms is looked for from 120/s on";
     assert_eq!(said[0], begun);
     let broke = &said[3];
     assert!(broke.starts_with("clients 1: 270/s breaks it: response p99 90.0"), "{said:#?}");

@@ -147,11 +147,8 @@ impl Target for Page {
         let source = found.map_err(refused)?;
         let requests_each = cell.base(Factor::Declared(&REQUESTS)).parse().ok();
         let rtt = rtt::parse(cell.base(Factor::Declared(&RTT))).unwrap_or_default();
-        let recipe = Recipe {
-            key: format!("{WORKLOAD} {url}"),
-            about: format!("nothing into {url}"),
-            into: url.clone(),
-        };
+        let recipe =
+            Recipe { key: format!("{WORKLOAD} {url}"), about: url.clone(), into: url.clone() };
         Ok(Setup {
             target: self.name(),
             subject: serde_json::to_value(Resolved { url, source, requests_each, rtt })
