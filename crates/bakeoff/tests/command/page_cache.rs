@@ -18,7 +18,7 @@ fn writes_that_the_page_cache_still_has_when_a_trial_ends_are_told() {
     }
     let place = Place::new();
     let run = ["run", "fileio", "--disk", "hdd-7200", "--factor", "pattern=randwrite"];
-    let files = ["--factor", "size=64K", "--factor", "access=buffered", "--factor", "depth=1"];
+    let files = ["--factor", "size=1M", "--factor", "access=buffered", "--factor", "depth=1"];
     let short = ["--seconds", "0.5", "--repetitions", "1"];
     for (out, sync, is_cached) in [("r0", "sync=never", true), ("r1", "sync=fdatasync:1", false)] {
         let document = in_time("what was in memory alone", |times| {
