@@ -27,6 +27,12 @@ pub trait Section: Send + Sync {
     fn is_background(&self) -> bool {
         false
     }
+
+    /// Whether it has figures of each cell by itself. Where the cells are the rates that a search tried, a terminal
+    /// has no room for it.
+    fn is_of_cells(&self) -> bool {
+        false
+    }
 }
 
 /// Blocks under one heading.

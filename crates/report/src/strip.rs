@@ -13,7 +13,7 @@ use crate::chart::{escape, marker};
 use crate::scale::{Log, tick_label};
 
 pub use interval::{End, Interval};
-pub use legend::{Key, Means, legend_of_ratios, legend_of_tails};
+pub use legend::{Key, Means, legend_of_rates, legend_of_ratios, legend_of_tails};
 
 /// Where the axis begins and ends on a page, in per cent of the strip: what is right of it is the
 /// figure's.

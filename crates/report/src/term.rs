@@ -38,7 +38,11 @@ impl Exporter for Terminal {
         let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
         let mut out = format!("{title}\n");
         let Some((first, rest)) = sections.split_first() else { return Ok(out) };
-        for section in rest.iter().filter(|section| !section.is_background()) {
+        let is_search = document.run.run.limit.is_some();
+        let has_room = |section: &&Box<dyn Section>| {
+            !section.is_background() && !(is_search && section.is_of_cells())
+        };
+        for section in rest.iter().filter(has_room) {
             let parts = section::parts(section.as_ref(), &layout);
             out += &parts.iter().map(|part| lines.part(part)).collect::<String>();
         }

@@ -36,7 +36,9 @@ impl Section for Buys {
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let changes = Changes::of(layout);
-        let Some(present) = changes.present else { return Vec::new() };
+        // Of a search there would be the closed loops alone, one of each.
+        let is_search = layout.document.run.run.limit.is_some();
+        let Some(present) = changes.present.filter(|_| !is_search) else { return Vec::new() };
         // What the compared factor alone buys is said by the first chart.
         let other = |target: &Target| target.steps.iter().any(|it| it.factor != layout.compare);
         if !changes.targets.iter().any(other) {

@@ -66,6 +66,10 @@ impl Section for Costs {
         blocks.extend(counted(layout, "What the engines counted of themselves"));
         blocks
     }
+
+    fn is_of_cells(&self) -> bool {
+        true
+    }
 }
 
 /// A text for each of [`COLUMNS`].

@@ -66,6 +66,10 @@ impl Section for Matrix {
         let explained = Words::default().marked(EXPLAINED).marked(ends);
         vec![Block::Lead(explained), Block::Heats(maps)]
     }
+
+    fn is_of_cells(&self) -> bool {
+        true
+    }
 }
 
 /// An operation's figures of merit; `None` where nothing is compared by it.

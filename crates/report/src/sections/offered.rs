@@ -49,6 +49,10 @@ impl Section for Offered {
         let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
         table.map_or(Vec::new(), |table| vec![Block::Note(EXPLAINED.into()), Block::Table(table)])
     }
+
+    fn is_of_cells(&self) -> bool {
+        true
+    }
 }
 
 /// A text for each of [`COLUMNS`].

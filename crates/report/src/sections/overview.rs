@@ -3,6 +3,7 @@
 mod chart;
 mod decide;
 mod questions;
+mod rates;
 mod standing;
 mod terms;
 
@@ -40,8 +41,11 @@ impl Section for Overview {
         let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
         let cases = verdict::cases(layout);
         let losses = Losses::of(document);
-        let chart = Some(layout).filter(|_| layout::is_timed(document));
-        let chart = chart.and_then(|layout| chart::strips(layout, &cases, &losses));
+        let chart = match document.run.run.limit {
+            Some(limit) => rates::strips(layout, limit),
+            None if layout::is_timed(document) => chart::strips(layout, &cases, &losses),
+            None => None,
+        };
         let questions = questions::answered(layout, &cases, &Changes::of(layout), &losses);
         let mut blocks = vec![Block::Headline(headline), Block::Facts(facts.collect())];
         blocks.extend(chart.map(Block::Strips));

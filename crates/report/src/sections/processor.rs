@@ -48,6 +48,10 @@ impl Section for Processor {
         blocks.extend(groups(layout));
         blocks
     }
+
+    fn is_of_cells(&self) -> bool {
+        true
+    }
 }
 
 /// The columns that a group can have.

@@ -37,7 +37,9 @@ impl Section for Slowest {
     }
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
-        let Some(strips) = strips(layout) else { return Vec::new() };
+        // Of a search each rate has its row in the table of rates.
+        let is_search = layout.document.run.run.limit.is_some();
+        let Some(strips) = strips(layout).filter(|_| !is_search) else { return Vec::new() };
         vec![Block::Lead(Words::default().marked(EXPLAINED)), Block::Strips(strips)]
     }
 }

@@ -78,6 +78,10 @@ impl Section for States {
         let tables = tables.into_iter().filter_map(|(text, table)| Some((text, table?)));
         tables.flat_map(|(text, table)| [Block::Lead(text.into()), Block::Table(table)]).collect()
     }
+
+    fn is_of_cells(&self) -> bool {
+        true
+    }
 }
 
 /// A text for each of [`RESTART`].

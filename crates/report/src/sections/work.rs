@@ -88,6 +88,10 @@ impl Section for Work {
         let table = Table { note: lacks(&works), ..table };
         vec![Block::Lead(EXPLAINED.into()), Block::Table(table)]
     }
+
+    fn is_of_cells(&self) -> bool {
+        true
+    }
 }
 
 /// A text for each of the columns.

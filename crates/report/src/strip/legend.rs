@@ -79,6 +79,23 @@ pub fn legend_of_tails() -> Vec<Key> {
     }]
 }
 
+/// What the marks are of strips of rates that keep a limit.
+pub fn legend_of_rates() -> Vec<Key> {
+    let marks = [
+        line_of("price", (12.0, 58.0), (7.0, 7.0)),
+        line_of("ci", (6.0, 20.0), (7.0, 7.0)),
+        line_of("ci", (20.0, 20.0), (1.0, 13.0)),
+        mark_at(58.0, "hollow"),
+        mark_at(6.0, "mark"),
+    ];
+    vec![Key {
+        svg: icon(64, &marks.concat()),
+        signs: Some(("●─┄┄○", "*-..o")),
+        text: "filled: the highest rate that kept the limit each time; the bar goes to the lowest that broke it; \
+               hollow at the other end of the dotted line: what a closed loop reached",
+    }]
+}
+
 /// A mark within its interval.
 fn bar(text: &'static str) -> Key {
     let drawn = [

@@ -109,6 +109,26 @@ fn the_answer_of_a_search_is_the_rate_that_was_found() {
     assert!(verdict(&document).starts_with("No rate is known that keeps p99=50ms."));
 }
 
+/// Of a search the cells are rates, and a terminal would have a row of each in every table.
+#[test]
+fn the_first_screen_of_a_search_has_its_rates_and_a_terminal_no_other_table_of_them() {
+    let mut document = document();
+    let cells = ["The slowest operations", "What it cost"];
+    let page = text(&document, "html");
+    for piece in
+        ["The highest rate of each search that keeps p99=50ms", "580/s", "no rate is known"]
+    {
+        assert!(page.contains(piece), "{piece}");
+    }
+    assert!(!page.contains(cells[0]) && page.contains(cells[1]), "the page has its tables");
+    let terminal = text(&document, "term");
+    assert!(terminal.contains("580/s") && !terminal.contains(cells[1]), "{terminal}");
+    document.run.run.limit = None;
+    document.limits.clear();
+    let terminal = text(&document, "term");
+    assert!(cells.iter().all(|it| terminal.contains(it)), "{terminal}");
+}
+
 #[test]
 fn a_run_without_a_limit_has_no_such_section() {
     let mut document = document();

@@ -1,0 +1,83 @@
+//! The chart of a run that looks for the highest rate that keeps a limit: that rate in each search, beside what
+//! a closed loop reached.
+
+use bakeoff_analysis::{LimitOutcome, LimitView};
+use bakeoff_results::FigureOfMerit;
+use bakeoff_results::limit::Limit;
+
+use crate::block::{Strip, StripGroup, StripHead, StripRow, Strips};
+use crate::layout::Layout;
+use crate::searches;
+use crate::strip::{self, Axis, Drawn};
+use crate::words;
+
+/// So many searches are a first screen's.
+const ROWS: usize = 24;
+const HEIGHT: f64 = 33.0;
+
+/// The chart, the highest rate first; `None` where no rate was found.
+pub fn strips(layout: &Layout<'_>, limit: Limit) -> Option<Strips> {
+    let mut views: Vec<&LimitView> = layout.document.limits.iter().collect();
+    let all = views.len();
+    let rate = |view: &LimitView| view.keeps_per_second.unwrap_or_default();
+    views.sort_by(|one, other| rate(other).total_cmp(&rate(one)));
+    views.truncate(ROWS);
+    views.first().and_then(|view| view.keeps_per_second)?;
+    let marks = views.iter().flat_map(|it| [it.keeps_per_second, it.closed_per_second]);
+    let marks: Vec<f64> = marks.flatten().collect();
+    let breaks: Vec<f64> = views.iter().filter_map(|it| it.breaks_per_second).collect();
+    let axis = Axis::of_amounts(FigureOfMerit::Operations, &marks, &breaks);
+    let head = StripHead {
+        name: format!("highest rate with {limit}"),
+        unit: "operations a second, log scale".into(),
+        axis: axis.svg(),
+    };
+    let places = searches::places(layout);
+    let row = |view: &&LimitView| {
+        let place = searches::place(&places, view);
+        let name = if place.is_empty() { "all operations".to_owned() } else { place };
+        let drawn = drawn(&axis, &name, view);
+        let strips = vec![Strip::of(drawn, &axis, HEIGHT)];
+        StripRow { name: name.into(), strips, cells: Vec::new(), against: Vec::new() }
+    };
+    let rows = views.iter().map(row).collect();
+    let group = StripGroup { title: String::new(), tool: String::new(), rows };
+    let note = format!("{ROWS} of {all} searches are in this chart, and all in the table below.");
+    Some(Strips {
+        caption: format!("The highest rate of each search that keeps {limit}"),
+        names: "search".into(),
+        heads: vec![head],
+        columns: Vec::new(),
+        groups: vec![group],
+        legend: strip::legend_of_rates(),
+        terms: Vec::new(),
+        notes: (all > ROWS).then_some(note).into_iter().collect(),
+    })
+}
+
+/// The mark of a search; its bar goes to the lowest rate that broke the limit.
+fn drawn(axis: &Axis, name: &str, view: &LimitView) -> Drawn {
+    let Some(keeps) = view.keeps_per_second else {
+        let label = "no rate is known that keeps it".to_owned();
+        return Drawn { said: format!("{name}: {label}"), label, ..Drawn::default() };
+    };
+    let doubt = match view.outcome {
+        LimitOutcome::Found => "",
+        LimitOutcome::NotConfirmed => ", not confirmed",
+        LimitOutcome::NotKnown => ", not known",
+        LimitOutcome::NotOver | LimitOutcome::NotBegun => ", not over",
+        LimitOutcome::NoRate | LimitOutcome::NoStart => ", none found",
+    };
+    let label = format!("{}/s{doubt}", words::digits(keeps));
+    let above = view.breaks_per_second.filter(|breaks| *breaks >= keeps);
+    Drawn {
+        at: Some(axis.place(keeps)),
+        hollow: !doubt.is_empty(),
+        interval: above.map(|breaks| axis.interval((keeps, breaks))),
+        from: view.closed_per_second.map(|reached| (axis.place(reached), None)),
+        said: format!("{name}: {label}"),
+        label,
+        beside: true,
+        ..Drawn::default()
+    }
+}
