@@ -55,6 +55,10 @@ impl Section for Operations {
         };
         layout.operations().flat_map(blocks).collect()
     }
+
+    fn is_of_cells(&self) -> bool {
+        true
+    }
 }
 
 /// What the levels are compared by at an operation: the time where some conditions have a rate and others
