@@ -39,11 +39,11 @@ impl Exporter for Terminal {
         let mut out = format!("{title}\n");
         let Some((first, rest)) = sections.split_first() else { return Ok(out) };
         let is_search = document.run.run.limit.is_some();
-        let has_room = |section: &&Box<dyn Section>| {
-            !section.is_background() && !(is_search && section.is_of_cells())
-        };
-        for section in rest.iter().filter(has_room) {
-            let parts = section::parts(section.as_ref(), &layout);
+        for section in rest.iter().map(Box::as_ref) {
+            if section.is_background() || is_search && section.is_of_cells() {
+                continue;
+            }
+            let parts = section::parts(section, &layout);
             out += &parts.iter().map(|part| lines.part(part)).collect::<String>();
         }
         for mut part in section::parts(first.as_ref(), &layout) {
