@@ -114,7 +114,8 @@ impl FindLimit {
         let (noted, processors) = (folder.disturbed()?, folder.run()?.machine.processors);
         let what = |trial: &TrialSummary| {
             let by_others = share_of_others(trial, processors);
-            let by_others = by_others.map(|it| format!("others used {:.0} % of it", it * 100.0));
+            let by_others =
+                by_others.map(|it| format!("others used {:.0} % of its processors", it * 100.0));
             let is_it = |(block, attempt)| (block, attempt) == (trial.block, trial.attempt);
             let noted = noted.iter().find(|it| is_it((it.block, it.attempt)));
             by_others.or_else(|| noted.map(|it| it.what.clone()))
