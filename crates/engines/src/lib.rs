@@ -449,7 +449,7 @@ pub trait Session {
 /// Every engine, in the order in which they are listed.
 pub static ENGINES: &[&dyn Engine] = &[
     &sqlite::Sqlite,
-    &lmdb::Lmdb,
+    &lmdb::Lmdb::USUAL,
     &fjall::Fjall::USUAL,
     &mysql::INNODB,
     &mysql::ROCKSDB,

@@ -7,6 +7,7 @@
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 
+use bakeoff_factor::{DEFAULT, Declared};
 use heed::types::Bytes;
 use heed::{
     CommitOrAbort, CommitToken, Env, EnvFlags, EnvOpenOptions, OnCommit, PutFlags, RoTxn, RwTxn,
@@ -16,6 +17,7 @@ use self_cell::self_cell;
 
 use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
+use crate::options::{EngineOption, Options};
 use crate::{
     About, Database, Debt, Durability, Engine, Error, Home, Owed, Promise, Result, Schema, Setting,
     Statement, Terms, Unit,
@@ -26,7 +28,47 @@ mod debt;
 use debt::Growth;
 
 /// The engine `lmdb`.
-pub struct Lmdb;
+pub struct Lmdb {
+    /// The level's name.
+    name: &'static str,
+    /// Whether the kernel reads ahead in the map; `None` as bakeoff's rule has it.
+    read_ahead: Option<bool>,
+}
+
+impl Lmdb {
+    /// As bakeoff sets it up.
+    pub const USUAL: Self = Self { name: "lmdb", read_ahead: None };
+
+    /// Whether the kernel reads ahead under these terms.
+    fn reads_ahead(&self, terms: &Terms) -> bool {
+        self.read_ahead.unwrap_or(terms.memory_bytes.is_none())
+    }
+}
+
+/// Whether the kernel reads ahead in the map.
+const READ_AHEAD: EngineOption = EngineOption {
+    factor: &Declared {
+        name: "read_ahead",
+        summary: "whether the kernel reads ahead in the map of lmdb; by itself where memory is unlimited: \
+                  MDB_NORDAHEAD switches it off",
+        syntax: "on or off",
+        default: DEFAULT,
+        canonical: |text| match switch(text) {
+            Some(_) => Ok(text.to_owned()),
+            None => Err(format!("`{text}` is neither on nor off\nvalid: on, off")),
+        },
+    },
+    trust: None,
+};
+
+/// What that word says.
+fn switch(word: &str) -> Option<bool> {
+    match word {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    }
+}
 
 /// The address space that is set aside for the map, in bytes, and so the largest database. The
 /// file takes only what is written to it.
@@ -41,7 +83,7 @@ const MOST_READERS: u32 = 16_384;
 impl Engine for Lmdb {
     fn about(&self) -> About {
         About {
-            name: "lmdb",
+            name: self.name,
             summary: "LMDB: a memory-mapped copy-on-write B+ tree; caches in the page cache alone",
             promises: [
                 Promise::new(
@@ -78,8 +120,29 @@ impl Engine for Lmdb {
         format!("{}.{}.{}", version.major, version.minor, version.patch)
     }
 
+    fn options(&self) -> Vec<EngineOption> {
+        vec![READ_AHEAD]
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        options: &Options,
+    ) -> std::result::Result<Box<dyn Engine>, String> {
+        let given = options.get(READ_AHEAD.factor.name);
+        Ok(Box::new(Self { name, read_ahead: given.and_then(|word| switch(word)) }))
+    }
+
     fn settings(&self, terms: &Terms) -> Vec<Setting> {
-        settings(terms)
+        let mut settings = settings(terms);
+        if !self.reads_ahead(terms) {
+            let why = match self.read_ahead {
+                Some(_) => "the level says so",
+                None => WHY_NOT_AHEAD,
+            };
+            settings.push(Setting::new("MDB_NORDAHEAD", "on", why));
+        }
+        settings
     }
 
     /// It has no other: a commit writes its pages in place, and puts nothing off.
@@ -97,13 +160,14 @@ impl Engine for Lmdb {
         let names = kv::spaces(schema);
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(MAP_BYTES).max_readers(MOST_READERS).max_dbs(names.len() as u32);
-        let flags = match terms.durability {
+        let mut flags = match terms.durability {
             Durability::None => EnvFlags::NO_SYNC,
             Durability::Relaxed => EnvFlags::NO_META_SYNC,
             Durability::Strict => EnvFlags::empty(),
         };
-        // SAFETY: both flags only leave out flushes, which matters after a crash of the system
-        // alone; the level that asked for them allows what they risk.
+        flags.set(EnvFlags::NO_READ_AHEAD, !self.reads_ahead(terms));
+        // SAFETY: NO_SYNC and NO_META_SYNC only leave out flushes, which matters after a crash of the
+        // system alone; the level that asked for them allows what they risk. NO_READ_AHEAD is advice.
         unsafe { options.flags(flags) };
         // SAFETY: the directory is bakeoff's own, so nobody else changes the mapped file while it
         // is open, and LMDB's lock file keeps processes apart.
@@ -116,7 +180,11 @@ impl Engine for Lmdb {
     }
 }
 
-/// What its environment gets, each with its reason.
+/// Why it doesn't read ahead.
+const WHY_NOT_AHEAD: &str = "where memory is limited, the pages around each one that is read would take the place \
+                             of others; lmdb.h says that it may help random reads where data are larger than memory";
+
+/// What its environment gets for its durability, and whatever the terms, each with its reason.
 fn settings(terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("mapsize", MAP_BYTES, "room for any data that a disk holds"),

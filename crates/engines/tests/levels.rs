@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use bakeoff_engines::{
-    Durability, ENGINES, Engine, Home, Level, Terms, find, find_among, find_with,
+    Action, Durability, ENGINES, Engine, Home, Level, Schema, Statement, Table, Terms, Type, find,
+    find_among, find_with,
 };
 use bakeoff_factor::{DEFAULT, Declared};
 use proptest::prelude::*;
@@ -167,6 +168,36 @@ fn a_compression_is_in_the_settings_of_its_level_and_leaves_what_the_memory_asks
     assert_eq!(value("fjall", policy), None);
     assert_eq!(value("fjall/compression=none", policy), Some("None in all levels".into()));
     assert_eq!(value("fjall/compression=lz4", policy), Some("Lz4 in all levels".into()));
+}
+
+/// What the kernel was told is in the map's flags, `rr`: random reads.
+#[test]
+fn lmdb_reads_ahead_where_memory_is_unlimited_or_its_level_says_so() {
+    for (level, memory_bytes, ahead) in [
+        ("lmdb", None, true),
+        ("lmdb", Some(64 << 20), false),
+        ("lmdb/read_ahead=on", Some(64 << 20), true),
+        ("lmdb/read_ahead=off", None, false),
+    ] {
+        let engine = find(level).expect("it is right");
+        let terms = Terms { memory_bytes, ..Terms::new(Durability::Relaxed) };
+        let set = engine.settings(&terms).into_iter().find(|it| it.name == "MDB_NORDAHEAD");
+        assert_eq!(set.is_none(), ahead, "{level}: {set:?}");
+        let things = Table::new("things").key_column("id", Type::Int);
+        let put = Statement { name: "put".into(), action: Action::Upsert { table: 0 } };
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = engine.open(folder.path(), &terms, &Schema { tables: vec![things] }, &[put]);
+        let flags = flags_of_map(&folder.path().join("data.mdb"));
+        drop(database.expect("it opens"));
+        assert_eq!(flags.split(' ').all(|flag| flag != "rr"), ahead, "{level}: {flags}");
+    }
+}
+
+/// What the kernel knows of the map that this process has of a file.
+fn flags_of_map(file: &Path) -> String {
+    let maps = fs::read_to_string("/proc/self/smaps").expect("this process's maps");
+    let mut lines = maps.lines().skip_while(|line| !line.ends_with(&*file.to_string_lossy()));
+    lines.find_map(|line| line.strip_prefix("VmFlags: ")).expect("the map's flags").trim().into()
 }
 
 #[test]

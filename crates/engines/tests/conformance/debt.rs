@@ -30,7 +30,7 @@ const TRIALS: [Trial; 7] = [
         paid: &["log not checkpointed"],
         payments: &["log reset"],
     },
-    Trial { engine: &lmdb::Lmdb, settings: &[], row: 2000, paid: &[], payments: &[] },
+    Trial { engine: &lmdb::Lmdb::USUAL, settings: &[], row: 2000, paid: &[], payments: &[] },
     Trial {
         engine: &fjall::Fjall::USUAL,
         settings: &[],
