@@ -330,7 +330,8 @@ pub trait Database: Send + Sync {
     /// The engine's own.
     fn drain(&self) -> Result<()>;
 
-    /// Runs the engine's own check of its integrity; returns what it found wrong.
+    /// Runs the engine's own check of its integrity; returns what it found wrong. It is not measured, and no
+    /// limit of memory holds while it runs.
     ///
     /// # Errors
     /// The engine's own, when the check itself can't run.

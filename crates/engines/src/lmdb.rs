@@ -19,8 +19,8 @@ use crate::gate::{Gate, Pass};
 use crate::kv::{self, Visit};
 use crate::options::{EngineOption, Options};
 use crate::{
-    About, Database, Debt, Durability, Engine, Error, Home, Owed, Promise, Result, Schema, Setting,
-    Statement, Terms, Unit,
+    About, Database, Debt, Durability, Engine, Error, Home, Least, Owed, Promise, Result, Schema,
+    Setting, Statement, Terms, Unit,
 };
 
 mod debt;
@@ -69,6 +69,11 @@ fn switch(word: &str) -> Option<bool> {
         _ => None,
     }
 }
+
+/// The least memory of a trial's process with it, by `text-oltp` at scale `large` with 4 clients: it was served in
+/// 6 MiB in each of three tests, and the kernel ended it in 4 in three of three (Debian 12, control groups of
+/// version 1).
+const LEAST: Least = Least { engine_mib: 4, client_kib: 1024 };
 
 /// The address space that is set aside for the map, in bytes, and so the largest database. The
 /// file takes only what is written to it.
@@ -122,6 +127,10 @@ impl Engine for Lmdb {
 
     fn options(&self) -> Vec<EngineOption> {
         vec![READ_AHEAD]
+    }
+
+    fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
+        self.read_ahead.is_none().then_some(LEAST)
     }
 
     fn with(

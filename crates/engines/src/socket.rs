@@ -4,7 +4,8 @@
 //! request, Linux tells all who wait at the socket that there is room again (`unix_write_space` in
 //! net/unix/af_unix.c), and a read that blocks does not look at what it is told. `poll` does, so here a thread
 //! waits in `poll` for bytes alone. Measured with a server that works for 20 µs: 1.9 switches a request by a
-//! read, 1.0 so; a fifth less of the client's processor time.
+//! read, 1.0 so; a fifth less of the client's processor time. An answer is never there right behind its request, so
+//! that the thread waits before its first read.
 
 use std::io;
 use std::ops::Range;
@@ -92,6 +93,9 @@ impl Inbox {
             // One long answer is no reason to keep its room.
             self.bytes.truncate(ROOM.max(self.end));
             self.bytes.shrink_to_fit();
+        }
+        if self.end == 0 {
+            await_bytes(&socket)?;
         }
         while self.end < wanted {
             match receive(&socket, &mut self.bytes[self.end..])? {

@@ -150,8 +150,12 @@ impl Stage<'_> {
         let seconds = start.elapsed().as_secs_f64();
         tracing::debug!(what = setup.recipe.about, seconds, ?loaded, "loaded");
         let failure = loaded.as_ref().err().map(ToString::to_string);
-        // A load that was interrupted has not failed.
-        if failure.is_none() || !self.stopped() {
+        // A load that was interrupted has not failed; and of a page of somebody else's nothing is loaded.
+        let is_told = match loaded {
+            Ok(bytes) => bytes > 0,
+            Err(_) => !self.stopped(),
+        };
+        if is_told {
             let (data, failure) = (&setup.recipe, failure.as_deref());
             self.watch.event(Event::Loaded { data, seconds, failure });
         }

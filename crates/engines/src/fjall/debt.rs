@@ -8,19 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fjall::{AbstractTree, Keyspace, OptimisticTxDatabase};
 
-use super::MEMTABLE_BYTES;
 use crate::debt::Changes;
 use crate::{Debt, Owed, Payment, Turn, Unit};
 
 /// Runs in level 0 of a key space at which its writes are slowed down (fjall, `local_backpressure`).
 const MOST_RUNS: u64 = 20;
 /// Sealed memtables of a key space at which its writes stop (ibidem).
-const MOST_SEALED: u64 = 4;
+pub(super) const MOST_SEALED: u64 = 4;
 
 /// What was before the opening, and what was seen since.
 pub(super) struct Since {
     /// How many memtables the key spaces had begun.
     memtables: u64,
+    /// At how many bytes one is sealed.
+    memtable: u64,
     /// How many were flushed, as far as was seen.
     flushed: AtomicU64,
     /// The youngest table below level 0 of each key space.
@@ -28,10 +29,11 @@ pub(super) struct Since {
 }
 
 impl Since {
-    /// Now.
-    pub fn now(spaces: &[Keyspace]) -> Self {
+    /// Now; memtables are sealed at so many bytes.
+    pub fn now(spaces: &[Keyspace], memtable: u64) -> Self {
         Self {
             memtables: memtables(spaces),
+            memtable,
             flushed: AtomicU64::new(0),
             compacted: Changes::since(youngest(spaces)),
         }
@@ -48,7 +50,7 @@ impl Since {
         let runs = spaces.iter().map(|space| space.tree.l0_run_count() as u64);
         let active = spaces.iter().map(|space| space.tree.active_memtable().size());
         let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
-        let memtables_limit = MEMTABLE_BYTES * spaces.len() as u64;
+        let memtables_limit = self.memtable * spaces.len() as u64;
         Debt {
             owed: vec![
                 owed("active memtables", Unit::Bytes, active.sum(), Some(memtables_limit)),

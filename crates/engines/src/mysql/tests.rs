@@ -285,6 +285,34 @@ fn all_is_written_where_no_checkpoint_can_be_demanded() {
     assert_eq!(settings(&mut administrator).expect("settings"), before);
 }
 
+#[test]
+fn a_check_of_more_than_the_cache_holds_has_a_wider_cache() {
+    if !installed(&INNODB) {
+        return;
+    }
+    let texts = Table::new("texts").key_column("id", Type::Int).column("text", Type::MediumText);
+    let schema = Schema { tables: vec![texts] };
+    let put = Statement { name: "put".into(), action: Action::Upsert { table: 0 } };
+    let folder = tempfile::tempdir().expect("a folder");
+    let terms = Terms { memory_bytes: Some(64 << 20), ..Terms::new(Durability::None) };
+    let database = INNODB.open(folder.path(), &terms, &schema, &[put]).expect("open");
+    let mut loader = database.load(0).expect("a load");
+    let (rows, text) = (4000, "x".repeat(6000));
+    for id in 0..rows {
+        loader.row(&[id.into(), text.as_str().into()]).expect("a row");
+    }
+    loader.finish().expect("loaded");
+    let cache = || {
+        let mut server = administrator(folder.path());
+        let text = "SELECT @@GLOBAL.innodb_buffer_pool_size";
+        server.query_first::<u64, _>(text).expect("a setting").expect("a row")
+    };
+    let (before, loaded) = (cache(), (rows * 6000) as u64);
+    assert!(before < loaded, "{before} bytes of cache for {loaded}");
+    assert_eq!(database.check().expect("it checks"), Vec::<String>::new());
+    wait_until("a wider cache", || cache() >= loaded);
+}
+
 /// A server as somebody else may run it, and a URL of a database there.
 fn elsewhere(folder: &Path, database: &str, password: &str) -> External {
     let socket = folder.join("server/socket").display().to_string();

@@ -222,6 +222,14 @@ impl Group {
         self.paths().into_iter().try_for_each(end_processes)
     }
 
+    /// Lets its processes have as much memory as the machine has from now on. [`Group::limit`] is what it was.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn lift_memory(&self) -> io::Result<()> {
+        self.memory.as_ref().map_or(Ok(()), Memory::lift)
+    }
+
     fn of_memory<T>(&self, ask: impl FnOnce(&Memory) -> io::Result<T>) -> io::Result<T> {
         self.memory.as_ref().map_or_else(|| Err(io::ErrorKind::Unsupported.into()), ask)
     }

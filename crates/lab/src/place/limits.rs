@@ -85,6 +85,16 @@ impl Limits {
         self.all().all(|(_, group)| group.limit().memory_bytes.is_none())
     }
 
+    /// Lets all groups have as much memory as the machine has from now on: what comes is not measured.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn lift_memory(&self) -> Result<(), TrialError> {
+        let lifted = |(_, group): (_, &Group)| group.lift_memory();
+        let lifted = self.all().map(lifted).collect::<std::io::Result<()>>();
+        lifted.map_err(|error| TrialError::place("lifting its limit of memory", error))
+    }
+
     /// What holds a group.
     pub fn of(&self, name: &str) -> Option<&Group> {
         self.groups.get(name)

@@ -22,6 +22,8 @@ struct Files {
     cached: (&'static str, &'static str),
     /// The file that has a line `oom_kill` with the number of processes killed.
     kills: &'static str,
+    /// What the limits are set to where there are none.
+    unlimited: &'static str,
 }
 
 /// Version 1: its limit of swap counts memory and swap together.
@@ -32,6 +34,7 @@ const V1: Files = Files {
     peak: "memory.max_usage_in_bytes",
     cached: ("total_cache", "total_shmem"),
     kills: "memory.oom_control",
+    unlimited: "-1",
 };
 
 /// Version 2.
@@ -42,6 +45,7 @@ const V2: Files = Files {
     peak: "memory.peak",
     cached: ("file", "shmem"),
     kills: "memory.events",
+    unlimited: "max",
 };
 
 /// The memory of a group that is limited.
@@ -68,6 +72,15 @@ impl Memory {
         // Version 2 only: a server without one of its processes is no server.
         let _ = fs::write(path.join("memory.oom.group"), "1");
         Ok(memory)
+    }
+
+    /// Holds the group's processes to the limit no more.
+    pub fn lift(&self) -> io::Result<()> {
+        // Of version 1 the limit with swap may never be the smaller one.
+        let (swap, _) = self.files.swap;
+        let files = [swap, self.files.limit].map(|file| self.path.join(file));
+        let mut there = files.iter().filter(|file| file.exists());
+        there.try_for_each(|file| fs::write(file, self.files.unlimited))
     }
 
     fn read(&self, file: &str) -> io::Result<String> {

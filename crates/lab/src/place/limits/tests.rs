@@ -34,6 +34,24 @@ fn file(folder: &Path, name: &str, mib: u64) -> PathBuf {
 }
 
 #[test]
+fn what_is_lifted_holds_no_process() {
+    if needs(group::try_memory_limit()).is_none() {
+        return;
+    }
+    let limits = limited([("engine", Limit::memory(16 * MIB))]);
+    // All of it is in memory before the first byte goes on.
+    let holds = "head -c 48M /dev/zero | tail -c 48M | wc -c >/dev/null; exit $?";
+    limits.lift_memory().unwrap();
+    let status = within(&limits, "engine", holds).wait().unwrap();
+    let account = limits.account(&Waited::new());
+    let scope = Scope::Processes("engine".into());
+    assert!(status.success(), "{status}");
+    assert!(!limits.has_killed());
+    assert!(account.get(&MEMORY_PEAK, &scope).is_none_or(|peak| peak > 32.0 * MIB as f64));
+    assert_eq!(account.get(&MEMORY_LIMIT, &scope), Some(16.0 * MIB as f64));
+}
+
+#[test]
 fn two_groups_read_past_their_limits_and_each_is_charged_for_its_own_files() {
     if needs(group::try_memory_limit()).is_none() {
         return;

@@ -78,7 +78,7 @@ pub fn perform(
         Check::All => true,
     };
     if checks {
-        output.send(&Message::Drained(Box::new(measured.clone())));
+        within.say_and_wait(&Message::Drained(Box::new(measured.clone())))?;
         check(&*running, &mut measured)?;
     }
     drop(running);

@@ -124,10 +124,12 @@ pub fn run(
             }
             Received::Message(Message::Drained(measured)) => {
                 unchecked = Some((measured, disk.drained()?));
-                // A check is not measured: the disk takes no time for it.
+                // A check is not measured: the disk takes no time for it, and it may have all memory.
                 seen.add(disk.end()?);
+                limits.lift_memory()?;
                 drain.is_over = true;
                 start = Instant::now();
+                process = process.go()?;
             }
             Received::Message(Message::Done(Some(measured))) => {
                 let drained = match unchecked {
