@@ -7,8 +7,7 @@
 //!
 //! fjall writes and syncs its journal inside the lock that orders commits: at `strict`, commits
 //! are synced one by one, never together. Its memtables (up to 64 MiB for each key space) come
-//! on top of the cache. Where memory is limited they are sealed sooner, by bakeoff: fjall keeps the size
-//! that a key space was created with, and that was while the data were loaded, without a limit.
+//! on top of the cache; where memory is limited, they are sealed sooner ([`memtables`]).
 
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
@@ -19,7 +18,7 @@ use std::time::Duration;
 use bakeoff_factor::{DEFAULT, Declared};
 use fjall::config::CompressionPolicy;
 use fjall::{
-    AbstractTree, CompressionType, Iter, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase,
+    CompressionType, Iter, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase,
     OptimisticWriteTx, PersistMode, Readable, Slice, Snapshot,
 };
 
@@ -32,6 +31,9 @@ use crate::{
 };
 
 mod debt;
+mod memtables;
+
+use memtables::Memtables;
 
 /// The engine `fjall`.
 pub struct Fjall {
@@ -76,24 +78,10 @@ fn compression(name: &str) -> Option<CompressionType> {
 /// fjall doesn't tell its version; a test holds this against the lock file.
 const VERSION: &str = "3.1.13";
 
-/// At how many bytes the memtable of a key space is sealed; as it comes.
-const MEMTABLE_BYTES: u64 = 64 << 20;
-
-/// The part of a limit of memory at which it is sealed, and the least: the one that is written to and
-/// four that are sealed may be there at once ([`debt::MOST_SEALED`]).
-const MEMTABLE_SHARE: u64 = 16;
-const MEMTABLE_LEAST: u64 = 1 << 20;
-
 /// The least memory of a trial's process with it, by `text-oltp` at scale `large` with 4 clients and updates: it
 /// was served in 32 MiB, and the kernel ended it in 24, 20, 16 and 12 (Debian 12, control groups of version 1);
 /// 16 were enough to read.
 const LEAST: Least = Least { engine_mib: 32, client_kib: 1024 };
-
-/// At how many bytes the memtable of a key space is sealed under these terms.
-fn memtable_bytes(terms: &Terms) -> u64 {
-    let share = |limit: u64| (limit / MEMTABLE_SHARE).clamp(MEMTABLE_LEAST, MEMTABLE_BYTES);
-    terms.memory_bytes.map_or(MEMTABLE_BYTES, share)
-}
 
 /// How often `relaxed` syncs the journal.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -176,7 +164,7 @@ impl Engine for Fjall {
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
-        Some(LEAST)
+        self.compression.is_none().then_some(LEAST)
     }
 
     fn is_log(&self, file: &Path) -> bool {
@@ -196,7 +184,8 @@ impl Engine for Fjall {
             .map_err(Error::engine)?;
         let open_space = |name: &String| {
             let options = || {
-                let options = KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES);
+                let options =
+                    KeyspaceCreateOptions::default().max_memtable_size(memtables::AS_IT_COMES);
                 match self.compression {
                     None => options,
                     Some(all) => options.data_block_compression_policy(CompressionPolicy::all(all)),
@@ -212,9 +201,9 @@ impl Engine for Fjall {
             Durability::None | Durability::Relaxed => PersistMode::Buffer,
             Durability::Strict => PersistMode::SyncData,
         };
-        let memtable = memtable_bytes(terms);
-        let since = debt::Since::now(&spaces, memtable);
-        let store = Store { _syncer: syncer, spaces, database, commit, memtable, since };
+        let memtables = Memtables::under(terms);
+        let since = debt::Since::now(&spaces, memtables.seal_at);
+        let store = Store { _syncer: syncer, spaces, database, commit, memtables, since };
         kv::open(directory, store, schema, statements)
     }
 }
@@ -229,11 +218,7 @@ const CACHE: Share = Share::percent(
 /// What its database gets, each with its reason.
 fn settings(terms: &Terms) -> Vec<Setting> {
     let mut settings = vec![Setting::new("cache_size", CACHE.bytes(terms), CACHE.why(terms))];
-    let memtable = memtable_bytes(terms);
-    if memtable < MEMTABLE_BYTES {
-        let why = "a sixteenth of the limit for each key space: below 1 GiB, five of 64 MiB are missed elsewhere";
-        settings.push(Setting::new("memtables sealed at", memtable, why));
-    }
+    settings.extend(Memtables::under(terms).setting());
     let mut durable = |name, value| settings.push(Setting::durable(name, value));
     match terms.durability {
         Durability::None => {}
@@ -281,8 +266,7 @@ struct Store {
     spaces: Vec<Keyspace>,
     database: OptimisticTxDatabase,
     commit: PersistMode,
-    /// At how many bytes a memtable is sealed.
-    memtable: u64,
+    memtables: Memtables,
     since: debt::Since,
 }
 
@@ -298,7 +282,8 @@ impl kv::Store for Store {
     fn write(&self) -> Result<Write<'_>> {
         let transaction = self.database.write_tx().map_err(Error::engine)?;
         let transaction = transaction.durability(Some(self.commit));
-        Ok(Write { transaction, spaces: &self.spaces, memtable: self.memtable })
+        let written = Vec::new();
+        Ok(Write { transaction, spaces: &self.spaces, memtables: &self.memtables, written })
     }
 
     fn bulk(&self) -> Result<Load<'_>> {
@@ -352,7 +337,17 @@ struct Read<'s> {
 struct Write<'s> {
     transaction: OptimisticWriteTx,
     spaces: &'s [Keyspace],
-    memtable: u64,
+    memtables: &'s Memtables,
+    /// The key spaces that it has written to, as often as it has, where memtables are limited.
+    written: Vec<usize>,
+}
+
+impl Write<'_> {
+    fn note(&mut self, space: usize) {
+        if self.memtables.are_limited() {
+            self.written.push(space);
+        }
+    }
 }
 
 impl kv::Reader for Read<'_> {
@@ -424,34 +419,27 @@ fn visit_all(mut pairs: Iter, reverse: bool, visit: &mut Visit<'_>) -> Result<()
 impl kv::Writer for Write<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.transaction.insert(&self.spaces[space], key, value);
+        self.note(space);
         Ok(())
     }
 
     fn delete(&mut self, space: usize, key: &[u8]) -> Result<()> {
         self.transaction.remove(&self.spaces[space], key);
+        self.note(space);
         Ok(())
     }
 
-    fn commit(self) -> Result<()> {
+    fn commit(mut self) -> Result<()> {
         match self.transaction.commit().map_err(Error::engine)? {
-            Ok(()) => seal(self.spaces, self.memtable),
+            Ok(()) => {
+                self.written.sort_unstable();
+                self.written.dedup();
+                self.memtables.seal(self.written.iter().map(|space| &self.spaces[*space]));
+                Ok(())
+            }
             Err(conflict) => Err(Error::Conflict(conflict.to_string())),
         }
     }
-}
-
-/// Seals the memtables that have more than so many bytes. Those of 64 MiB fjall seals by itself.
-fn seal(spaces: &[Keyspace], memtable: u64) -> Result<()> {
-    if memtable == MEMTABLE_BYTES {
-        return Ok(());
-    }
-    for space in spaces {
-        if space.tree.active_memtable().size() > memtable {
-            // Another client may be first.
-            space.rotate_memtable().map_err(Error::engine)?;
-        }
-    }
-    Ok(())
 }
 
 /// Writes sorted tables directly, without journal and memtable.
@@ -501,6 +489,46 @@ impl kv::Bulk for Load<'_> {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_testkit::wait_until;
+
+    use super::*;
+    use crate::schema::{Table, Type};
+    use crate::{Action, Rows, Value};
+
+    #[test]
+    fn within_a_limit_of_memory_memtables_are_sealed_sooner() {
+        let things =
+            Table::new("things").key_column("id", Type::Int).column("text", Type::MediumText);
+        let schema = Schema { tables: vec![things] };
+        let put = [Statement { name: "put".into(), action: Action::Upsert { table: 0 } }];
+        let text = "x".repeat(100_000);
+        for (memory_bytes, seals_at) in [(None, None), (Some(32 << 20), Some(2 << 20))] {
+            let terms = Terms { memory_bytes, ..Terms::new(Durability::None) };
+            let folder = tempfile::tempdir().expect("a folder");
+            // It keeps the size that its key spaces were made with.
+            let unlimited = Terms::new(Durability::None);
+            drop(Fjall::USUAL.open(folder.path(), &unlimited, &schema, &put).expect("it is made"));
+            let database =
+                Fjall::USUAL.open(folder.path(), &terms, &schema, &put).expect("it opens");
+            let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
+            for id in 0..60 {
+                session.run(0, &[Value::Int(id), text.as_str().into()], &mut rows).expect("a row");
+            }
+            let debt = || database.debt().expect("what it owes").expect("it is known");
+            let flushed = || debt().turns[0].done;
+            match seals_at {
+                Some(_) => wait_until("a memtable that is flushed", || flushed() > 0),
+                None => assert_eq!(flushed(), 0),
+            }
+            let each = seals_at.unwrap_or(memtables::AS_IT_COMES);
+            let spaces = kv::spaces(&schema).len() as u64;
+            assert_eq!(debt().owed[0].limit, Some(each * spaces));
+            let settings = Fjall::USUAL.settings(&terms);
+            let set = settings.iter().find(|it| it.name == "memtables sealed at");
+            assert_eq!(set.map(|it| it.value.clone()), seals_at.map(|bytes| bytes.to_string()));
+        }
+    }
+
     #[test]
     fn the_version_is_the_one_that_is_built_in() {
         let lock = include_str!("../../../Cargo.lock");

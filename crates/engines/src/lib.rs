@@ -14,6 +14,7 @@ mod external;
 pub mod fair;
 mod files;
 pub mod fjall;
+mod free_memory;
 mod gate;
 pub mod kv;
 pub mod lmdb;

@@ -48,9 +48,9 @@ impl Lmdb {
 /// Whether the kernel reads ahead in the map.
 const READ_AHEAD: EngineOption = EngineOption {
     factor: &Declared {
-        name: "read_ahead",
-        summary: "whether the kernel reads ahead in the map of lmdb; by itself where memory is unlimited: \
-                  MDB_NORDAHEAD switches it off",
+        name: "map_read_ahead",
+        summary: "whether the kernel reads ahead in lmdb's map; without it only where memory is unlimited; \
+                  off sets MDB_NORDAHEAD",
         syntax: "on or off",
         default: DEFAULT,
         canonical: |text| match switch(text) {

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use bakeoff_engines::schema::{Schema, Table, Type};
+use bakeoff_engines::statement::{Action, Statement};
 use bakeoff_engines::{
-    Action, Durability, ENGINES, Engine, Home, Level, Schema, Statement, Table, Terms, Type, find,
-    find_among, find_with,
+    Durability, ENGINES, Engine, Home, Level, Terms, find, find_among, find_with,
 };
 use bakeoff_factor::{DEFAULT, Declared};
 use proptest::prelude::*;
@@ -176,8 +177,8 @@ fn lmdb_reads_ahead_where_memory_is_unlimited_or_its_level_says_so() {
     for (level, memory_bytes, ahead) in [
         ("lmdb", None, true),
         ("lmdb", Some(64 << 20), false),
-        ("lmdb/read_ahead=on", Some(64 << 20), true),
-        ("lmdb/read_ahead=off", None, false),
+        ("lmdb/map_read_ahead=on", Some(64 << 20), true),
+        ("lmdb/map_read_ahead=off", None, false),
     ] {
         let engine = find(level).expect("it is right");
         let terms = Terms { memory_bytes, ..Terms::new(Durability::Relaxed) };

@@ -21,7 +21,7 @@ pub enum Event<'a> {
         /// Rows so far.
         rows: u64,
     },
-    /// Data are loaded, or can't be.
+    /// Data are loaded, or can't be. Nobody is told where there was nothing to load.
     Loaded {
         /// The data.
         data: &'a Recipe,

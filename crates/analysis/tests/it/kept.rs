@@ -54,7 +54,7 @@ fn linked(page: &Path) -> Vec<String> {
 
 /// A run is kept as a folder with its database, or as CSV files made of it.
 #[test]
-fn each_finding_links_to_what_is_kept_of_its_runs_and_all_that_is_kept_is_linked_to() {
+fn each_finding_links_to_what_is_kept_of_its_runs_and_nothing_is_kept_without_a_page() {
     let files = all(Path::new(""));
     let is_kept = |file: &&PathBuf| {
         let name = file.file_name().expect("a file").to_string_lossy();

@@ -48,7 +48,9 @@ pub fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>
     let mut process = start(setup, place, task);
     loop {
         match process.receive(PATIENCE) {
-            Received::Message(Message::Ready) => process = process.go().expect("it listens"),
+            Received::Message(Message::Ready | Message::Drained(_)) => {
+                process = process.go().expect("it listens");
+            }
             Received::Message(Message::Done(measured)) => {
                 process.exit_report();
                 return measured;

@@ -373,6 +373,14 @@ mod tests {
         let who = |name: &str| options.iter().find(|row| row.0 == name).map(|row| &*row.1);
         assert_eq!(who("compression"), Some("fjall, mariadb:innodb, mariadb:rocksdb, postgres"));
         assert_eq!(who("rpm"), Some("hdd-7200, hdd-5400"));
+        // One of both could not be named in an experiment that has such an engine on such a disk.
+        let registry = Registry::standard();
+        let engines: Vec<&str> = registry.engines().map(|engine| engine.about().name).collect();
+        for (option, who) in options {
+            let of_engines = who.split(", ").filter(|it| engines.contains(it)).count();
+            let all = who.split(", ").count();
+            assert!(of_engines == 0 || of_engines == all, "{option} means two things: {who}");
+        }
     }
 
     #[test]

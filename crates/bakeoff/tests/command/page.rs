@@ -39,7 +39,9 @@ fn a_page_is_asked_for_on_connections_that_are_kept_and_on_new_ones() {
     let (place, url) = (Place::new(), server());
     let run = ["run", "page", "--url", &url, "--clients", "1,20", "--seconds", "0.5"];
     let more = ["--repetitions", "1", "--out", "r"];
-    place.run(&[&run[..], &more].concat()).code(0).says(&["requests_per_connection"]);
+    let done = place.run(&[&run[..], &more].concat()).code(0).says(&["requests_per_connection"]);
+    // Of a page nothing is loaded.
+    assert!(!done.err().contains("loaded "), "{}", done.err());
     let document = place.json("r");
     let trials = document["trials"].as_array().unwrap();
     assert_eq!(trials.len(), 4);

@@ -439,7 +439,7 @@ fn a_limit_that_no_server_starts_in_is_refused_with_the_least_and_caches_are_tol
         return;
     }
     let refused =
-        "not run: mariadb:innodb × memory 8% (16 trials): 8% of 244.0 MB of rows is 19.5 MB";
+        "not run: mariadb:innodb × memory 8% (12 trials): 8% of 244.0 MB of rows is 19.5 MB";
     assert!(told.contains(refused), "{told}");
     let least = told.lines().find_map(|line| line.split_once("the least that works is "));
     let (_, least) = least.expect("it is told");

@@ -17,9 +17,9 @@ use crate::{Error, Loader, Result, Value};
 const PIECE: usize = 1 << 20;
 const WAITING: usize = 2;
 
-/// Bytes that MyRocks sorts at once for an index. By default they are 64 MB, and to get them ready
-/// takes longer than most tables.
-const SORTED: usize = 8 << 20;
+/// Bytes that MyRocks sorts at once for an index. By default they are 64 MB. What a processor's cache holds is
+/// sorted sooner: the index of a million numbers took 3.2 s with 64 MiB, 2.4 with 8 and 1.1 with 1 (10.11.19).
+const SORTED: usize = 1 << 20;
 
 /// A piece of a file of rows, or its proper end.
 enum Piece {

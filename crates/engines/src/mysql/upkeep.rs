@@ -1,6 +1,5 @@
 //! Upkeep beside the clients' work: draining, checking, counting.
 
-use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,7 @@ use mysql::prelude::Queryable;
 
 use super::storage::Storage;
 use super::{SQL, error};
-use crate::{Error, Result, Schema};
+use crate::{Error, Result, Schema, free_memory};
 
 /// How long a drain may take: on a slow disk, all of a large cache is written.
 const DRAIN: Duration = Duration::from_secs(600);
@@ -102,14 +101,15 @@ pub(super) fn check(server: &mut Conn, storage: Storage, schema: &Schema) -> Res
     if storage == Storage::InnoDb {
         // What is not purged yet counts as a fault of an index.
         purge(server)?;
-        widen(server, schema)?;
+        widen(server, schema);
     }
     check_tables(server, schema, "EXTENDED")
 }
 
-/// Gives InnoDB a cache for all of its tables, as far as half of the machine's free memory reaches: to check an
-/// index it looks up the row of each entry, at random. The server widens its cache beside the check.
-fn widen(server: &mut Conn, schema: &Schema) -> Result<()> {
+/// Gives InnoDB a cache for all of its tables, as far as half of the free memory reaches: to check an index it looks
+/// up the row of each entry, at random. The server widens its cache beside the check; one that refuses is checked
+/// with what it has.
+fn widen(server: &mut Conn, schema: &Schema) {
     let tables: Vec<_> = schema.tables.iter().map(|table| format!("'{}'", table.name)).collect();
     let tables = tables.join(", ");
     let text = format!(
@@ -117,23 +117,12 @@ fn widen(server: &mut Conn, schema: &Schema) -> Result<()> {
          @@GLOBAL.innodb_buffer_pool_size FROM information_schema.tables \
          WHERE table_schema = DATABASE() AND table_name IN ({tables})"
     );
-    let sizes: Option<(u64, u64)> = server.query_first(text).map_err(error::plain)?;
-    let (tables, cache) = sizes.unwrap_or_default();
-    // The statistics are as old as the load, and pages take some of it.
-    let wanted = (tables + tables / 4).min(available_memory() / 2);
-    if wanted <= cache {
-        return Ok(());
+    let Ok(Some((tables, cache))) = server.query_first::<(u64, u64), _>(text) else { return };
+    // The statistics are as old as the load, and what manages pages takes some of it.
+    let wanted = (tables + tables / 4).min(free_memory::bytes() / 2);
+    if wanted > cache {
+        let _ = server.query_drop(format!("SET GLOBAL innodb_buffer_pool_size = {wanted}"));
     }
-    let widen = format!("SET GLOBAL innodb_buffer_pool_size = {wanted}");
-    server.query_drop(widen).map_err(error::plain)
-}
-
-/// Bytes that programs may still have; 0 where the kernel doesn't tell.
-fn available_memory() -> u64 {
-    let told = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
 }
 
 /// Has the server check every table as thoroughly as told.

@@ -2,6 +2,8 @@
 //! several may share a limit.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bakeoff_results::Measured;
 use bakeoff_results::measure::{
@@ -34,6 +36,8 @@ pub struct Limits {
     groups: BTreeMap<&'static str, Group>,
     /// What holds several, by the names of the limits, and the names of the groups.
     shared: BTreeMap<&'static str, (Group, Vec<&'static str>)>,
+    /// Whether memory is limited no more, and no process was killed while it was.
+    lifted: AtomicBool,
 }
 
 impl Limits {
@@ -90,8 +94,9 @@ impl Limits {
     /// # Errors
     /// The kernel refuses.
     pub fn lift_memory(&self) -> Result<(), TrialError> {
-        let lifted = |(_, group): (_, &Group)| group.lift_memory();
-        let lifted = self.all().map(lifted).collect::<std::io::Result<()>>();
+        self.lifted.store(!self.has_killed(), Ordering::Relaxed);
+        // All of them, whichever can't be lifted.
+        let lifted = self.all().map(|(_, group)| group.lift_memory()).fold(Ok(()), io::Result::and);
         lifted.map_err(|error| TrialError::place("lifting its limit of memory", error))
     }
 
@@ -162,6 +167,14 @@ impl Limits {
     /// # Errors
     /// What went wrong, with the limits that it went wrong under.
     pub fn judge(&self, answer: Result<Measured, TrialError>) -> Result<Measured, TrialError> {
+        if self.lifted.load(Ordering::Relaxed) {
+            return match answer {
+                Err(why) if self.has_killed() && !why.stops_the_run() => {
+                    Err(why.because(|why| format!("out of memory while it was checked; {why}")))
+                }
+                answer => answer,
+            };
+        }
         self.groups
             .iter()
             .fold(answer, |answer, (name, group)| judge(group, &self.told(name), answer))

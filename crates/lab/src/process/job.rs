@@ -65,7 +65,7 @@ impl Task {
     }
 }
 
-/// The second line that a process reads, unless it loads or reads.
+/// The line that a process reads where it waits for the lab.
 pub const GO: &str = "go";
 
 /// What a process says.
@@ -107,7 +107,8 @@ pub enum Message {
     /// The clients have stopped; draining comes next. What was measured so far: all there is, if the
     /// drain takes too long.
     Driven(Option<Box<Measured>>),
-    /// The target is drained; what it left is checked next. What was measured, if that is never done.
+    /// The target is drained; what it left is checked once the lab says go. What was measured, if that is never
+    /// done.
     Drained(Box<Measured>),
     /// A client that makes claims has stopped.
     Stopped {

@@ -116,7 +116,7 @@ impl Process {
         self.input.flush()
     }
 
-    /// Tells a trial that is ready to run its clients.
+    /// Tells a process that waits to go on.
     ///
     /// # Errors
     /// How it ended, when it is gone, or why it can't be told.
@@ -127,7 +127,7 @@ impl Process {
                 Err(TrialError::process(self.exit_report()))
             }
             Err(error) => {
-                Err(TrialError::process(format!("its process can't be told to begin: {error}")))
+                Err(TrialError::process(format!("its process can't be told to go on: {error}")))
             }
         }
     }

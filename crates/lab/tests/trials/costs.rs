@@ -42,7 +42,9 @@ fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
     let mut process = Process::start(&program(), &job).expect("a process");
     loop {
         match process.receive(SILENCE) {
-            Received::Message(Message::Ready) => process = process.go().expect("it listens"),
+            Received::Message(Message::Ready | Message::Drained(_)) => {
+                process = process.go().expect("it listens");
+            }
             Received::Message(Message::Done(measured)) => return measured,
             Received::Message(Message::Failed(error)) => panic!("{error:?}"),
             Received::Message(_) => {}

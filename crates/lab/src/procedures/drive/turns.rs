@@ -47,15 +47,18 @@ pub fn run(
     let (mut drain, mut prices) = (Drain::default(), Prices::default());
     // What is known before what was left is checked.
     let mut unchecked: Option<(Box<Measured>, Option<u64>)> = None;
+    let mut unlifted = None;
     loop {
         stage.go_on()?;
-        if start.elapsed() > most(turn) {
-            if let Some((measured, drained)) = unchecked {
-                let mut measured = drain.put(combine(*measured, seen, drained), memory);
-                measured.warnings.push("what it left could not be checked in time".into());
-                prices.put(turn, &mut measured.measures);
-                return Ok(measured);
-            }
+        let is_overdue = start.elapsed() > most(turn);
+        if let Some((measured, drained)) = unchecked.take_if(|_| is_overdue || unlifted.is_some()) {
+            let mut measured = drain.put(combine(*measured, seen, drained), memory);
+            let why = unlifted.map_or(" in time".into(), |error: TrialError| format!(": {error}"));
+            measured.warnings.push(format!("what it left could not be checked{why}"));
+            prices.put(turn, &mut measured.measures);
+            return Ok(measured);
+        }
+        if is_overdue {
             let seconds = most(turn).as_secs();
             return Err(TrialError::process(format!("it was not done after {seconds} s")));
         }
@@ -126,10 +129,12 @@ pub fn run(
                 unchecked = Some((measured, disk.drained()?));
                 // A check is not measured: the disk takes no time for it, and it may have all memory.
                 seen.add(disk.end()?);
-                limits.lift_memory()?;
                 drain.is_over = true;
                 start = Instant::now();
-                process = process.go()?;
+                match limits.lift_memory() {
+                    Ok(()) => process = process.go()?,
+                    Err(error) => unlifted = Some(error),
+                }
             }
             Received::Message(Message::Done(Some(measured))) => {
                 let drained = match unchecked {
