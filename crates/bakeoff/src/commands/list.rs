@@ -375,7 +375,8 @@ mod tests {
         assert_eq!(who("rpm"), Some("hdd-7200, hdd-5400"));
         // One of both could not be named in an experiment that has such an engine on such a disk.
         let registry = Registry::standard();
-        let engines: Vec<&str> = registry.engines().map(|engine| engine.about().name).collect();
+        let engines = registry.engines().filter(|engine| !engine.options().is_empty());
+        let engines: Vec<&str> = engines.map(|engine| engine.about().name).collect();
         for (option, who) in options {
             let of_engines = who.split(", ").filter(|it| engines.contains(it)).count();
             let all = who.split(", ").count();

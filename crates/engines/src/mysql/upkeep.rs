@@ -106,6 +106,9 @@ pub(super) fn check(server: &mut Conn, storage: Storage, schema: &Schema) -> Res
     check_tables(server, schema, "EXTENDED")
 }
 
+/// A size of InnoDB's cache that is no multiple of 1 MiB is refused (10.11.19).
+const POOL_STEP: u64 = 1 << 20;
+
 /// Gives InnoDB a cache for all of its tables, as far as half of the free memory reaches: to check an index it looks
 /// up the row of each entry, at random. The server widens its cache beside the check; one that refuses is checked
 /// with what it has.
@@ -120,6 +123,7 @@ fn widen(server: &mut Conn, schema: &Schema) {
     let Ok(Some((tables, cache))) = server.query_first::<(u64, u64), _>(text) else { return };
     // The statistics are as old as the load, and what manages pages takes some of it.
     let wanted = (tables + tables / 4).min(free_memory::bytes() / 2);
+    let wanted = wanted.next_multiple_of(POOL_STEP);
     if wanted > cache {
         let _ = server.query_drop(format!("SET GLOBAL innodb_buffer_pool_size = {wanted}"));
     }
