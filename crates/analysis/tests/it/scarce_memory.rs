@@ -230,6 +230,25 @@ fn the_paragraph_on_myrocks_follows_from_the_table() {
     assert_says(&format!("decompressing, {least:.1} to {most:.1} times InnoDB's time a row"));
 }
 
+#[test]
+fn the_lead_of_myrocks_at_a_million_rows_is_that_of_the_run() {
+    let run = &RUNS[2];
+    assert!(run.document.trials.iter().all(|trial| trial.valid));
+    assert_says(&format!("all {} of its trials count", run.document.trials.len()));
+    let lead = |test, memory| 1.0 / run.comparison(MYROCKS, test, memory).unwrap().ratio.unwrap();
+    let single = ["point_select", "point_select90_update10"];
+    let (least, most) =
+        ends(single.into_iter().flat_map(|test| ["33%", "25%"].map(|memory| lead(test, memory))));
+    assert_says(&format!("{least:.2} to {most:.2} times as many single rows as InnoDB"));
+    // Each interval by itself lies above 1, and no other does.
+    for test in TESTS {
+        for memory in ["33%", "25%"] {
+            let above = run.comparison(MYROCKS, test, memory).unwrap().high.unwrap() < 1.0;
+            assert_eq!(above, single.contains(&test), "{test} {memory}");
+        }
+    }
+}
+
 /// A fifth to a seventh of what InnoDB and PostgreSQL write, and half of what SQLite does.
 #[test]
 fn the_paragraph_on_updates_follows_from_the_table() {
