@@ -41,7 +41,7 @@ impl Memtables {
 
     /// The setting, where they are limited.
     pub fn setting(&self) -> Option<Setting> {
-        let why = "a sixteenth of the limit for each key space: below 1 GiB, five of 64 MiB are missed elsewhere";
+        let why = "a sixteenth of the limit, in each key space: five may be there at once, too many of 64 MiB below 1 GiB";
         self.are_limited().then(|| Setting::new("memtables sealed at", self.seal_at, why))
     }
 
