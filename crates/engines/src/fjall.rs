@@ -7,7 +7,7 @@
 //!
 //! fjall writes and syncs its journal inside the lock that orders commits: at `strict`, commits
 //! are synced one by one, never together. Its memtables (up to 64 MiB for each key space) come
-//! on top of the cache; where memory is limited, they are sealed sooner ([`memtables`]).
+//! on top of the cache; where memory is limited, they are sealed sooner (`fjall/memtables.rs`).
 
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
