@@ -4,8 +4,8 @@
 //! request, Linux tells all who wait at the socket that there is room again (`unix_write_space` in
 //! net/unix/af_unix.c), and a read that blocks does not look at what it is told. `poll` does, so here a thread
 //! waits in `poll` for bytes alone. Measured with a server that works for 20 µs: 1.9 switches a request by a
-//! read, 1.0 so; a fifth less of the client's processor time. An answer is rarely there at
-//! once: where nothing is left of an earlier read, the thread waits before it reads.
+//! read, 1.0 so; a fifth less of the client's processor time. An answer is rarely there at once: where nothing is
+//! left of an earlier read, the thread waits before it reads.
 
 use std::io;
 use std::ops::Range;
