@@ -6,7 +6,7 @@ use std::thread;
 
 use bakeoff_results::{Canary, DATABASE, Error, Levels, RunFolder, RunState, TrialSummary};
 
-use crate::compare::{Compared, Groups};
+use crate::compare::{Compared, ComparedSpan, Groups};
 use crate::comparison::Comparison;
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
@@ -113,8 +113,8 @@ impl Held {
         let run = &state.run;
         let groups = Groups::of(run, trials, counted);
         Self {
-            compared: groups.compared(run, |view| view.mean_s),
-            whole: groups.compared(run, |view| view.untrimmed_mean_s).with_baseline,
+            compared: groups.compared(run, ComparedSpan::Window),
+            whole: groups.compared(run, ComparedSpan::WholeTrial).with_baseline,
             machines: over_machines::view(state, trials, counted, canaries),
         }
     }

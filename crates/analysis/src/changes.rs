@@ -11,7 +11,7 @@ use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::answers;
 use crate::cells;
-use crate::compare::{self, Counted, Subject};
+use crate::compare::{self, ComparedSpan, Counted, Subject};
 use crate::comparison::Comparison;
 use crate::open_loop::{OpenLoop, is_open};
 use crate::verdict::{Case, Rule, Sample, judge};
@@ -80,7 +80,7 @@ fn case(
     let mut others = to.clone();
     others.remove(&run.compare);
     let comparison = compare::blank(run, subject, &others, &level(from), &level(to));
-    let figure = |trial: &Counted<'_>| subject.figure(trial, |view| view.mean_s);
+    let figure = |trial: &Counted<'_>| subject.figure(trial, ComparedSpan::Window);
     let pair = |(repetition, trial): (&u32, &Counted<'_>)| {
         Some((figure(trial)?, figure(new.trials.get(repetition)?)?))
     };

@@ -11,12 +11,28 @@ use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::{OpenLoop, is_open};
 use crate::steady::rounds;
-use crate::total::seconds_a_unit;
+use crate::total::{Total, seconds_a_unit};
 use crate::verdict::{Case, Figure, Rule, Sample, judge};
 use crate::waits::Waited;
 
-/// The figures of a trial's operation that are compared.
-pub(crate) type Mean = fn(&OperationSummary) -> Option<f64>;
+/// Which part of a trial is compared.
+#[derive(Clone, Copy)]
+pub(crate) enum ComparedSpan {
+    /// The window, without the warm-up.
+    Window,
+    /// All of it: what the warm-up changes is seen beside the window.
+    WholeTrial,
+}
+
+impl ComparedSpan {
+    /// The mean time of an operation in it, in seconds.
+    pub fn mean_s(self, operation: &OperationSummary) -> Option<f64> {
+        match self {
+            Self::Window => operation.mean_s,
+            Self::WholeTrial => operation.untrimmed_mean_s,
+        }
+    }
+}
 
 /// A trial that counts, and what all its figures have in common: looked up once, however many of them are
 /// compared.
@@ -138,7 +154,7 @@ pub(crate) struct Subject<'a> {
 
 impl Subject<'_> {
     /// What one trial has of it.
-    pub(crate) fn figure(self, counted: &Counted<'_>, mean: Mean) -> Option<Figure> {
+    pub(crate) fn figure(self, counted: &Counted<'_>, span: ComparedSpan) -> Option<Figure> {
         let Counted { trial, never_steady, broken, waited } = *counted;
         let figure = |cost_s: Option<f64>, (count, unfinished)| {
             let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
@@ -149,10 +165,12 @@ impl Subject<'_> {
             let sums = trial.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
                 (sum.0.saturating_add(view.count), sum.1.saturating_add(view.unfinished))
             });
-            return figure(seconds_a_unit(trial, self.merit, mean), sums);
+            let is_bound = Total::of(trial).is_some_and(|total| total.at_most);
+            let sums = (sums.0, if is_bound { sums.1 } else { 0 });
+            return figure(seconds_a_unit(trial, self.merit, span), sums);
         }
         let view = trial.operations.iter().find(|view| view.name == self.operation)?;
-        figure(mean(view), (view.count, view.unfinished))
+        figure(span.mean_s(view), (view.count, view.unfinished))
     }
 }
 
@@ -176,7 +194,7 @@ enum Purpose {
     Between,
 }
 
-/// The trials of a run as they are compared: found once, whichever means they are compared by.
+/// The trials of a run as they are compared: found once, whichever part of them is compared.
 pub(crate) struct Groups<'a> {
     all: BTreeMap<(Rank, Levels), Group<'a>>,
     conditions: Vec<Reached>,
@@ -198,15 +216,15 @@ impl<'a> Groups<'a> {
         Self { all, conditions }
     }
 
-    /// All comparisons of a run.
+    /// All comparisons of a run, by this part of its trials.
     ///
     /// A level's noise is judged first, and alone. All pairs of levels, at all operations and settings,
     /// are then one family: a summary counts over all of them. What is held against the harness is in no
     /// summary, and a family of its own.
     ///
     /// A run that goes on until it is decided is judged at looks: see [`Rule`].
-    pub fn compared(&self, run: &Run, mean: Mean) -> Compared {
-        let noise = noise(run, &self.all, mean);
+    pub fn compared(&self, run: &Run, span: ComparedSpan) -> Compared {
+        let noise = noise(run, &self.all, span);
         let floors = Floors::of(&noise);
         let mut cases: Vec<(Purpose, Case)> = Vec::new();
         for (subject, others, group) in subjects(run, &self.all) {
@@ -216,7 +234,7 @@ impl<'a> Groups<'a> {
                     noise_floor: floor,
                     ..blank(run, subject, others, baseline, level)
                 };
-                cases.push((purpose, Case::of(run, comparison, subject, group, mean)));
+                cases.push((purpose, Case::of(run, comparison, subject, group, span)));
             }
         }
         let (harness, contenders): (Vec<_>, Vec<_>) =
@@ -244,7 +262,7 @@ pub(crate) fn all<'a>(
     rows: impl IntoIterator<Item = &'a TrialSummary>,
     counted: &[&'a TrialSummary],
 ) -> Compared {
-    Groups::of(run, rows, counted).compared(run, |view| view.mean_s)
+    Groups::of(run, rows, counted).compared(run, ComparedSpan::Window)
 }
 
 /// Back into the order of operations and of the plan's factors.
@@ -276,7 +294,11 @@ fn subjects<'a>(
 }
 
 /// Each level that was entered twice against itself.
-fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec<Comparison> {
+fn noise(
+    run: &Run,
+    groups: &BTreeMap<(Rank, Levels), Group>,
+    span: ComparedSpan,
+) -> Vec<Comparison> {
     let mut noise = Vec::new();
     for (subject, others, group) in subjects(run, groups) {
         for (_, level) in &group.levels {
@@ -285,7 +307,7 @@ fn noise(run: &Run, groups: &BTreeMap<(Rank, Levels), Group>, mean: Mean) -> Vec
                 continue;
             }
             let comparison = blank(run, subject, others, base, level);
-            noise.extend(judge(vec![Case::of(run, comparison, subject, group, mean)], Rule::Once));
+            noise.extend(judge(vec![Case::of(run, comparison, subject, group, span)], Rule::Once));
         }
     }
     noise
@@ -432,9 +454,9 @@ impl Case {
         comparison: Comparison,
         subject: Subject<'_>,
         group: &Group,
-        mean: Mean,
+        span: ComparedSpan,
     ) -> Self {
-        let of = |counted: &Counted<'_>| subject.figure(counted, mean);
+        let of = |counted: &Counted<'_>| subject.figure(counted, span);
         let pair = |block: &BTreeMap<&str, Counted<'_>>| {
             let baseline = of(block.get(comparison.baseline.as_str())?)?;
             Some((baseline, of(block.get(comparison.level.as_str())?)?))

@@ -1,9 +1,13 @@
-//! Little's law: in a closed loop all of the clients' time has to be in some latency.
+//! Little's law: in a closed loop all of the clients' time has to be in some latency. It checks the rates
+//! that were counted.
 
-use bakeoff_results::measure::CONCURRENCY;
+use bakeoff_results::measure::{CONCURRENCY, DONE_RATE, ENDED, LITTLE_RATE};
 use bakeoff_results::{Scope, TrialSummary};
 
 use crate::open_loop;
+
+/// By which factor the counted rate may be above that by Little's law before clients are said to starve.
+const STARVING: f64 = 1.10;
 
 /// How many operations of a trial can be in flight at once: what was measured of it, or else the
 /// level of `clients`.
@@ -23,4 +27,22 @@ pub fn littles_law(trial: &TrialSummary) -> Option<f64> {
     let latencies = trial.operations.iter().map(|it| it.count as f64 * it.mean_s.unwrap_or(0.0));
     let law = latencies.sum::<f64>() / ((to - from) * concurrency(trial)?);
     law.is_finite().then_some(law)
+}
+
+/// Whether the rates of a trial are what ended in its window, and not what follows from latencies.
+pub(crate) fn has_counted_rates(trial: &TrialSummary) -> bool {
+    let ended = |name: &str| trial.measures.get(&ENDED, &Scope::Operation(name.to_owned().into()));
+    trial.operations.iter().any(|operation| ended(&operation.name).is_some())
+}
+
+/// By which factor more operations ended than Little's law has from the latencies, where that is too much:
+/// some clients waited for so long that others did most of the work. `None` where they agree, and where
+/// the operations at the edges of the window, one of each client, can make the difference.
+pub(crate) fn starving(trial: &TrialSummary) -> Option<f64> {
+    let of = |measure| trial.measures.get(measure, &Scope::Clients);
+    let (from, to) = trial.window_s.filter(|_| has_counted_rates(trial))?;
+    let (counted, little) = (of(&DONE_RATE)?, of(&LITTLE_RATE)?);
+    let is_beyond_edges = (counted - little) * (to - from) > concurrency(trial)?;
+    let factor = counted / little;
+    (is_beyond_edges && factor > STARVING && factor.is_finite()).then_some(factor)
 }

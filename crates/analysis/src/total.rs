@@ -1,8 +1,11 @@
 //! What all kinds of operations come to a second: of a trial, and of a cell.
 
-use bakeoff_results::measure::{BYTES_RATE, DONE_RATE, ROWS_RATE};
-use bakeoff_results::{FigureOfMerit, OperationSummary, Scope, TrialSummary};
+use bakeoff_results::measure::{BYTES_RATE, DONE_RATE, LITTLE_RATE, OPERATIONS, ROWS_RATE};
+use bakeoff_results::{FigureOfMerit, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
+
+use crate::compare::ComparedSpan;
+use crate::littles_law;
 
 /// What all kinds of operations of a trial come to a second, without those that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +18,8 @@ pub struct Total {
     /// Bytes that they read or wrote; `None` where these are not counted.
     #[serde(default)]
     pub bytes_per_second: Option<f64>,
-    /// Whether these are upper bounds: operations were still running when the trial was cut off.
+    /// Whether these are upper bounds: the trial was cut off, and its rates were not counted or nothing
+    /// had ended.
     pub at_most: bool,
 }
 
@@ -30,11 +34,21 @@ impl Total {
             (!failed && !trial.operations.is_empty()).then(|| rates.sum())
         };
         Some(Self {
-            operations_per_second: measured(&DONE_RATE).or_else(sum)?,
             rows_per_second: measured(&ROWS_RATE),
             bytes_per_second: measured(&BYTES_RATE),
-            at_most: trial.operations.iter().any(|view| view.unfinished > 0),
+            ..Self::of_operations(trial, measured(&DONE_RATE).or_else(sum)?)
         })
+    }
+
+    /// Of operations alone. A rate that was counted is a bound only where nothing ended before the trial
+    /// was cut off: then Little's law bounds it.
+    fn of_operations(trial: &TrialSummary, rate: f64) -> Self {
+        let is_cut_off = trial.operations.iter().any(|view| view.unfinished > 0);
+        let bound = trial.measures.get(&LITTLE_RATE, &Scope::Clients);
+        let bound = bound.filter(|_| is_cut_off && rate == 0.0);
+        let at_most = bound.is_some() || is_cut_off && !littles_law::has_counted_rates(trial);
+        let operations_per_second = bound.unwrap_or(rate);
+        Self { operations_per_second, rows_per_second: None, bytes_per_second: None, at_most }
     }
 
     /// How much a second it is by a figure of merit, megabytes in bytes; `None` for a time, and where
@@ -81,19 +95,29 @@ impl CellTotal {
 }
 
 /// What a unit of a trial's figure of merit took, in seconds, all kinds of operations together: the
-/// inverse of the rate. `mean` says which mean of a kind's times it goes by, where that is not the
-/// window's.
+/// inverse of the rate.
 pub(crate) fn seconds_a_unit(
     trial: &TrialSummary,
     merit: FigureOfMerit,
-    mean: fn(&OperationSummary) -> Option<f64>,
+    span: ComparedSpan,
 ) -> Option<f64> {
-    let rate = Total::of(trial)?.rate(merit).filter(|rate| *rate > 0.0)?;
-    let time = |of: fn(&OperationSummary) -> Option<f64>| -> f64 {
-        trial.operations.iter().filter_map(|view| Some(view.count as f64 * of(view)?)).sum()
-    };
-    let window = time(|view| view.mean_s);
-    (window > 0.0).then(|| time(mean) / window / rate)
+    let total = Total::of(trial)?;
+    let rate = total.rate(merit).filter(|rate| *rate > 0.0)?;
+    match span {
+        ComparedSpan::Window => Some(1.0 / rate),
+        // Each operation is taken to do as much outside of the window as in it.
+        ComparedSpan::WholeTrial => {
+            let whole = whole_trial_rate(trial).filter(|whole| *whole > 0.0)?;
+            Some(total.operations_per_second / whole / rate)
+        }
+    }
+}
+
+/// Operations a second that did not fail, over all of a trial.
+fn whole_trial_rate(trial: &TrialSummary) -> Option<f64> {
+    let ended = trial.measures.get(&OPERATIONS, &Scope::Clients)?;
+    let failed = trial.operations.iter().map(|view| view.errors).fold(0, u64::saturating_add);
+    Some((ended - failed as f64) / trial.ran_s?)
 }
 
 /// exp(mean of ln x): what is twice too slow weighs as much as what is twice too fast, and one

@@ -14,7 +14,7 @@ pub use set_up::SetUp;
 
 use crate::answers;
 use crate::cells::{counted, rank};
-use crate::compare::{Counted, blank, subjects_of};
+use crate::compare::{ComparedSpan, Counted, blank, subjects_of};
 use crate::comparison::{Comparison, Verdict};
 use crate::document::Document;
 use crate::open_loop::{OpenLoop, is_open};
@@ -206,7 +206,7 @@ fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&Cell<'_>; 2]) -> OfCell {
     for subject in subjects_of(runs[0], cells[0].is_open) {
         let figures = cells.map(|cell| -> Vec<Figure> {
             let figure =
-                |trial: &&TrialSummary| subject.figure(&Counted::of(trial), |view| view.mean_s);
+                |trial: &&TrialSummary| subject.figure(&Counted::of(trial), ComparedSpan::Window);
             cell.trials.iter().filter_map(figure).collect()
         });
         let comparison = Comparison {

@@ -97,6 +97,8 @@ kinds! {
     NeighboursStarved, "neighbours-starved", Weakens, "the background I/O got less done than beside another level of the block";
     DiskLate, "disk-late", Weakens, "the virtual disk did not keep its model’s time";
     DiskTooFast, "disk-too-fast", Weakens, "the modelled disk is about as fast as a virtual one can be";
+    ClientsStarved, "clients-starved", Weakens, "some clients waited while others were served again and again, so that latencies hold more time than the clients had";
+    RatesNotCounted, "rates-not-counted", Weakens, "rates follow from latencies, since an older bakeoff kept too little to count them";
     TimeMissing, "time-missing", Weakens, "the latencies do not add up to the clients’ time";
     WarmUp, "warm-up", Weakens, "the start of a trial is unlike the rest for longer than the warm-up that is left out";
     NotSettled, "not-settled", Weakens, "the operations a second had not settled when a trial ended";

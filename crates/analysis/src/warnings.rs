@@ -7,6 +7,7 @@ mod lost;
 mod machine;
 mod memory;
 mod merged;
+mod rates;
 mod waits;
 mod window;
 mod work;
@@ -73,6 +74,8 @@ pub(crate) fn all(
         machine::strayed(run, counted),
         machine::too_fast(run, counted),
         machine::busy_clients(run, counted),
+        rates::clients_starved(run, counted),
+        rates::not_counted(run, counted),
         work::unbalanced(run, counted),
         window::warm_up(run, counted),
         work::retries(run, counted),

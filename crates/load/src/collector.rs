@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 
 use crate::clock::{nanoseconds, seconds};
 use crate::halt::Halt;
+use crate::outcome::EndedInWindow;
 use crate::plan::Plan;
 use crate::recorder::{Batch, Sample};
 use crate::schedule::Begun;
@@ -58,8 +59,6 @@ pub(crate) struct Cell {
     /// In an open loop alone.
     pub service: Option<Histogram<u64>>,
     pub unfinished: u64,
-    /// What those that had ended at the cap did.
-    pub work: Work,
     /// How many have ended, those that failed among them.
     ended: u64,
     /// How many of these before the time was over.
@@ -72,7 +71,6 @@ impl Cell {
             latency: histogram(),
             service: open.then(histogram),
             unfinished: 0,
-            work: Work::default(),
             ended: 0,
             in_time: 0,
         }
@@ -92,7 +90,6 @@ impl Cell {
             sum.add(more).expect(GROWS);
         }
         self.unfinished += other.unfinished;
-        self.work += other.work;
         self.ended += other.ended;
     }
 }
@@ -116,6 +113,10 @@ pub(crate) struct Collector {
     /// Operations that were to start after the window's time was over. They count only if the window
     /// goes on.
     later: Vec<Cell>,
+    /// For each kind of operation what ended in the window.
+    pub ended: Vec<EndedInWindow>,
+    /// What ended after the window's time was over: it counts only if the window goes on.
+    ended_later: Vec<EndedInWindow>,
     /// For each kind of operation what all of them did, whether they count or not.
     pub in_all: Vec<Work>,
     /// For each slot and kind of operation.
@@ -144,6 +145,8 @@ impl Collector {
             patience: nanoseconds(plan.patience),
             later: kept.clone(),
             kept,
+            ended: vec![EndedInWindow::default(); plan.kinds],
+            ended_later: vec![EndedInWindow::default(); plan.kinds],
             in_all: vec![Work::default(); plan.kinds],
             slots: Vec::new(),
             start_delay: histogram(),
@@ -253,6 +256,7 @@ impl Collector {
         let Some(end) = self.window.end else { return };
         if end > self.window.until {
             self.kept.iter_mut().zip(&self.later).for_each(|(kept, later)| kept.add(later));
+            self.ended.iter_mut().zip(&self.ended_later).for_each(|(sum, later)| *sum += *later);
             self.start_delay.add(&self.later_delay).expect(GROWS);
         }
         let counts = |(_, intended): &(usize, Nanos)| self.window.counts_under_way(*intended);
@@ -288,6 +292,7 @@ impl Collector {
                     self.slots.push(vec![histogram(); self.kept.len()]);
                 }
                 self.slots[slot][kind as usize].record(ended - intended).expect(GROWS);
+                self.count_end(sample);
             }
             if self.window.counts(intended, ended) {
                 self.count(sample);
@@ -297,9 +302,19 @@ impl Collector {
         self.total.operations += batch.samples.len() as u64;
     }
 
+    /// Counts an operation that did not fail for the rate, if it ended in the window.
+    fn count_end(&mut self, sample: &Sample) {
+        if !self.window.holds(sample.ended) {
+            return;
+        }
+        let undecided = self.window.end.is_none() && sample.ended >= self.window.until;
+        let counts = if undecided { &mut self.ended_later } else { &mut self.ended };
+        counts[sample.kind as usize] += EndedInWindow { operations: 1, work: sample.work };
+    }
+
     /// Takes a sample that counts.
     fn count(&mut self, sample: &Sample) {
-        let Sample { kind, failed, intended, started, ended, work } = *sample;
+        let Sample { kind, failed, intended, started, ended, .. } = *sample;
         let undecided = self.window.end.is_none() && intended >= self.window.until;
         let cells = if undecided { &mut self.later } else { &mut self.kept };
         let cell = &mut cells[kind as usize];
@@ -311,9 +326,6 @@ impl Collector {
         // What came after the cap came too late to be measured: it took that long at least.
         let by = ended.min(self.window.cap);
         cell.unfinished += u64::from(ended > by);
-        if ended == by {
-            cell.work += work;
-        }
         cell.take(by.saturating_sub(intended), by.saturating_sub(started));
         if cell.service.is_some() {
             let delays = if undecided { &mut self.later_delay } else { &mut self.start_delay };

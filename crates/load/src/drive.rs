@@ -310,7 +310,7 @@ fn gather(collector: &Collector, runs: &[Run], pace: &Begun, halt: &Halt<'_>) ->
             kept: cell.latency.clone(),
             service: cell.service.clone(),
             unfinished: cell.unfinished,
-            work: cell.work,
+            ended: collector.ended[number],
             work_in_all: collector.in_all[number],
             slots: collector.slots(number, ran),
             errors: tallies.clone().map(|tally| tally.errors).sum(),

@@ -32,7 +32,7 @@ pub use drive::{DriveError, Observer, drive};
 pub use driver::{Client, Done, Driver, Operation, Record, Share, Work};
 pub use halt::MOST_FAILURES;
 pub use interleaved::Interleaved;
-pub use outcome::{Driven, Kind, OpenLoop, Outcome, Totals};
+pub use outcome::{Driven, EndedInWindow, Kind, OpenLoop, Outcome, Totals};
 pub use pacer::Pacer;
 pub use plan::Plan;
 pub use schedule::Pace;

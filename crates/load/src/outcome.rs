@@ -1,5 +1,6 @@
 //! The outcome of a drive.
 
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -39,8 +40,8 @@ pub struct Kind {
     pub service: Option<Histogram<u64>>,
     /// How many of these had not ended at the cap.
     pub unfinished: u64,
-    /// What the others did.
-    pub work: Work,
+    /// What ended in the window and did not fail, whenever it started.
+    pub ended: EndedInWindow,
     /// What all operations did that did not fail, in the window and outside of it.
     pub work_in_all: Work,
     /// Every slot, in order. An operation belongs to the slot in which it ended; one that failed
@@ -69,55 +70,68 @@ impl Kind {
 }
 
 impl Outcome {
-    /// Operations of each kind a second, by its number, those that failed among them: from the mean
-    /// time of a client's cycle, `in_flight` operations being in flight at any time (Little's law).
-    /// In an open loop the schedule decides, and what was to start in the window is divided by its
-    /// length.
-    ///
-    /// A rate that is counted in a window is off by the operations at its edges: of clients that
-    /// take turns between two kinds it finds one more often than the other.
-    pub fn rates(&self, in_flight: usize) -> Vec<f64> {
-        if self.open.is_some() {
-            let length = self.window_s.1 - self.window_s.0;
-            return self.kinds.iter().map(|kind| kind.kept.len() as f64 / length).collect();
-        }
-        let started = |kind: &Kind| (kind.count() + kind.errors) as f64;
-        self.kinds.iter().map(|kind| self.cycles(in_flight) * started(kind)).collect()
+    /// How long the window is, in seconds.
+    pub fn window_length_s(&self) -> f64 {
+        self.window_s.1 - self.window_s.0
     }
 
-    /// What all kinds together come to a second, without what failed. Where an operation had not ended
-    /// at the cap, these are upper bounds: the clients' cycles were longer than was seen.
-    ///
-    /// An operation that failed is none of these, and its time is in the others' way: in a closed loop
-    /// of one kind without failures the rate is `in_flight` over the mean time.
-    pub fn totals(&self, in_flight: usize) -> Totals {
-        let length = self.window_s.1 - self.window_s.0;
-        let mut totals = Totals::default();
-        for kind in &self.kinds {
-            let rate = match &self.open {
-                Some(_) => kind.kept.len() as f64 / length,
-                None => self.cycles(in_flight) * kind.count() as f64,
-            };
-            totals.operations += rate;
-            // Those that did not end did nothing that could be counted: they are taken to be like the
-            // others of their kind.
-            let ended = kind.kept.len() - kind.unfinished;
-            if ended > 0 {
-                totals.rows += rate * kind.work.rows as f64 / ended as f64;
-                totals.bytes += rate * kind.work.bytes as f64 / ended as f64;
-            }
-        }
-        totals
+    /// Operations of each kind a second, by its number: those that ended in the window and did not
+    /// fail, over its length. An operation at an edge of the window counts or not, so that a rate is
+    /// off by one operation a client at most.
+    pub fn rates(&self) -> Vec<f64> {
+        let length = self.window_length_s();
+        self.kinds.iter().map(|kind| kind.ended.operations as f64 / length).collect()
     }
 
-    /// How often a second the clients of a closed loop would do what they did on the whole.
-    fn cycles(&self, in_flight: usize) -> f64 {
+    /// What all kinds together come to a second, counted as in [`Outcome::rates`].
+    pub fn totals(&self) -> Totals {
+        let length = self.window_length_s();
+        let a_second = |number: fn(&EndedInWindow) -> u64| {
+            self.kinds.iter().map(|kind| number(&kind.ended)).sum::<u64>() as f64 / length
+        };
+        Totals {
+            operations: a_second(|ended| ended.operations),
+            rows: a_second(|ended| ended.work.rows),
+            bytes: a_second(|ended| ended.work.bytes),
+        }
+    }
+
+    /// Operations a second by Little's law, from the mean time of a client's cycle, `in_flight`
+    /// operations being in flight at any time: a check of the counted rate. Where some operations
+    /// wait much longer than the window, their latencies hold more time than the clients had, and
+    /// this rate is too low. Where an operation had not ended at the cap, it is an upper bound.
+    /// `None` in an open loop, whose clients wait for work, and where no operation took any time.
+    pub fn littles_rate(&self, in_flight: usize) -> Option<f64> {
         let time = |kind: &Kind| {
             let mean = if kind.kept.is_empty() { 0.0 } else { kind.kept.mean() / 1e9 };
             kind.count() as f64 * mean + kind.errors_time.as_secs_f64()
         };
         let busy: f64 = self.kinds.iter().map(time).sum();
-        if busy > 0.0 { in_flight as f64 / busy } else { 0.0 }
+        let count: u64 = self.kinds.iter().map(Kind::count).sum();
+        (self.open.is_none() && busy > 0.0).then(|| in_flight as f64 * count as f64 / busy)
+    }
+
+    /// How many operations that count lasted at least as long as the window: each kept its client
+    /// from anything else for all that time.
+    pub fn starved(&self) -> u64 {
+        let length = (self.window_length_s() * 1e9) as u64;
+        self.kinds.iter().map(|kind| kind.kept.count_between(length, u64::MAX)).sum()
+    }
+}
+
+/// What ended in the window and did not fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndedInWindow {
+    /// How many operations.
+    pub operations: u64,
+    /// What these did.
+    pub work: Work,
+}
+
+impl AddAssign for EndedInWindow {
+    fn add_assign(&mut self, other: Self) {
+        self.operations += other.operations;
+        self.work += other.work;
     }
 }
 

@@ -65,6 +65,11 @@ impl Window {
         lasted && self.end.is_none_or(|end| intended < end)
     }
 
+    /// Whether the moment lies in the window, as far as is known.
+    pub fn holds(&self, moment: Nanos) -> bool {
+        moment >= self.from && moment < self.end.unwrap_or(self.cap)
+    }
+
     /// Whether one counts that is still in flight, the time being over.
     pub fn counts_under_way(&self, intended: Nanos) -> bool {
         self.counts(intended, self.until)

@@ -52,7 +52,7 @@ impl Courses<'_> {
 }
 
 /// The slots of an operation of a trial. `left` is how much may still be read.
-fn slots(
+pub(crate) fn slots(
     folder: &RunFolder,
     trial: i64,
     operation: i64,

@@ -21,6 +21,7 @@ mod outline;
 mod power_cut;
 mod read;
 pub mod record;
+mod recount;
 mod run;
 mod shape;
 mod shard;

@@ -128,17 +128,24 @@ measures! {
     OPERATIONS = "operations", Count, [Clients],
         "operations that ended in the whole trial, those with an error among them";
     DONE_RATE = "done-rate", PerSecond, [Clients],
-        "operations a second that succeeded, all kinds together: in a closed loop from the mean time of \
-         the clients' cycles, in an open one those that were due in the window over its length; where an \
-         operation was cut off, an upper bound, as the next two";
+        "operations a second that succeeded, all kinds together: those that ended in the window over its \
+         length, as the next two";
     ROWS_RATE = "rows-rate", PerSecond, [Clients],
         "rows a second that these returned or wrote; only of a workload that counts them, as `rows`";
     BYTES_RATE = "bytes-rate", PerSecond, [Clients],
         "bytes a second that these read or wrote; only of a workload that counts them, as `bytes`";
     ROWS = "rows", Count, [Operation],
-        "rows that the operations of a kind in the window returned to their clients or wrote";
+        "rows that the operations of a kind that ended in the window returned to their clients or wrote";
     BYTES = "bytes", Bytes, [Operation],
-        "bytes that the operations of a kind in the window read or wrote, as their clients see them";
+        "bytes that the operations of a kind that ended in the window read or wrote, as their clients see them";
+    ENDED = "ended", Count, [Operation],
+        "operations of a kind that ended in the window and did not fail, whenever they started: rates count \
+         these; a run without it has rates by Little's law, as bakeoff had them until 2026-11";
+    LITTLE_RATE = "little-rate", PerSecond, [Clients],
+        "operations a second that succeeded, by Little's law from the mean time of the clients' cycles: a \
+         check of done-rate in a closed loop; an upper bound where an operation was cut off";
+    STARVED = "starved", Count, [Clients],
+        "operations that lasted at least as long as the window: each kept its client from anything else";
     WORK_ROWS = "work-rows", Count, [Clients],
         "rows that all operations returned or wrote that did not fail, in the window or not; only of a \
          workload that counts rows";

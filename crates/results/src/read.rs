@@ -6,6 +6,7 @@ use crate::column::{Left, histogram, json, optional_histogram, optional_text, te
 use crate::measure::Measures;
 use crate::power_cut::Cut;
 use crate::record::{Canary, Debts, Measured, Operation, Slot, Trial};
+use crate::recount::recount_rates;
 use crate::run::{RunState, Status};
 use crate::store::RunFolder;
 use crate::summary::{OperationSummary, TrialSummary};
@@ -137,7 +138,8 @@ impl RunFolder {
         found().map_err(self.failed())
     }
 
-    /// Every trial's figures, in the order in which they ran. No histogram is touched.
+    /// Every trial's figures, in the order in which they ran. Where a trial's rates were not counted when
+    /// it ran, they are counted from its seconds; else no histogram is touched.
     ///
     /// # Errors
     /// As [`RunFolder::run`].
@@ -148,14 +150,19 @@ impl RunFolder {
              FROM trial ORDER BY id",
             |row| Ok((row.get(13)?, self.summary(row)?)),
         )?;
-        self.with_operations(trials).map_err(self.failed())
+        let all = || {
+            let mut trials = self.with_operations(trials)?;
+            recount_rates(self, &mut trials)?;
+            Ok(trials.into_iter().map(|(_, trial)| trial).collect())
+        };
+        all().map_err(self.failed())
     }
 
     /// Hangs the operations' figures on their trials; both come in the trials' order.
     fn with_operations(
         &self,
         mut trials: Vec<(i64, TrialSummary)>,
-    ) -> rusqlite::Result<Vec<TrialSummary>> {
+    ) -> rusqlite::Result<Vec<(i64, TrialSummary)>> {
         let mut statement = self.connection.prepare(
             "SELECT trial, name, count, mean_s, p50_s, p95_s, p99_s, p999_s, max_s,
                  service_mean_s, service_p99_s, untrimmed_mean_s, per_second, errors, retries,
@@ -174,7 +181,7 @@ impl RunFolder {
             let Some((_, owner)) = trials.get_mut(at).filter(|(id, _)| *id == trial) else { break };
             owner.operations.push(operation_summary(row)?);
         }
-        Ok(trials.into_iter().map(|(_, trial)| trial).collect())
+        Ok(trials)
     }
 
     fn operations(&self, trial: i64) -> rusqlite::Result<Vec<Operation>> {

@@ -95,8 +95,7 @@ pub struct Operation {
     pub kept: Histogram<u64>,
     /// How many of these were still running then: where there is one, the mean is a lower bound.
     pub unfinished: u64,
-    /// Operations a second: in a closed loop from the mean time of a client's cycle, in an open one
-    /// those that were due in the window over its length.
+    /// Operations a second: those that ended in the window and did not fail, over its length.
     pub per_second: f64,
     /// In an open loop the same of service times, which count from the moment at
     /// which an operation started, in nanoseconds; `None` in a closed loop, where both are one.

@@ -114,7 +114,8 @@ pub struct OperationSummary {
     /// The mean over the whole trial, nothing dropped; `None` for a cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrimmed_mean_s: Option<f64>,
-    /// Operations a second.
+    /// Operations a second: those that ended in the window and did not fail, over its length. In a run
+    /// without [`crate::measure::ENDED`] they are by Little's law.
     pub per_second: f64,
     /// Operations that ended in an error.
     pub errors: u64,

@@ -8,7 +8,7 @@ use bakeoff_stats::steady::Steadiness;
 
 use super::{Tally, part, part_of, percent};
 use crate::document::CellView;
-use crate::littles_law::{concurrency, littles_law};
+use crate::littles_law::{concurrency, littles_law, starving};
 use crate::open_loop::OpenLoop;
 use crate::steady::steadiness;
 use crate::warning::{Warning, WarningKind};
@@ -129,7 +129,10 @@ pub(super) fn cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
 
 /// Trials of a closed loop in which clients waited for something that is in no latency.
 pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let off = |trial: &TrialSummary| littles_law(trial).map(|law| (law - 1.0).abs());
+    // Where clients starve, that is said by its own name.
+    let off = |trial: &TrialSummary| {
+        littles_law(trial).filter(|_| starving(trial).is_none()).map(|law| (law - 1.0).abs())
+    };
     let above = |trial| off(trial).filter(|off| *off > LITTLE_OFF).unwrap_or_default();
     Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(

@@ -5,7 +5,7 @@ mod simulated;
 use self::simulated::{Work, simulated, simulated_until};
 use super::*;
 use crate::slot::histogram;
-use crate::{ARRIVALS, Arrivals, Done};
+use crate::{ARRIVALS, Arrivals, Done, Random};
 
 const MS: Nanos = 1_000_000;
 
@@ -121,7 +121,7 @@ fn the_window_waits_for_enough_of_the_slowest_kind() {
     assert!(kept(&outcome).iter().all(|kept| (5..=6).contains(kept)), "{:?}", kept(&outcome));
     assert!(outcome.kinds.iter().all(|kind| kind.unfinished == 0));
     // Counted in the window the one may come out more often than the other.
-    let [a, b] = outcome.rates(1)[..] else { panic!("two rates") };
+    let [a, b] = outcome.rates()[..] else { panic!("two rates") };
     assert!((a / b - 1.0).abs() < 0.2 && (b - 1.0 / 0.17).abs() < 0.6, "{a} and {b}");
 }
 
@@ -156,9 +156,10 @@ fn a_drive_that_a_number_ends_leaves_nothing_out_that_was_slow() {
     assert_eq!((kind.unfinished, ran_ms(&outcome)), (0, 1300), "it is followed to its end");
 }
 
-/// With one kind of operation and no failure a rate is what is in flight over the mean time.
+/// With one kind of operation and no failure the counted rate is what is in flight over the mean time,
+/// but for the edges.
 #[test]
-fn the_total_of_one_kind_is_the_inverse_of_its_mean() {
+fn counted_and_littles_rate_agree_where_no_client_starves() {
     let rows = |turn: usize| crate::Work { rows: 1 + turn as u64 % 2, bytes: 4096 };
     let client = |_| {
         move |turn: usize| Work {
@@ -167,10 +168,14 @@ fn the_total_of_one_kind_is_the_inverse_of_its_mean() {
         }
     };
     let outcome = simulated(&plan(3, 1, 2000), client).outcome;
-    let (kind, totals) = (&outcome.kinds[0], outcome.totals(3));
+    let (kind, totals) = (&outcome.kinds[0], outcome.totals());
     let inverse = 3.0 / (kind.kept.mean() / 1e9);
-    assert!((totals.operations / inverse - 1.0).abs() < 1e-9, "{totals:?} {inverse}");
-    assert_eq!(kind.work.bytes, 4096 * kind.kept.len());
+    let little = outcome.littles_rate(3).unwrap();
+    assert!((little / inverse - 1.0).abs() < 1e-9, "{little} {inverse}");
+    // One operation of each client at the edges of 1.9 s.
+    assert!((totals.operations - inverse).abs() <= 3.0 / 1.9, "{totals:?} {inverse}");
+    assert_eq!(outcome.starved(), 0);
+    assert_eq!(kind.ended.work.bytes, 4096 * kind.ended.operations);
     assert!(kind.count() > kind.kept.len(), "some are outside of the window");
     assert_eq!(kind.work_in_all.bytes, 4096 * kind.count());
     assert!((totals.bytes / (4096.0 * totals.operations) - 1.0).abs() < 1e-9, "{totals:?}");
@@ -192,11 +197,13 @@ fn a_total_is_over_all_kinds_and_leaves_failures_out() {
         }
     };
     let outcome = simulated(&plan(1, 2, 6000), client).outcome;
-    let totals = outcome.totals(1);
+    let totals = outcome.totals();
     // Two that succeed in each 60 ms.
     assert!((totals.operations * 0.030 - 1.0).abs() < 0.02, "{totals:?}");
-    let all: f64 = outcome.rates(1).iter().sum();
-    assert!(all > 1.4 * totals.operations, "the others count what failed: {all}");
+    let all: f64 = outcome.rates().iter().sum();
+    assert!((all / totals.operations - 1.0).abs() < 1e-9, "{all}");
+    let little = outcome.littles_rate(1).unwrap();
+    assert!((little / totals.operations - 1.0).abs() < 0.02, "{little}");
     assert!((totals.rows / (3.5 * totals.operations) - 1.0).abs() < 0.02, "{totals:?}");
     assert_eq!(totals.bytes, 0.0);
     assert_eq!(outcome.kinds[0].work_in_all.rows, 7 * outcome.kinds[0].count());
@@ -355,7 +362,8 @@ fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
         // In a window of 0.9 s.
         let spread = if *arrivals == Arrivals::EVEN { 0 } else { 60 };
         assert!(kind.kept.len().abs_diff(270) <= spread, "{arrivals:?}: {}", kind.kept.len());
-        assert!((outcome.rates(4)[0] - kind.kept.len() as f64 / 0.9).abs() < 1e-6);
+        assert!((outcome.rates()[0] - kind.kept.len() as f64 / 0.9).abs() < 5.0);
+        assert_eq!(outcome.littles_rate(4), None, "its clients wait for work");
         assert_eq!(open.not_started, 0, "{arrivals:?}: {open:?}");
         assert!(!outcome.stopped);
         // Four clients are seldom all busy: service and response are nearly the same.
@@ -457,4 +465,53 @@ fn start_delays_are_of_what_counts() {
     collector.turn(120 * MS, &shared, &mut |_| (), &mut |_| ());
     assert_eq!((collector.window.end, collector.kept[0].latency.len()), (Some(100 * MS), 1));
     assert_eq!(collector.start_delay.len(), 1);
+}
+
+/// How long the operations of each of `clients` take at a device that serves one at a time, in 10 ms:
+/// mostly the newest, and else one at random.
+fn latencies_of_newest_first(clients: usize, seed: u64, until: Nanos) -> Vec<Vec<Nanos>> {
+    let mut random = Random::new(seed);
+    let mut waiting: Vec<(usize, Nanos)> = (0..clients).map(|client| (client, 0)).collect();
+    let mut latencies = vec![Vec::new(); clients];
+    let mut now = 0;
+    while now < until {
+        let newest = random.uniform() < 0.9;
+        let place = if newest {
+            waiting.len() - 1
+        } else {
+            (random.uniform() * waiting.len() as f64) as usize
+        };
+        let (client, since) = waiting.remove(place);
+        now += 10 * MS;
+        latencies[client].push(now - since);
+        waiting.push((client, now));
+    }
+    // Those that still wait are served at last.
+    for (client, since) in waiting {
+        now += 10 * MS;
+        latencies[client].push(now - since);
+    }
+    latencies
+}
+
+/// A device that serves the newest first ends 100 operations in each second, while some clients wait
+/// for longer than the window. Little's law takes their latencies for time that the clients had.
+#[test]
+fn a_rate_is_what_ended_though_clients_starve() {
+    let mut off = 0;
+    for seed in 0..20 {
+        let latencies = latencies_of_newest_first(16, seed, 60_000 * MS);
+        let client = |number: usize| {
+            let own = latencies[number].clone();
+            move |turn: usize| Work::of(0, own.get(turn - 1).copied().unwrap_or(10 * MS))
+        };
+        let outcome = simulated(&Plan { least: 20, ..plan(16, 1, 3000) }, client).outcome;
+        let counted = outcome.rates()[0];
+        assert!((95.0..=105.0).contains(&counted), "{counted} with seed {seed}");
+        let little = outcome.littles_rate(16).unwrap();
+        off += usize::from((little / counted).ln().abs() > 0.1);
+        let longest = outcome.kinds[0].kept.max();
+        assert_eq!(outcome.starved() > 0, longest >= 2_700 * MS, "{longest}");
+    }
+    assert!(off >= 5, "Little's law is off in {off} of 20 trials alone");
 }

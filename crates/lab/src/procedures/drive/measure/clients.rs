@@ -26,7 +26,7 @@ pub fn of_clients(
     let names = running.operations();
     let mut measures = Measures::default();
     in_all(&mut measures, running.concurrency(drive.clients), outcome, tally);
-    put_work(&mut measures, running.concurrency(drive.clients), outcome, names);
+    put_work(&mut measures, outcome, names);
     let window_s = outcome.window_s;
     if let Some(slope) = slope(outcome) {
         measures.set(&measure::RISE, Scope::Trial, slope.rise);
@@ -37,8 +37,7 @@ pub fn of_clients(
     if drive.state == State::Steady {
         put_rounds(&mut measures, outcome);
     }
-    let rates = outcome.rates(running.concurrency(drive.clients));
-    let operations = operations(outcome, names, &rates)?;
+    let operations = operations(outcome, names, &outcome.rates())?;
     let failed = |(name, kind): (&Name, &load::Kind)| {
         let error = kind.first_error.as_ref()?;
         Some(operations_failed(kind.errors, name, error))
@@ -62,10 +61,12 @@ fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally:
         (&measure::CONCURRENCY, concurrency as u64),
         (&measure::DRIVERS, outcome.drivers.len() as u64),
         (&measure::IN_FLIGHT, outcome.in_flight),
+        (&measure::STARVED, outcome.starved()),
     ];
     for (what, count) in counts {
         measures.set(what, scope(), count as f64);
     }
+    measures.set_some(&measure::LITTLE_RATE, scope(), outcome.littles_rate(concurrency));
     let delays: Option<Vec<Duration>> = outcome.drivers.iter().map(|it| it.run_delay).collect();
     let delay = delays.map(|delays| delays.iter().sum::<Duration>().as_secs_f64());
     measures.set_some(&measure::RUN_DELAY, scope(), delay);
@@ -78,13 +79,18 @@ fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally:
 }
 
 /// What the operations did, by their kinds and on the whole. What no operation did is not counted.
-fn put_work(measures: &mut Measures, concurrency: usize, outcome: &Outcome, names: &[Name]) {
-    let totals = outcome.totals(concurrency);
+fn put_work(measures: &mut Measures, outcome: &Outcome, names: &[Name]) {
+    let totals = outcome.totals();
     measures.set(&measure::DONE_RATE, Scope::Clients, totals.operations);
     let in_all: u64 = outcome.kinds.iter().map(|kind| kind.work_in_all.rows).sum();
     let in_all = Some(in_all as f64).filter(|rows| *rows > 0.0);
     measures.set_some(&measure::WORK_ROWS, Scope::Clients, in_all);
-    let of = |work: fn(&load::Work) -> u64| outcome.kinds.iter().map(move |kind| work(&kind.work));
+    let of =
+        |work: fn(&load::Work) -> u64| outcome.kinds.iter().map(move |kind| work(&kind.ended.work));
+    for (name, kind) in names.iter().zip(&outcome.kinds) {
+        let ended = kind.ended.operations as f64;
+        measures.set(&measure::ENDED, Scope::Operation(name.clone()), ended);
+    }
     let counted = [
         (&measure::ROWS, of(|work| work.rows), (&measure::ROWS_RATE, totals.rows)),
         (&measure::BYTES, of(|work| work.bytes), (&measure::BYTES_RATE, totals.bytes)),
