@@ -14,8 +14,8 @@ use crate::machines::MachinesView;
 use crate::over_time::OverTime;
 use crate::priced::Prices;
 use crate::{
-    Result, beside, bounds, cells, limits, over, over_machines, over_time, promises, series,
-    statements, warnings,
+    Result, beside, bounds, cells, limits, over_machines, over_time, promises, series, statements,
+    warnings,
 };
 
 /// What a run folder has to tell, as it is at this moment.
@@ -64,14 +64,16 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         machines,
         conditions,
         canaries,
+        flush_turns: Vec::new(),
         warnings: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
     document.warnings =
         warnings::all(&document, &trials, &counted, &disturbed, &compared.serial, &whole);
+    document.mark_unsynced(&counted);
     document.trials = trials;
     document.published = statements::view(&document);
-    document.sweep = over::sweep(&document);
+    document.judge_promises();
     Ok(document)
 }
 

@@ -100,6 +100,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
         to_disk: share(Way::Writes, trials),
         groups: GroupView::of_cell(trials),
         processes: ProcessView::of_cell(trials),
+        broken_promise: None,
         counters: counters(trials),
     }
 }

@@ -93,8 +93,8 @@ pub enum Verdict {
     ShortOfProcessors,
     /// A trial behind it that was to be steady was not: what comes later may be anything.
     NeverSteady,
-    /// The two did not answer alike, or what a trial behind it has left is broken: what was timed is not
-    /// the same work.
+    /// The two did not answer alike, or what a trial behind it has left is broken, or one of them broke the
+    /// promise of its level of durability: what was timed is not the same work.
     Void,
 }
 

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use bakeoff_results::{Canary, Cut, CutPlan, Levels, OperationSummary, RunState, TrialSummary};
 use serde::{Deserialize, Serialize};
 
+use crate::broken_promises::BrokenPromise;
 pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::condition::ConditionView;
 use crate::cost::{CostView, Cpu};
 use crate::debt::DebtView;
+use crate::flush::FlushTurn;
 use crate::groups::{GroupView, ProcessView};
 use crate::limits::LimitView;
 use crate::machines::MachinesView;
@@ -88,6 +90,10 @@ pub struct Document {
     /// nothing of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedView>,
+    /// Where the order of the compared levels would turn with the time of a flush; empty where no simulated
+    /// disk has such a constant, and with several clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flush_turns: Vec<FlushTurn>,
     /// What a reader should know of the run as a whole, the worst first.
     pub warnings: Vec<Warning>,
 }
@@ -161,6 +167,9 @@ pub struct CellView {
     /// worked for the clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessView>,
+    /// How it broke the promise of its level of durability; `None` where nothing shows that it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken_promise: Option<BrokenPromise>,
     /// What the target counted of itself while the clients ran, all trials together.
     pub counters: BTreeMap<String, u64>,
 }

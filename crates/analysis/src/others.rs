@@ -45,6 +45,7 @@ impl Document {
         let common = common.len();
         self.other_cuts.extend(taken);
         self.warnings.extend(left_out);
+        self.judge_promises();
         warning::sort(&mut self.warnings);
         common
     }

@@ -108,6 +108,8 @@ struct Cells<'a> {
     merit: FigureOfMerit,
     /// The compared levels that contend: none is an alias, and none measures the harness alone.
     contenders: Vec<&'a str>,
+    /// Those that broke a promise: none of them is fastest.
+    broken: BTreeSet<&'a Levels>,
     all: BTreeMap<&'a Levels, Vec<&'a TrialSummary>>,
     counted: BTreeMap<&'a Levels, Vec<&'a TrialSummary>>,
     comparisons: BTreeMap<(&'a str, &'a Levels), Vec<&'a Comparison>>,
@@ -125,6 +127,7 @@ impl<'a> Cells<'a> {
         for it in document.comparisons.iter().chain(&document.between) {
             comparisons.entry((it.operation.as_str(), &it.levels)).or_default().push(it);
         }
+        let broken = document.cells.iter().filter(|cell| cell.broken_promise.is_some());
         let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
         let levels = run.factors.iter().find(|(factor, _)| *factor == run.compare);
         let levels = levels.into_iter().flat_map(|(_, levels)| levels).map(String::as_str);
@@ -134,6 +137,7 @@ impl<'a> Cells<'a> {
             run,
             merit,
             contenders: levels.filter(contends).collect(),
+            broken: broken.map(|cell| &cell.levels).collect(),
             all: by_levels(document.trials.iter().collect()),
             counted: by_levels(counted(&document.trials)),
             comparisons,
@@ -249,7 +253,9 @@ impl<'a> Cells<'a> {
         series: &mut [SweepSeries],
     ) -> SweepFastest {
         let in_state = |state| series.iter().filter(move |it| it.points[at].state == state);
-        let levels: Vec<String> = in_state(PointState::Known).map(|it| it.level.clone()).collect();
+        let kept = |level: &str| !self.broken.contains(&with(place, &self.run.compare, level));
+        let known = in_state(PointState::Known).filter(|it| kept(&it.level));
+        let levels: Vec<String> = known.map(|it| it.level.clone()).collect();
         let aside = in_state(PointState::SetAside).count();
         let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
         let pair = |baseline: &str, level: &str| self.pair(operation, place, baseline, level);

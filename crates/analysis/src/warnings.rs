@@ -20,6 +20,8 @@ use crate::document::{Attempts, Document};
 use crate::over_machines::by_member;
 use crate::warning::{Warning, sort};
 
+pub(crate) use work::unsynced_cells;
+
 pub use lost::unprotected;
 pub use machine::share_of_others;
 pub use memory::in_memory;
@@ -137,7 +139,7 @@ impl<'a> Tally<'a> {
 }
 
 /// The levels of the factors that the run varies, in the plan's order.
-fn place(run: &Run, levels: &Levels) -> String {
+pub(crate) fn place(run: &Run, levels: &Levels) -> String {
     let varied = run.factors.iter().filter(|(_, known)| known.len() > 1);
     let words: Vec<String> = varied
         .filter_map(|(factor, _)| levels.get(factor).map(|level| format!("{factor} {level}")))

@@ -93,6 +93,18 @@ impl Models {
         self.0.iter().map(Model::listed).chain([raid::listed()]).collect()
     }
 
+    /// What a device simulates, in a few words: "SATA SSD", "RAID-10 of 8 × SATA SSD".
+    pub fn simulated(&self, spec: &Spec) -> String {
+        let (name, disks) = spec.model();
+        let plain = name.split(':').next().unwrap_or(name);
+        let model = self.0.iter().find(|model| model.name() == plain);
+        let one = model.map_or(name, |model| {
+            let summary = model.listed().summary;
+            summary.split([',', ':']).next().unwrap_or(summary)
+        });
+        disks.map_or_else(|| one.to_owned(), |disks| format!("RAID-10 of {disks} × {one}"))
+    }
+
     /// Each model's name, and the parameters that it has; an array's own, beside which it has those of its
     /// disks.
     pub fn parameters(&self) -> Vec<(&'static str, Vec<Parameter>)> {

@@ -68,6 +68,18 @@ impl Spec {
         Some(size_of(size)? * u64::from(self.disks.map_or(1, |disks| disks / 2)))
     }
 
+    /// The model's name with its size, where it has one, and how many of it are in an array.
+    pub(crate) fn model(&self) -> (&str, Option<u32>) {
+        (&self.name, self.disks)
+    }
+
+    /// The value of a parameter that is a number; `None` where the device has no such parameter.
+    pub fn number(&self, parameter: &str) -> Option<f64> {
+        let own = self.parameters.table().expect("seen when it was registered");
+        let value = own.get(parameter)?;
+        value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+    }
+
     /// The same with the data on this part of a hard disk's stroke; all of it is right for any
     /// device.
     ///

@@ -7,6 +7,7 @@
 
 pub mod answers;
 mod child;
+mod disk_facts;
 pub mod driving;
 mod equal_terms;
 mod error;
@@ -29,6 +30,7 @@ pub mod targets;
 mod watch;
 
 pub use child::child;
+pub use disk_facts::disk_facts;
 pub use equal_terms::CommonLevels;
 pub use error::{LabError, MachineError, Problems, TrialError};
 pub use estimate::{Estimate, Medium};

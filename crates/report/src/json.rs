@@ -27,8 +27,9 @@ impl Exporter for Json {
     fn write(&self, document: &Document, _: &[Box<dyn Section>], _: &Options) -> Result<String> {
         let said = Said::of(&Layout::new(document));
         let sentences = said.sentences.iter().map(|it| it.text()).collect();
-        let Said { broken, rest, confidence, .. } = said;
-        let written = Written { document, answer: Answer { broken, sentences, rest, confidence } };
+        let Said { on, broken, rest, confidence, .. } = said;
+        let answer = Answer { on, broken, sentences, rest, confidence };
+        let written = Written { document, answer };
         Ok(serde_json::to_string_pretty(&written)? + "\n")
     }
 }
@@ -43,6 +44,8 @@ struct Written<'a> {
 /// What the first screen of a report says.
 #[derive(Serialize)]
 struct Answer {
+    /// On what disk it holds; empty where none is simulated.
+    on: String,
     /// The promises that were broken; empty where none was.
     broken: String,
     /// A sentence for each promise of durability, or one of the run.

@@ -160,6 +160,17 @@ impl<'a> Layout<'a> {
         self.levels.iter().copied().filter(|level| !self.is_harness(level)).collect()
     }
 
+    /// Whether nothing shows that a cell broke the promise of its level of durability.
+    pub fn keeps_promise(&self, condition: &Condition<'a>, level: &'a str) -> bool {
+        self.cell(condition, level).is_none_or(|cell| cell.broken_promise.is_none())
+    }
+
+    /// The levels that compete at a condition: those that kept their promise there.
+    pub fn contenders_at(&self, condition: &Condition<'a>) -> Vec<&'a str> {
+        let kept = |level: &&'a str| self.keeps_promise(condition, level);
+        self.contenders().into_iter().filter(kept).collect()
+    }
+
     /// The levels that charts show: the harness only when there is nothing else.
     pub fn charted(&self) -> Vec<&'a str> {
         let contenders = self.contenders();

@@ -67,7 +67,10 @@ impl<'a> Group<'a> {
             };
             self.cases.iter().map(of).sum()
         };
-        let contenders = layout.contenders().into_iter();
+        let kept = |level: &&'a str| {
+            self.cases.iter().all(|case| layout.keeps_promise(&case.condition, level))
+        };
+        let contenders = layout.contenders().into_iter().filter(kept);
         let mut ranked: Vec<(f64, &str)> =
             contenders.filter_map(|level| Some((cost(&level)?, level))).collect();
         ranked.sort_by(|one, other| one.0.total_cmp(&other.0));

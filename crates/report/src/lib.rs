@@ -16,6 +16,7 @@ mod changes;
 mod chart;
 mod confidence;
 mod csv;
+mod disk;
 mod durability;
 mod exporter;
 mod figures;

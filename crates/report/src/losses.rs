@@ -32,6 +32,8 @@ pub struct Loss {
     pub cuts: u64,
     /// How many images of a disk were judged: of one cut each rule draws its own.
     pub images: u64,
+    /// Whether every moment of a run was cut: its images have one history, and tell no share of cuts.
+    pub is_of_every_moment: bool,
     /// How long before the cut the oldest commit that was lost was acknowledged, in seconds.
     pub oldest_s: Option<f64>,
     /// Whether some were made by another run.
@@ -127,6 +129,7 @@ impl Loss {
             most,
             cuts: made.len() as u64,
             images,
+            is_of_every_moment: !every.is_empty(),
             oldest_s,
             elsewhere: told.folder.is_some(),
             load: load(&made),
@@ -140,6 +143,7 @@ impl Loss {
         self.most = self.most.max(other.most);
         self.cuts += other.cuts;
         self.images += other.images;
+        self.is_of_every_moment |= other.is_of_every_moment;
         self.elsewhere |= other.elsewhere;
         self.load = (self.load.0 + other.load.0, self.load.1 + other.load.1);
         if other.worst > self.worst {
@@ -154,6 +158,15 @@ impl Loss {
         let some = matches!(self.worst, Worst::Lost(Some(_)));
         (some && acknowledged > 0 && seconds > 0.0)
             .then(|| words::digits(acknowledged as f64 / seconds))
+    }
+
+    /// "none of 15: at most 18 in 100": how often something may be lost though nothing was; `None` where
+    /// something was.
+    pub fn bound(&self) -> Option<String> {
+        let is_of_none = self.worst == Worst::Nothing && !self.is_of_every_moment;
+        is_of_none.then(|| {
+            format!("none of {}: {}", words::count(self.cuts), promises::at_most(self.cuts))
+        })
     }
 
     /// "nothing", "81 commits", "damaged, 86 of 200".

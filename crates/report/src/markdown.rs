@@ -63,7 +63,8 @@ fn block(block: &Block) -> String {
             let rest = Some(escape(&headline.rest)).filter(|rest| !rest.is_empty());
             let sure = headline.confidence.as_ref();
             let sure = sure.map(|it| format!("{}: {}", bold(it.word), escape(&it.text)));
-            let all = broken.into_iter().chain(sentences).chain(rest).chain(sure);
+            let on = Some(escape(&headline.on)).filter(|on| !on.is_empty());
+            let all = on.into_iter().chain(broken).chain(sentences).chain(rest).chain(sure);
             all.collect::<Vec<_>>().join("\n\n")
         }
         Block::Answers(answers) => {

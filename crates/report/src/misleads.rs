@@ -10,6 +10,7 @@ pub fn name(kind: WarningKind) -> &'static str {
     use WarningKind::*;
     match kind {
         NotSynced => "Commits not synced",
+        PromiseBroken => "Promise broken",
         DataInMemory => "Data in memory",
         AnswersDiffer => "Answers differ",
         CheckFailed => "Broken data",
@@ -44,6 +45,8 @@ pub fn name(kind: WarningKind) -> &'static str {
         NeighboursStarved => "Unequal background I/O",
         DiskLate => "Disk late",
         DiskTooFast => "Disk too fast",
+        ClientsStarved => "Clients starved",
+        RatesNotCounted => "Rates not counted",
         TimeMissing => "Time missing",
         WarmUp | WarmUpDecides => "Short warm-up",
         NotSettled | CannotTellSettled => "Rate not settled",

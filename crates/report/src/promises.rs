@@ -1,7 +1,7 @@
 //! Every promise that power cuts were held against, by this run or another, and what a sentence
 //! says of them.
 
-use bakeoff_analysis::{Document, PromiseView};
+use bakeoff_analysis::{Document, PromiseView, most_of_none};
 use bakeoff_results::{Cut, CutPlan, FileSystem, PromiseFactors, Promised};
 
 use crate::durability;
@@ -217,19 +217,43 @@ pub fn kept(document: &Document) -> Vec<String> {
         number => format!(", and {} could not be tried", words::many(number, "level")),
     };
     let names: Vec<&str> = told(true).map(|promise| promise.engine.as_str()).collect();
+    let bound = bound_of_each(&every);
     let said = match (kept, told(false).count()) {
         (0, 0) => "no promise was put to the test".into(),
         (0, _) => return Vec::new(),
         (1, 0) => {
             let of = one.map(|it| format!(" of {} at {}", it.promise.engine, it.level()));
-            format!("the promise{} was not broken in {cuts}", of.unwrap_or_default())
+            format!("the promise{} was not broken in {cuts}{bound}", of.unwrap_or_default())
         }
         (_, 0) => {
-            format!("no promise{} was broken in {cuts}", of_some(document, &who, &names))
+            format!("no promise{} was broken in {cuts}{bound}", of_some(document, &who, &names))
         }
-        _ => format!("no other promise was broken in {cuts}"),
+        _ => format!("no other promise was broken in {cuts}{bound}"),
     };
     std::iter::once(said + &but).chain(within(&every, &who)).collect()
+}
+
+/// "at most 18 in 100": the upper end of the 95 % interval of a share of which none was seen in `cuts`.
+pub fn at_most(cuts: u64) -> String {
+    let most = 100.0 * most_of_none(cuts);
+    let most = if most < 1.0 { format!("{most:.1}") } else { format!("{most:.0}") };
+    format!("at most {most} in 100")
+}
+
+/// " (15 of each: at most 18 in 100 break it)": how often each promise that was kept may break all the same;
+/// nothing where every moment of a run was cut, since its images have one history.
+fn bound_of_each(every: &[Told<'_>]) -> String {
+    let kept: Vec<&Told<'_>> =
+        every.iter().filter(|told| told.promise.kept == Some(true)).collect();
+    let fewest = kept.iter().map(|told| told.promise.cuts).min().unwrap_or(0);
+    if fewest == 0 || kept.iter().any(|told| told.images().is_some()) {
+        return String::new();
+    }
+    let at_most = at_most(fewest.into());
+    match kept.len() {
+        1 => format!(" ({at_most} break it)"),
+        _ => format!(" ({fewest} of each: {at_most} break it)"),
+    }
 }
 
 /// What was lost though a promise was kept, a clause for each level that allows that.

@@ -22,6 +22,7 @@ use crate::amount;
 use crate::behind;
 use crate::block::Words;
 use crate::confidence::{Confidence, Level};
+use crate::disk;
 use crate::layout::{self, Layout};
 use crate::leads;
 use crate::promises;
@@ -37,12 +38,14 @@ use crate::words;
 pub fn verdict(document: &Document) -> String {
     let said = Said::of(&Layout::new(document));
     let sentences = said.sentences.iter().map(Words::text);
-    let all = [said.broken].into_iter().chain(sentences).chain([said.rest]);
+    let all = [said.on, said.broken].into_iter().chain(sentences).chain([said.rest]);
     all.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer of a run.
 pub struct Said {
+    /// On what disk it holds; empty where none is simulated.
+    pub on: String,
     /// The promises that were broken; empty where none was.
     pub broken: String,
     /// Who is fastest: a sentence for each promise of durability, or one of the run.
@@ -66,6 +69,7 @@ impl Said {
         let confidence = Confidence::of(layout, &cases).filter(|_| is_compared);
         let mut clauses = Vec::new();
         if is_compared {
+            clauses.extend(disk::turns(layout));
             clauses.extend(machines::apart(layout, &cases));
             clauses.extend(caveats::held_back(layout));
             clauses.extend(caveats::not_decided(layout));
@@ -89,7 +93,8 @@ impl Said {
         let broken = promises::broken(document);
         let broken = if broken.is_empty() { String::new() } else { sentence(&broken.join("; ")) };
         let rest = clauses.iter().map(sentence).collect::<Vec<_>>().join(" ");
-        Self { broken, sentences, rest, confidence }
+        let on = disk::line(document).unwrap_or_default();
+        Self { on, broken, sentences, rest, confidence }
     }
 }
 

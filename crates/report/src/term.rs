@@ -8,6 +8,7 @@ mod timeline;
 use bakeoff_analysis::Document;
 
 use crate::block::{Answered, Block, Finding, Headline, Tone};
+use crate::disk;
 use crate::section::{self, Part};
 use crate::{Exporter, Layout, Options, Result, Section};
 
@@ -36,7 +37,8 @@ impl Exporter for Terminal {
         let layout = Layout::new(document).with_present(&options.present);
         let lines = Lines::of(options);
         let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
-        let mut out = format!("{title}\n");
+        let on = disk::line(document).map_or_else(String::new, |on| fill(&on, lines.width) + "\n");
+        let mut out = format!("{title}\n{on}");
         let Some((first, rest)) = sections.split_first() else { return Ok(out) };
         let is_search = document.run.run.limit.is_some();
         for section in rest.iter().map(Box::as_ref) {
@@ -171,8 +173,12 @@ impl Lines {
             format!("{}\n", self.paint.tone(tone, &self.fill(&format!("{}: {}", it.word, it.text))))
         });
         let sure = if sure.is_empty() { sure } else { format!("\n{sure}") };
+        let on = match headline.on.as_str() {
+            "" => String::new(),
+            on => format!("\n{}\n", self.fill(on)),
+        };
         // The last line is the first that is read.
-        format!("{broken}{sure}{rest}{}", sentences.collect::<String>())
+        format!("{broken}{sure}{rest}{on}{}", sentences.collect::<String>())
     }
 
     /// A question, and its answer.

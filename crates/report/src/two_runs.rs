@@ -249,6 +249,7 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
         }
     };
     Headline {
+        on: String::new(),
         broken,
         sentences: vec![Words::from(sentence)],
         rest: String::new(),

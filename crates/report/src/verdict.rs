@@ -25,24 +25,23 @@ pub struct Case<'a> {
     pub behind: Vec<&'a str>,
 }
 
-/// Every operation at every condition where at least two contenders can be held together.
+/// Every operation at every condition where at least two contenders that kept their promise can be held
+/// together.
 pub fn cases<'a>(layout: &Layout<'a>) -> Vec<Case<'a>> {
-    let contenders = layout.contenders();
     layout
         .operations()
         .flat_map(|operation| layout.conditions.iter().map(move |condition| (operation, condition)))
-        .filter_map(|(operation, condition)| case(layout, &contenders, operation, condition))
+        .filter_map(|(operation, condition)| case(layout, operation, condition))
         .collect()
 }
 
 fn case<'a>(
     layout: &Layout<'a>,
-    contenders: &[&'a str],
     operation: &'a str,
     condition: &Condition<'a>,
 ) -> Option<Case<'a>> {
     let pair = |fast: &str, slow: &str| layout.pair(operation, condition, fast, slow);
-    let leader = Leader::of(contenders, pair)?;
+    let leader = Leader::of(&layout.contenders_at(condition), pair)?;
     let (next, contrast) = *leader.rivals.first()?;
     Some(Case {
         operation,

@@ -8,6 +8,7 @@ mod calibration;
 mod column;
 mod course;
 mod debts;
+mod disk_fact;
 mod disturbed;
 mod edited;
 mod error;
@@ -35,6 +36,7 @@ pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, MOST_REPETITIONS, limit,
 pub use calibration::Calibration;
 pub use course::{Course, Courses};
 pub use debts::UNITS as DEBT_UNITS;
+pub use disk_fact::DiskFact;
 pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};

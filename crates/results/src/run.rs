@@ -6,6 +6,7 @@ use bakeoff_factor::published::Published;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::Answers;
+use crate::disk_fact::DiskFact;
 use crate::machine::Machine;
 use crate::power_cut::CutPlan;
 use crate::record::Levels;
@@ -67,6 +68,9 @@ pub struct Run {
     /// `None` where the system does not tell, and in records of an older bakeoff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
+    /// The disks that it simulates, each once; empty in records of an older bakeoff.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskFact>,
     /// Requests a second that one neighbour stream reached alone, where it was measured.
     pub neighbour_alone_per_second: Option<f64>,
     /// Where the workload's text comes from.

@@ -329,6 +329,7 @@ mod tests {
             harness_s: 5e-8,
             debug_build: false,
             load: None,
+            disks: Vec::new(),
             neighbour_alone_per_second: None,
             text: String::new(),
             applied: Vec::new(),

@@ -13,7 +13,7 @@ pub mod drift;
 pub mod heterogeneity;
 pub mod holm;
 pub mod limit;
-pub mod little;
+pub mod none_seen;
 pub mod paired;
 pub mod quantile;
 pub mod rounds;

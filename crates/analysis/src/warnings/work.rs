@@ -1,7 +1,7 @@
 //! What the clients' work shows of itself: errors, retries, commits without a sync, operations that
 //! did not keep up, time that is in no latency.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
@@ -22,30 +22,49 @@ const RETRIES: f64 = 0.01;
 /// The share of the syncs that strict commits need at least; fewer, and some were not synced for.
 const SYNCED: f64 = 0.5;
 
-/// Strict cells that did not sync for their commits. Commits that are under way at once can share a
-/// sync, so that one is needed for each round of the clients at least.
+/// Which part of the syncs that its strict commits need a cell did not make; `None` of a cell that promises
+/// less, made enough of them, or whose syncs nobody counted exactly. Commits that are under way at once can
+/// share a sync, so that one is needed for each round of the clients at least.
+fn missing_syncs(run: &Run, cell: &CellView, at_once: &BTreeMap<&Levels, f64>) -> Option<f64> {
+    let level = cell.levels.get("durability")?;
+    let is_strict = run.alias("durability", level).unwrap_or(level) == "strict";
+    let stores = cell.levels.get("engine").is_none_or(|it| run.stores(it));
+    let cost = cell.cost.filter(|_| is_strict && stores)?;
+    cost.sums.syncs.filter(|syncs| syncs.counted_by.is_exact())?;
+    let share = cost.syncs_per_commit? * at_once.get(&cell.levels)?;
+    (share < SYNCED).then_some(1.0 - share)
+}
+
+/// How many operations of each cell can be in flight at once.
+fn at_once<'a>(counted: &[&'a TrialSummary]) -> BTreeMap<&'a Levels, f64> {
+    counted.iter().filter_map(|trial| Some((&trial.levels, concurrency(trial)?))).collect()
+}
+
+/// The strict cells that did not sync for their commits.
+pub(crate) fn unsynced_cells(
+    run: &Run,
+    cells: &[CellView],
+    counted: &[&TrialSummary],
+) -> BTreeSet<Levels> {
+    let at_once = at_once(counted);
+    let unsynced = cells.iter().filter(|cell| missing_syncs(run, cell, &at_once).is_some());
+    unsynced.map(|cell| cell.levels.clone()).collect()
+}
+
+/// Says which these are.
 pub(super) fn unsynced(
     run: &Run,
     cells: &[CellView],
     counted: &[&TrialSummary],
 ) -> Option<Warning> {
-    let at_once: BTreeMap<&Levels, f64> =
-        counted.iter().filter_map(|trial| Some((&trial.levels, concurrency(trial)?))).collect();
+    let at_once = at_once(counted);
     let strict = |cell: &&CellView| {
         let level = cell.levels.get("durability");
         level.is_some_and(|level| run.alias("durability", level).unwrap_or(level) == "strict")
     };
     let stores = |cell: &&CellView| cell.levels.get("engine").is_none_or(|it| run.stores(it));
     let strict: Vec<&CellView> = cells.iter().filter(strict).filter(stores).collect();
-    // The part of the syncs that is missing.
-    let missing = |cell: &&CellView| {
-        let share = || {
-            let cost = cell.cost?;
-            cost.sums.syncs.filter(|syncs| syncs.counted_by.is_exact())?;
-            Some(cost.syncs_per_commit? * at_once.get(&cell.levels)?)
-        };
-        share().filter(|share| *share < SYNCED).map_or(0.0, |share| 1.0 - share)
-    };
+    let missing = |cell: &&CellView| missing_syncs(run, cell, &at_once).unwrap_or_default();
     Tally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "strict cell");
         let text = format!(

@@ -7,6 +7,8 @@ use super::Words;
 /// The sentences of the whole run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Headline {
+    /// On what disk all of it holds; empty where none is simulated.
+    pub on: String,
     /// The promises that were broken; empty where none was.
     pub broken: String,
     /// A sentence for each promise of durability, or one of the run.

@@ -132,7 +132,7 @@ fn answers(run: &Run) -> Option<Words> {
         words::many(operations as usize, "operation")
     );
     Some(Words::default().plain(asked).marked(
-        " A comparison of two that did not answer alike, or of which one left something broken, is *void*.",
+        " A comparison of two that did not answer alike, or of which one left something broken or broke its promise of durability, is *void*.",
     ))
 }
 

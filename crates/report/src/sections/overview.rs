@@ -35,9 +35,9 @@ impl Section for Overview {
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let document = layout.document;
-        let Said { broken, sentences, rest, confidence } = Said::of(layout);
+        let Said { on, broken, sentences, rest, confidence } = Said::of(layout);
         let confidence = confidence.map(|it| it.badge());
-        let headline = Headline { broken, sentences, rest, confidence };
+        let headline = Headline { on, broken, sentences, rest, confidence };
         let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
         let cases = verdict::cases(layout);
         let losses = Losses::of(document);

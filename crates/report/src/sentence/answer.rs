@@ -17,22 +17,62 @@ use crate::words;
 
 /// A sentence for each promise; in the past where the answer is of low confidence.
 pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec<Words> {
-    if cases.is_empty() {
+    let alone = too_few_kept(layout, cases);
+    if cases.is_empty() && alone.is_empty() {
         return vec![Words::from(capital(layout.document, &finding(layout, cases)) + ".")];
     }
-    let told = |group: &Group<'a>| {
+    let told = |group: &Group<'a>| -> (Option<&'a str>, Words) {
         let without = group.durability.and_then(|it| promises::without(layout.document, it));
         let sentence = sentence(group, layout, past);
-        match without {
+        let sentence = match without {
             Some(without) => sentence.plain(format!(" {without}.")),
             None => sentence,
-        }
+        };
+        (group.durability, sentence)
     };
-    groups(layout, cases).iter().map(told).collect()
+    let alone = alone.into_iter().map(|(level, words)| (Some(level), words));
+    let mut all: Vec<_> = groups(layout, cases).iter().map(told).chain(alone).collect();
+    all.sort_by_key(|(level, _)| level.map(durability::rank));
+    all.into_iter().map(|(_, sentence)| sentence).collect()
+}
+
+/// "With every commit kept, only sqlite kept that promise: nothing is compared.": of each level of
+/// durability that fewer than two engines kept.
+fn too_few_kept<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<(&'a str, Words)> {
+    let mut told: Vec<(&str, Words)> = Vec::new();
+    for condition in &layout.conditions {
+        let measured =
+            layout.contenders().into_iter().filter(|it| layout.cell(condition, it).is_some());
+        let (kept, broken): (Vec<&str>, Vec<&str>) =
+            measured.partition(|level| layout.keeps_promise(condition, level));
+        let Some(first) = broken.first() else { continue };
+        let Some(level) = layout.level_of(durability::FACTOR, condition, first) else { continue };
+        let is_told = told.iter().any(|(known, _)| *known == level);
+        if is_told || cases.iter().any(|case| case.condition == *condition) || kept.len() > 1 {
+            continue;
+        }
+        let lead = Words::default().stressed(durability::clause(level) + ",").plain(" ");
+        let who = match kept.first() {
+            Some(only) => Words::from("only ").then(named(layout, only)),
+            None => Words::from("none"),
+        };
+        told.push((level, lead.then(who).plain(" kept that promise: nothing is compared.")));
+    }
+    told
+}
+
+/// Whether a level was measured where these cases are, and broke its promise there.
+fn has_broken_promise(group: &Group<'_>, layout: &Layout<'_>) -> bool {
+    let broken = |case: &Case<'_>| {
+        let contenders = layout.contenders();
+        layout.contenders_at(&case.condition).len() < contenders.len()
+    };
+    group.cases.iter().any(broken)
 }
 
 fn sentence<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Words {
-    let lead = group.durability.map(durability::clause);
+    let kept = if has_broken_promise(group, layout) { ", of those that kept it" } else { "" };
+    let lead = group.durability.map(|level| durability::clause(level) + kept);
     let answer = won(group, layout, past)
         .or_else(|| undecided_which(group, layout, past))
         .or_else(|| partly(group, layout, past));

@@ -48,8 +48,8 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
         return format!("{each} a trial that was to be steady and was not");
     }
     if cases.iter().all(|case| case.outcome == Outcome::Void) {
-        return "levels did not answer alike, or left something broken, so that what was timed is not the \
-                same work"
+        return "levels did not answer alike, left something broken or broke their promise, so that what \
+                was timed is not the same work"
             .into();
     }
     if cases.iter().all(|case| case.contrast.verdict == Verdict::ShortOfProcessors) {

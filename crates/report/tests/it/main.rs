@@ -15,6 +15,7 @@ mod first_screen;
 mod formats;
 mod groups;
 mod guide;
+mod kept_promises;
 mod limits;
 mod lines;
 mod little;

@@ -91,6 +91,7 @@ impl Sample {
             other_cuts: Vec::new(),
             applications: Vec::new(),
             published: None,
+            flush_turns: Vec::new(),
             warnings: Vec::new(),
         };
         document.sweep = bakeoff_analysis::sweep(&document);
@@ -193,6 +194,7 @@ impl Sample {
             to_disk: None,
             groups: Vec::new(),
             processes: Vec::new(),
+            broken_promise: None,
             counters: BTreeMap::from([("pages".to_owned(), 12 * u64::from(self.blocks))]),
         }
     }
@@ -329,6 +331,7 @@ impl Sample {
             harness_s: 5e-8,
             debug_build: false,
             load: None,
+            disks: Vec::new(),
             neighbour_alone_per_second: Some(7336.0),
             text: "generated from seed 42".into(),
             estimated_s: None,

@@ -63,6 +63,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         harness_s: 5e-8,
         debug_build: false,
         load: None,
+        disks: Vec::new(),
         neighbour_alone_per_second: Some(800.0),
         text: "none".to_owned(),
         cuts: Some(CutPlan {

@@ -206,6 +206,7 @@ fn describe_run(
         engines: engine_facts(registry, experiment, possible),
         harness_s: bakeoff_lab::harness_cost().as_secs_f64(),
         load: bakeoff_lab::machine::load(),
+        disks: bakeoff_lab::disk_facts(registry, experiment),
         neighbour_alone_per_second: None,
         text,
         applied: Vec::new(),

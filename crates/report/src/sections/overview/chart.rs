@@ -304,7 +304,7 @@ impl<'a> Chart<'_, 'a> {
         let load = loss.per_second();
         let load = load.map(|it| format!("at {it} a second"));
         let elsewhere = loss.elsewhere.then(|| "by another run".to_owned());
-        let asides: Vec<String> = load.into_iter().chain(elsewhere).collect();
+        let asides: Vec<String> = loss.bound().into_iter().chain(load).chain(elsewhere).collect();
         let aside = (!asides.is_empty()).then(|| asides.join("; "));
         Cell { tone, aside, ..loss.text().into() }
     }

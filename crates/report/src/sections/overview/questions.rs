@@ -174,7 +174,8 @@ fn left(found: &[(&str, &Loss)], unit: &str, alone: Option<&str>) -> String {
         None if damaged.is_empty() => {
             let (cuts, images) = (sum(|it| it.cuts), sum(|it| it.images));
             let alone = alone.map_or_else(String::new, |names| format!(", of {names} alone"));
-            return format!("nothing was lost in {}{alone}", words::cuts(cuts, images));
+            let bound = bound_of_each(found);
+            return format!("nothing was lost in {}{alone}{bound}", words::cuts(cuts, images));
         }
         None => {}
     }
@@ -183,6 +184,17 @@ fn left(found: &[(&str, &Loss)], unit: &str, alone: Option<&str>) -> String {
         parts.push(format!("none older than {}", words::seconds(oldest)));
     }
     parts.join(", ")
+}
+
+/// " (15 of each: at most 18 in 100)": how often each may lose something though nothing was lost.
+fn bound_of_each(found: &[(&str, &Loss)]) -> String {
+    let fewest = found.iter().map(|(_, loss)| loss.cuts).min().unwrap_or(0);
+    let is_known = found.iter().all(|(_, loss)| loss.bound().is_some());
+    match (is_known, found.len()) {
+        (false, _) | (_, 0) => String::new(),
+        (true, 1) => format!(" ({})", promises::at_most(fewest)),
+        (true, _) => format!(" ({fewest} of each: {})", promises::at_most(fewest)),
+    }
 }
 
 /// The worst warnings, in a sentence each.

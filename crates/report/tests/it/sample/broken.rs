@@ -40,8 +40,13 @@ fn cut(keep: &str, example: &str) -> Cut {
 
 /// The sample run, its engines compared at strict, and one of them with a broken promise.
 pub fn broken(keep: &str, example: &str) -> Document {
+    broken_among(Sample::default(), keep, example)
+}
+
+/// The same of a sample with other engines.
+pub fn broken_among(sample: Sample, keep: &str, example: &str) -> Document {
     let factors = vec![("durability", vec!["strict", "none"]), ("clients", vec!["1"])];
-    let mut document = Sample { factors, ..Sample::default() }.document();
+    let mut document = Sample { factors, ..sample }.document();
     document.cuts = vec![cut(keep, example)];
     let rule = |keep: &str| RuleView { keep: keep.into(), cuts: 1, ..RuleView::default() };
     let torn = RuleView {

@@ -1,0 +1,96 @@
+//! What a reader must know first of the disk: whether it is simulated, and what a flush of it costs.
+
+use bakeoff_analysis::Document;
+use bakeoff_results::{DiskFact, Run};
+
+use crate::durability;
+use crate::layout::Layout;
+use crate::words;
+
+/// The factor.
+const FACTOR: &str = "disk";
+/// The level of the machine's own disk.
+const HOST: &str = "host";
+/// So many simulated disks are named.
+const NAMED: usize = 3;
+
+/// "On a simulated SATA SSD, 1.00 ms a flush; a small synced write takes 0.09 ms on this machine’s own disk.":
+/// `None` where no disk of the run is simulated.
+pub fn line(document: &Document) -> Option<String> {
+    let run = &document.run.run;
+    let (_, levels) = run.factors.iter().find(|(factor, _)| factor == FACTOR)?;
+    let mut simulated: Vec<&str> = Vec::new();
+    for level in levels {
+        let plain = run.alias(FACTOR, level).unwrap_or(level);
+        if plain != HOST && !simulated.contains(&plain) {
+            simulated.push(plain);
+        }
+    }
+    let has_own = levels.iter().any(|level| level == HOST);
+    let on = match simulated.as_slice() {
+        [] => return None,
+        [only] => format!("a simulated {}", described(run, only)),
+        several => {
+            let first = several.iter().take(NAMED).map(|level| described(run, level));
+            let more = several.len().saturating_sub(NAMED);
+            let more = (more > 0).then(|| format!("{more} more"));
+            let all: Vec<String> = first.chain(more).collect();
+            format!("simulated disks: {}", words::list(&all))
+        }
+    };
+    let beside = if has_own { ", and on this machine’s own disk" } else { "" };
+    let own = own_sync_s(document).map_or_else(String::new, |seconds| {
+        format!(
+            "; a small synced write takes {} on this machine’s own disk",
+            words::seconds(seconds)
+        )
+    });
+    Some(format!("On {on}{beside}{own}."))
+}
+
+/// "SATA SSD, 1.00 ms a flush"; of a record of an older bakeoff "disk, ssd-sata".
+fn described(run: &Run, level: &str) -> String {
+    let Some(fact) = run.disks.iter().find(|disk| disk.level == level) else {
+        return format!("disk ({level})");
+    };
+    let DiskFact { simulates, flush_s, .. } = fact;
+    match flush_s {
+        Some(flush_s) => format!("{simulates}, {} a flush", words::seconds(*flush_s)),
+        None => simulates.clone(),
+    }
+}
+
+/// What an append of 4 KiB and its fdatasync took on the machine's own disk, by the canary's median.
+fn own_sync_s(document: &Document) -> Option<f64> {
+    let mut all: Vec<f64> = document.canaries.iter().map(|canary| canary.sync_s).collect();
+    all.retain(|seconds| *seconds > 0.0);
+    all.sort_by(f64::total_cmp);
+    all.get(all.len().checked_sub(1)? / 2).copied()
+}
+
+/// Where the order would turn with the time of a flush, a clause each: "with every commit kept, fjall would be ahead
+/// of sqlite below 0.46 ms a flush (…)".
+pub fn turns(layout: &Layout<'_>) -> Vec<String> {
+    let turns = &layout.document.flush_turns;
+    let clause = |(number, turn): (usize, &bakeoff_analysis::FlushTurn)| {
+        let is_below = turn.turn_s < turn.flush_s;
+        let lead = turn
+            .levels
+            .get(durability::FACTOR)
+            .filter(|_| layout.varying.contains(&durability::FACTOR));
+        let lead = lead.map_or_else(String::new, |it| format!("with {}, ", durability::told(it)));
+        let [ahead, instead] =
+            [&turn.ahead, &turn.instead].map(|level| words::contender(layout.compare, level));
+        // Said once: it holds for all of them.
+        let assumes = match number {
+            0 => " (to first order: the one client waits for each flush, and nothing else changes)",
+            _ => "",
+        };
+        format!(
+            "{lead}{instead} would be ahead of {ahead} {} {} a flush{assumes}",
+            if is_below { "below" } else { "above" },
+            words::seconds(turn.turn_s)
+        )
+    };
+    turns.iter().enumerate().map(clause).collect()
+}
