@@ -7,7 +7,7 @@ use crate::figures::NONE;
 use crate::html::Page;
 use crate::layout::Layout;
 use crate::section::{Part, Section};
-use crate::sections::{Published, tally};
+use crate::sections::{COUNTED, Published, tally};
 use crate::{Result, words};
 
 /// An article, and what came of its run.
@@ -45,14 +45,13 @@ pub fn articles(articles: &[Article<'_>]) -> Result<String> {
 
 /// A row an article: how many statements there are of each shape.
 fn summary(articles: &[Article<'_>]) -> Table {
-    let shapes = ["same shape", "same direction", "not the same", "can’t tell"];
     let mut columns = vec![Column::new(Kind::Name, "article")];
-    columns.extend(shapes.map(|shape| Column::new(Kind::Number, shape)));
+    columns.extend(COUNTED.map(|told| Column::new(Kind::Number, told)));
     let row = |article: &Article<'_>| {
         let published = article.found.ok().and_then(|document| document.published.as_ref());
         let counts = match published {
             Some(view) => tally(&view.statements).map(|count| count.to_string()),
-            None => [NONE; 4].map(str::to_owned),
+            None => COUNTED.map(|_| NONE.to_owned()),
         };
         Row::of([article.name].into_iter().chain(counts.iter().map(String::as_str)))
     };

@@ -30,7 +30,7 @@ mod sweeps;
 mod trials;
 mod work;
 
-pub use published::{Published, tally};
+pub use published::{COUNTED, Published, tally};
 
 use crate::section::Section;
 

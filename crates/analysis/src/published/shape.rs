@@ -9,24 +9,26 @@ use crate::comparison::RatioIs;
 
 /// A ratio nearer to 1 than this is no change.
 const CHANGE: f64 = 1.1;
-/// How far beyond our interval a published ratio may be.
-const BESIDE: f64 = 1.25;
-/// How wide our interval may be, its upper end over its lower one, where *same shape* is said.
+/// How many times apart two ratios of the same shape are at most.
+const APART: f64 = 1.25;
+/// How wide our interval may be, its upper end over its lower one, where *compatible* is said.
 const WIDE: f64 = 1.5;
 
 /// What a published ratio is beside one that was measured here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Shape {
-    /// The same.
+    /// The same, and shown to be: the whole of our interval lies within 1.25 times of what was published.
     Same,
-    /// What was said in words fits ours.
+    /// The same, of what was said in words as a range.
     SameByWords,
+    /// Not shown to be the same: our interval is narrow and has what was published in it.
+    Compatible,
     /// The same direction, and further from 1 here.
     Stronger,
     /// The same direction, and nearer to 1 here.
     Weaker,
-    /// The same direction; how far is open, since one of the two is a bound.
+    /// The same direction; whether as far is open, since one of the two is a bound.
     SizeOpen,
     /// Another direction.
     NotTheSame {
@@ -121,8 +123,10 @@ pub enum Why {
     TooFew,
     /// A trial that was to be steady was not.
     NeverSteady,
-    /// The interval leaves open which way ours goes, or is too wide for *same shape*.
+    /// The interval leaves open which way ours goes, or is too wide for *compatible*.
     TooWide,
+    /// The published ratio lies outside the interval, which is within 1.25 times of it in one part alone.
+    AcrossLimit,
     /// A bound leaves open which way it goes.
     BoundIsOpen,
 }
@@ -145,6 +149,7 @@ impl Why {
             Self::TooFew => "too few operations",
             Self::NeverSteady => "never steady",
             Self::TooWide => "interval too wide",
+            Self::AcrossLimit => "interval crosses the limit of 1.25 times",
             Self::BoundIsOpen => "a bound leaves it open",
         }
     }
@@ -157,6 +162,10 @@ impl Way {
             _ if ratio <= 1.0 / CHANGE => Self::Falls,
             _ => Self::Stays,
         }
+    }
+
+    fn is_opposite(self, to: Self) -> bool {
+        matches!((self, to), (Self::Falls, Self::Rises) | (Self::Rises, Self::Falls))
     }
 }
 
@@ -175,6 +184,7 @@ impl Shape {
     pub fn sign(&self) -> &'static str {
         match self {
             Self::Same | Self::SameByWords => "=",
+            Self::Compatible => "~",
             Self::Stronger | Self::Weaker | Self::SizeOpen => "≈",
             Self::NotTheSame { .. } => "≠",
             Self::CantTell { .. } => "?",
@@ -186,6 +196,7 @@ impl Shape {
         match self {
             Self::Same => "same shape".to_owned(),
             Self::SameByWords => "same shape, by words only".to_owned(),
+            Self::Compatible => "compatible".to_owned(),
             Self::Stronger => "same direction, stronger here".to_owned(),
             Self::Weaker => "same direction, weaker here".to_owned(),
             Self::SizeOpen => "same direction, size open".to_owned(),
@@ -199,47 +210,40 @@ impl Shape {
 
 /// What a published ratio is beside ours; each of them, or why there is none.
 ///
-/// A change of under 10 % is none. *Same shape*: both go the same way, the published ratio lies within
-/// our interval or 25 % beyond it, and our interval's upper end is at most 1.5 times its lower one.
-/// Beyond that, one of them is stronger. A bound of ours can say which way it goes, and no size.
+/// A change of under 10 % is none. *Same shape* has to be shown, as equivalence is by two one-sided tests
+/// (Schuirmann 1987): the whole of our interval lies within 1.25 times of the published ratio, so that noise
+/// is never a reason to say it. *Compatible*: it merely has that ratio in it, and its upper end is at most 1.5
+/// times its lower one. That the two differ has to be shown, too: the whole of it lies further off than 1.25
+/// times, or goes the opposite way. A bound can show a way, and never the same size.
 pub fn shape(theirs: Result<Value, Why>, ours: Result<Ours, Why>) -> Shape {
-    let judged = theirs.and_then(|theirs| match ours?.ends()? {
-        Ends::Interval { ratio, low, high } => beside_interval(theirs, ratio, low, high),
-        Ends::Bound { way } => beside_bound(theirs, way),
-    });
+    let judged = theirs.and_then(|theirs| beside(theirs, ours?.span()?));
     judged.unwrap_or_else(|why| Shape::CantTell { why })
 }
 
-/// What our ratio is known by.
-enum Ends {
-    Interval {
-        ratio: f64,
-        low: f64,
-        high: f64,
-    },
-    /// It goes this way at least.
-    Bound {
-        way: Way,
-    },
+/// Where our ratio lies.
+struct Span {
+    low: f64,
+    high: f64,
+    /// It has one end alone.
+    is_bound: bool,
 }
 
 impl Ours {
-    fn ends(&self) -> Result<Ends, Why> {
+    fn span(&self) -> Result<Span, Why> {
         if self.pairs < 2 {
             return Err(Why::OnePair);
         }
-        let bound = |way: Way, safe: Option<f64>| match safe {
+        let bound = |way: Way, safe: Option<f64>, (low, high): (f64, f64)| match safe {
             None => Err(Why::TooWide),
-            Some(safe) if Way::of(safe) == way => Ok(Ends::Bound { way }),
+            Some(safe) if Way::of(safe) == way => Ok(Span { low, high, is_bound: true }),
             Some(_) => Err(Why::BoundIsOpen),
         };
-        match (self.ratio_is, self.low, self.high) {
-            (RatioIs::AtLeast, low, _) => bound(Way::Rises, low),
-            (RatioIs::AtMost, _, high) => bound(Way::Falls, high),
-            (RatioIs::Exact, Some(low), Some(high)) => {
-                Ok(Ends::Interval { ratio: self.ratio, low, high })
-            }
-            (RatioIs::Exact, ..) => Err(Why::TooWide),
+        let (low, high) = (self.low.unwrap_or(0.0), self.high.unwrap_or(f64::INFINITY));
+        match self.ratio_is {
+            RatioIs::AtLeast => bound(Way::Rises, self.low, (low, f64::INFINITY)),
+            RatioIs::AtMost => bound(Way::Falls, self.high, (0.0, high)),
+            RatioIs::Exact if self.low.is_none() || self.high.is_none() => Err(Why::TooWide),
+            RatioIs::Exact => Ok(Span { low, high, is_bound: false }),
         }
     }
 }
@@ -256,67 +260,79 @@ fn way(theirs: Value) -> Result<Way, Why> {
     }
 }
 
+/// Whether all of ours lies further off than the limit, and on which side of what was published.
+#[derive(Clone, Copy)]
+struct Beyond {
+    above: bool,
+    below: bool,
+}
+
 /// A published bound near 1 leaves two ways open, and excludes the third.
-fn beside_two_ways(theirs: Value, ours: Way) -> Result<Shape, Why> {
-    let (theirs, excluded) = match theirs {
-        Value::AtMost(most) if Way::of(most) == Way::Stays => (Goes::DoesNotRise, Way::Rises),
-        Value::AtLeast(least) if Way::of(least) == Way::Stays => (Goes::DoesNotFall, Way::Falls),
+fn beside_two_ways(theirs: Value, beyond: Beyond) -> Result<Shape, Why> {
+    let (theirs, ours) = match theirs {
+        Value::AtMost(most) if Way::of(most) == Way::Stays && beyond.above => {
+            (Goes::DoesNotRise, Goes::Rises)
+        }
+        Value::AtLeast(least) if Way::of(least) == Way::Stays && beyond.below => {
+            (Goes::DoesNotFall, Goes::Falls)
+        }
         _ => return Err(Why::BoundIsOpen),
     };
-    match ours == excluded {
-        true => Ok(Shape::NotTheSame { theirs, ours: ours.into() }),
-        false => Err(Why::BoundIsOpen),
-    }
+    Ok(Shape::NotTheSame { theirs, ours })
 }
 
-fn beside_bound(theirs: Value, ours: Way) -> Result<Shape, Why> {
-    match way(theirs) {
-        Ok(goes) if goes == ours => Ok(Shape::SizeOpen),
-        Ok(goes) => Ok(Shape::NotTheSame { theirs: goes.into(), ours: ours.into() }),
-        Err(_) => beside_two_ways(theirs, ours),
-    }
-}
-
-fn beside_interval(theirs: Value, ratio: f64, low: f64, high: f64) -> Result<Shape, Why> {
-    let goes = match way(theirs) {
-        Err(_) if Way::of(low) == Way::of(high) => return beside_two_ways(theirs, Way::of(low)),
-        goes => goes?,
-    };
-    let possible = Way::of(low)..=Way::of(high);
-    let ours = Goes::of(*possible.start(), *possible.end());
+fn beside(theirs: Value, ours: Span) -> Result<Shape, Why> {
+    let Span { low, high, is_bound } = ours;
     let (least, most) = match theirs {
         Value::Exactly(ratio) => (ratio, ratio),
         Value::Between(least, most) => (least, most),
         Value::AtLeast(least) => (least, f64::INFINITY),
         Value::AtMost(most) => (0.0, most),
     };
-    // Two ratios of which one has just changed and the other just has not are no two shapes.
-    let apart = (least / ratio).max(ratio / most);
-    if let Some(ours) = ours.filter(|_| !possible.contains(&goes) && apart >= CHANGE) {
-        return Ok(Shape::NotTheSame { theirs: goes.into(), ours });
-    }
-    let is_beside = least <= high * BESIDE && most >= low / BESIDE;
-    if !is_beside && possible.start() == possible.end() {
-        // Further from 1 than all that was published, or nearer.
-        let further = match goes {
-            Way::Falls => ratio < least,
-            Way::Stays | Way::Rises => ratio > most,
+    let beyond = Beyond { above: low > most * APART, below: high < least / APART };
+    let Ok(goes) = way(theirs) else { return beside_two_ways(theirs, beyond) };
+    let possible = Way::of(low)..=Way::of(high);
+    let only = (possible.start() == possible.end()).then_some(*possible.start());
+    if beyond.above || beyond.below || only.is_some_and(|it| it.is_opposite(goes)) {
+        let ours = Goes::of(*possible.start(), *possible.end());
+        return match ours.filter(|_| !possible.contains(&goes)) {
+            Some(ours) => Ok(Shape::NotTheSame { theirs: goes.into(), ours }),
+            // Further from 1 than all that was published, or nearer.
+            None => match (only, beyond.above == (goes != Way::Falls)) {
+                (Some(_), true) => Ok(Shape::Stronger),
+                (Some(_), false) => Ok(Shape::Weaker),
+                (None, _) => Err(Why::TooWide),
+            },
         };
-        return Ok(if further { Shape::Stronger } else { Shape::Weaker });
     }
-    if !is_beside || high > low * WIDE {
-        return Err(Why::TooWide);
+    if is_bound || matches!(theirs, Value::AtLeast(_) | Value::AtMost(_)) {
+        return match only {
+            Some(ours) if ours == goes => Ok(Shape::SizeOpen),
+            Some(_) => Err(Why::BoundIsOpen),
+            None => Err(Why::TooWide),
+        };
     }
-    Ok(match theirs {
-        Value::Exactly(_) => Shape::Same,
-        Value::Between(..) => Shape::SameByWords,
-        Value::AtLeast(_) | Value::AtMost(_) => Shape::SizeOpen,
-    })
+    // A rise beside a fall is never the same, however small the two are.
+    let may_be_opposite = [low, high].iter().any(|end| Way::of(*end).is_opposite(goes));
+    let is_same = low >= least / APART && high <= most * APART && !may_be_opposite;
+    match theirs {
+        Value::Exactly(_) if is_same => Ok(Shape::Same),
+        _ if is_same => Ok(Shape::SameByWords),
+        _ if high > low * WIDE => Err(Why::TooWide),
+        _ if low <= most && high >= least => Ok(Shape::Compatible),
+        _ if may_be_opposite => Err(Why::TooWide),
+        _ => Err(Why::AcrossLimit),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::mem::discriminant;
+
     use super::*;
+
+    const CROSSES: &str = "can’t tell: interval crosses the limit of 1.25 times";
 
     fn exact(low: f64, high: f64) -> Ours {
         let (low, high) = (Some(low), Some(high));
@@ -338,10 +354,18 @@ mod tests {
         use Value::{AtLeast, AtMost, Between, Exactly};
         for (theirs, ours, expected) in [
             (Exactly(2.0), exact(1.8, 2.2), "same shape"),
-            // 25 % beyond the interval, and no more.
-            (Exactly(2.74), exact(1.8, 2.2), "same shape"),
+            // Within 1.25 times with both of its ends, and no less.
+            (Exactly(1.77), exact(1.8, 2.2), "same shape"),
+            (Exactly(2.24), exact(1.8, 2.2), "same shape"),
+            (Exactly(1.75), exact(1.8, 2.2), CROSSES),
+            (Exactly(2.26), exact(1.8, 2.2), CROSSES),
+            (Exactly(1.45), exact(1.8, 2.2), CROSSES),
+            (Exactly(2.74), exact(1.8, 2.2), CROSSES),
+            // The ratio is in it, and more than the limit allows.
+            (Exactly(2.0), exact(1.8, 2.6), "compatible"),
+            (Exactly(2.0), exact(1.5, 2.2), "compatible"),
+            // Wholly beyond 1.25 times.
             (Exactly(2.76), exact(1.8, 2.2), "same direction, weaker here"),
-            (Exactly(1.45), exact(1.8, 2.2), "same shape"),
             (Exactly(1.43), exact(1.8, 2.2), "same direction, stronger here"),
             (Exactly(0.5), exact(0.2, 0.25), "same direction, stronger here"),
             (Exactly(0.2), exact(0.5, 0.6), "same direction, weaker here"),
@@ -355,22 +379,42 @@ mod tests {
             (Exactly(3.0), exact(0.7, 0.9), "not the same: theirs rises, ours falls"),
             // One has just changed, the other just has not.
             (Exactly(1.12), exact(1.06, 1.09), "same shape"),
+            // Within 1.25 times, and yet the opposite way, wholly or in part.
+            (Exactly(0.9), exact(1.105, 1.12), "not the same: theirs falls, ours rises"),
+            (Exactly(0.9), exact(1.05, 1.12), "can’t tell: interval too wide"),
+            (Exactly(0.9), exact(0.88, 1.12), "compatible"),
+            // What was published as no change has an error of its own, which nobody knows.
+            (Exactly(1.0), exact(1.12, 1.2), "same shape"),
+            (Exactly(1.0), exact(1.12, 1.3), CROSSES),
+            (Exactly(1.0), exact(1.26, 1.3), "not the same: theirs stays, ours rises"),
             (Exactly(9.7), at_least(10.5), "same direction, size open"),
             (Exactly(1.0), at_least(10.5), "not the same: theirs stays, ours rises"),
             (Exactly(9.7), at_least(0.9), "can’t tell: a bound leaves it open"),
+            (Exactly(1.0), at_least(1.12), "can’t tell: a bound leaves it open"),
+            (Exactly(20.0), at_least(10.5), "same direction, size open"),
+            (Exactly(2.0), at_least(10.5), "same direction, stronger here"),
             (AtLeast(10.0), exact(11.0, 12.0), "same direction, size open"),
             (AtLeast(10.0), exact(2.0, 2.2), "same direction, weaker here"),
             (AtLeast(10.0), exact(0.98, 1.02), "not the same: theirs rises, ours stays"),
             (AtLeast(0.9), exact(0.98, 1.02), "can’t tell: a bound leaves it open"),
+            // A size is open however exact ours is, and a direction has to be shown.
+            (AtLeast(10.0), exact(9.9, 10.1), "same direction, size open"),
+            (AtLeast(10.0), exact(9.0, 20.0), "same direction, size open"),
+            (AtLeast(1.2), exact(1.05, 1.5), "can’t tell: interval too wide"),
+            (AtLeast(1.12), exact(1.06, 1.09), "can’t tell: a bound leaves it open"),
             (AtMost(0.5), exact(0.4, 0.5), "same direction, size open"),
             // What is at most as much may be less: more it is not.
             (AtMost(1.0), exact(1.5, 1.6), "not the same: theirs does not rise, ours rises"),
             (AtMost(1.0), at_least(10.5), "not the same: theirs does not rise, ours rises"),
             (AtMost(1.0), exact(1.05, 1.6), "can’t tell: a bound leaves it open"),
+            (AtMost(1.0), exact(1.12, 1.2), "can’t tell: a bound leaves it open"),
             (AtMost(1.0), exact(0.5, 0.6), "can’t tell: a bound leaves it open"),
             (AtMost(1.5), exact(1.6, 1.7), "can’t tell: a bound leaves it open"),
             (AtLeast(0.95), exact(0.5, 0.6), "not the same: theirs does not fall, ours falls"),
             (Between(6.0, 7.0), exact(6.3, 6.7), "same shape, by words only"),
+            (Between(6.0, 7.0), exact(4.9, 8.7), "same shape, by words only"),
+            (Between(6.0, 7.0), exact(6.5, 9.0), "compatible"),
+            (Between(6.0, 7.0), exact(7.1, 9.0), CROSSES),
             (Between(6.0, 7.0), exact(3.0, 3.2), "same direction, weaker here"),
             (Between(6.0, 7.0), exact(12.0, 13.0), "same direction, stronger here"),
         ] {
@@ -381,12 +425,38 @@ mod tests {
     #[test]
     fn a_wide_interval_is_no_reason_to_say_same() {
         assert_eq!(words(Value::Exactly(2.0), exact(1.7, 2.5)), "same shape");
-        assert_eq!(words(Value::Exactly(2.0), exact(1.6, 2.5)), "can’t tell: interval too wide");
+        assert_eq!(words(Value::Exactly(2.0), exact(1.7, 2.54)), "compatible");
+        assert_eq!(words(Value::Exactly(2.0), exact(1.55, 2.5)), "can’t tell: interval too wide");
         // Whatever it is, it is far from what was published.
         assert_eq!(words(Value::Exactly(20.0), exact(1.6, 2.9)), "same direction, weaker here");
         assert_eq!(words(Value::Exactly(3.0), exact(1.05, 1.3)), "can’t tell: interval too wide");
         let open = Ours { high: None, ..exact(1.6, 2.5) };
         assert_eq!(words(Value::Exactly(2.0), open), "can’t tell: interval too wide");
+    }
+
+    /// So noise is never a reason to say *same*, and more trials never turn what was shown into its contrary.
+    #[test]
+    fn what_an_interval_shows_each_narrower_one_in_it_shows() {
+        let shown = |theirs, [from, to]: [i32; 2]| {
+            let [low, high] = [from, to].map(|step| 0.3 * 1.03_f64.powi(step));
+            let told = shape(Ok(theirs), Ok(exact(low, high)));
+            (told.sign() != "?" && told != Shape::Compatible).then(|| discriminant(&told))
+        };
+        let mut kinds = HashSet::new();
+        for theirs in [0.5, 0.9, 1.0, 1.05, 1.15, 2.0].map(Value::Exactly).into_iter().chain([
+            Value::Between(1.5, 2.0),
+            Value::Between(0.85, 0.95),
+            Value::Between(0.8, 1.2),
+        ]) {
+            for (from, to) in (0..80).flat_map(|from| (from + 1..80).map(move |to| (from, to))) {
+                let Some(wide) = shown(theirs, [from, to]) else { continue };
+                kinds.insert(wide);
+                for narrow in [[from + 1, to], [from, to - 1]] {
+                    assert_eq!(shown(theirs, narrow), Some(wide), "{theirs:?}: {from} to {to}");
+                }
+            }
+        }
+        assert_eq!(kinds.len(), 5, "same, by words, stronger, weaker, not the same");
     }
 
     #[test]
@@ -420,7 +490,9 @@ mod tests {
             shape(Ok(Value::Exactly(1.0 / ratio)), Ok(ours)).sign()
         };
         for theirs in [1.05, 1.3, 2.0, 3.1, 9.0] {
-            for (low, high) in [(0.97, 1.04), (1.2, 1.5), (1.9, 2.1), (1.0, 3.0), (8.0, 9.0)] {
+            for (low, high) in
+                [(0.97, 1.04), (1.2, 1.5), (1.9, 2.1), (1.0, 3.0), (3.0, 4.3), (8.0, 9.0)]
+            {
                 let (theirs, ours) = (Value::Exactly(theirs), exact(low, high));
                 let told = shape(Ok(theirs), Ok(ours)).sign();
                 assert_eq!(told, turned(theirs, ours), "{theirs:?} {ours:?}");

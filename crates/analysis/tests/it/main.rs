@@ -2,6 +2,9 @@
 
 mod applications;
 mod break_tarantool;
+#[expect(dead_code, reason = "the simulations of bakeoff-stats use all of it")]
+#[path = "../../../stats/tests/simulations/chance.rs"]
+mod chance;
 mod costs;
 mod cuts;
 #[path = "../../../results/examples/synthetic/data.rs"]
@@ -24,6 +27,7 @@ mod power;
 mod power_cut;
 mod published;
 mod rates;
+mod same_shape;
 mod scarce_memory;
 mod schema;
 mod sequential;

@@ -3,7 +3,7 @@
 use crate::data::{Trials, run};
 use crate::power::cuts;
 use crate::published::{of_engines, published};
-use bakeoff_analysis::{Document, FIRST_LOOK, JSON_SCHEMA, document, schedule};
+use bakeoff_analysis::{Document, FIRST_LOOK, Goes, JSON_SCHEMA, Shape, Why, document, schedule};
 use bakeoff_results::measure::{
     BACKLOG, LOADED, NOT_STARTED, OFFERED, READS, START_DELAY_P99, WORK_ROWS,
 };
@@ -154,6 +154,53 @@ fn the_schema_is_a_schema() {
 #[test]
 fn the_schema_knows_every_unit_of_a_debt() {
     assert_eq!(schema()["$defs"]["owed"]["properties"]["unit"]["enum"], json!(DEBT_UNITS));
+}
+
+#[test]
+fn the_schema_knows_every_shape() {
+    let [_, _, finished] = documents();
+    let closed = jsonschema::validator_for(&closed(schema())).unwrap();
+    let fits = |shape: Value| {
+        let mut document = finished.clone();
+        *document.pointer_mut("/published/statements/0/shape").expect("a statement") = shape;
+        closed.is_valid(&document)
+    };
+    let goes =
+        [Goes::Falls, Goes::Stays, Goes::Rises, Goes::DoesNotRise, Goes::DoesNotFall].into_iter();
+    let whys = [
+        Why::Gap,
+        Why::BaseGap,
+        Why::BaseIsABound,
+        Why::NotRun,
+        Why::BaseNotRun,
+        Why::NotPossible,
+        Why::SetAside,
+        Why::BaseSetAside,
+        Why::NoPair,
+        Why::BothCutOff,
+        Why::OnePair,
+        Why::TooFew,
+        Why::NeverSteady,
+        Why::TooWide,
+        Why::AcrossLimit,
+        Why::BoundIsOpen,
+    ];
+    let shapes = [
+        Shape::Same,
+        Shape::SameByWords,
+        Shape::Compatible,
+        Shape::Stronger,
+        Shape::Weaker,
+        Shape::SizeOpen,
+    ];
+    let shapes = shapes
+        .into_iter()
+        .chain(goes.map(|it| Shape::NotTheSame { theirs: it, ours: it }))
+        .chain(whys.map(|why| Shape::CantTell { why }));
+    for shape in shapes {
+        assert!(fits(serde_json::to_value(&shape).unwrap()), "{shape:?}");
+    }
+    assert!(!fits(json!({ "is": "alike" })));
 }
 
 #[test]

@@ -202,10 +202,13 @@ fn what_was_published_stands_beside_what_the_run_has() {
     let off = published("everything,off,50") / whole;
     let ours = Times::of(pages_a_second, fewer, BASE);
     let open = "; [open with votes counted](#what-could-mislead)";
+    let compatible = "; [compatible with votes counted](#what-could-mislead)";
+    let (second, third) =
+        (Times::of(pages_a_second, more, BASE), Times::of(pages_a_second, more, fewer));
     for (there, theirs, ours, rest) in [
         ("1,150 over 879: ", few, ours, open),
-        ("about 3,000 over 879: ", many, Times::of(pages_a_second, more, BASE), ""),
-        ("about 3,000 over 1,150: ", many / few, Times::of(pages_a_second, more, fewer), ""),
+        ("about 3,000 over 879: ", many, second, compatible),
+        ("about 3,000 over 1,150: ", many / few, third, ""),
     ] {
         let word = ours.beside(theirs);
         assert_page(&format!("| {there}{} | {} | {word}{rest} |\n", digits(theirs), ours.pairs()));
@@ -225,7 +228,17 @@ fn what_was_published_stands_beside_what_the_run_has() {
         let all = Times::of(requests_a_second, over, BASE);
         assert_says(&format!("{} ({})", all.pairs(), all.beside(theirs)));
     }
-    assert_says(&format!("an article's ratio of {} would be", digits(ours.low / 1.25)));
+    assert_says(&format!(
+        "its interval begins at {}, and 1.25 times the article's ratio is {}",
+        digits(ours.low),
+        digits(few * 1.25)
+    ));
+    assert!(many < second.low && many / few > third.high);
+    assert_says(&format!(
+        "the article's {} lies below our interval, and its {} above",
+        digits(many),
+        digits(many / few)
+    ));
 }
 
 #[test]

@@ -20,9 +20,11 @@ pub struct Published;
 /// How the table is read.
 const EXPLAINED: &str = "Each side is divided by its own base, so that neither’s hardware has a part in it; \
                          seconds are theirs or ours, and are never compared. In brackets: where the true \
-                         ratio lies, 19 times in 20. Same shape: both change the same way (under 10 % is \
-                         no change), and what was published lies within ours or 25 % beyond it, and \
-                         ours is narrow: its upper end at most 1.5 times its lower one.";
+                         ratio lies, 19 times in 20. Same shape: all of this range lies within 1.25 times \
+                         of what was published. Compatible: the range holds what was published, and \
+                         its upper end is at most 1.5 times its lower one; that shows nothing. \
+                         Stronger, weaker, not the same: all of the range lies further off than 1.25 \
+                         times, or goes the opposite way. A change of under 10 % is none.";
 
 /// What is said of space, which is of no operation.
 const SPACE: &str = "space on disk";
@@ -116,19 +118,22 @@ fn middle(value: Value) -> f64 {
     }
 }
 
-/// How many statements say: same shape, same direction, not the same, can’t tell.
-pub fn tally(statements: &[Statement]) -> [usize; 4] {
+/// What statements say, as it is counted.
+pub const COUNTED: [&str; 5] =
+    ["same shape", "compatible", "same direction", "not the same", "can’t tell"];
+
+/// How many statements say each of [`COUNTED`].
+pub fn tally(statements: &[Statement]) -> [usize; 5] {
     let of = |sign: &str| statements.iter().filter(|it| it.shape.sign() == sign).count();
-    ["=", "≈", "≠", "?"].map(of)
+    ["=", "~", "≈", "≠", "?"].map(of)
 }
 
 /// How many statements there are of each kind: none is left out.
 fn counts(statements: &[Statement], elsewhere: u32) -> String {
-    let [same, direction, not, open] = tally(statements);
-    let mut said = format!(
-        "{}: same shape {same}, same direction {direction}, not the same {not}, can’t tell {open}.",
-        words::many(statements.len(), "statement"),
-    );
+    let counts =
+        COUNTED.iter().zip(tally(statements)).map(|(told, count)| format!("{told} {count}"));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let mut said = format!("{}: {counts}.", words::many(statements.len(), "statement"));
     if elsewhere > 0 {
         let more = words::many(elsewhere as usize, "more published figure");
         let are = if elsewhere == 1 { "is" } else { "are" };

@@ -40,6 +40,7 @@ fn document() -> bakeoff_analysis::Document {
     document.published = Some(PublishedView {
         statements: vec![
             statement("1", Some(1.25), Some(1.2), Shape::Same),
+            statement("1", Some(2.0), Some(2.2), Shape::Compatible),
             statement("4", Some(9.7), Some(4.0), Shape::Weaker),
             statement("4", Some(3.0), Some(1.0), unlike),
             statement("1", Some(2.0), None, Shape::CantTell { why: Why::NotRun }),
@@ -78,7 +79,7 @@ fn every_format_says_what_is_the_same_and_what_is_not() {
             "A paper, 2017",
             "a mirror",
             "a modelled disk",
-            "4 statements: same shape 1, same direction 1, not the same 1, can’t tell 1.",
+            "5 statements: same shape 1, compatible 1, same direction 1, not the same 1, can’t tell 1.",
             "60 more published figures are of levels that this run does not have",
             "1.20 times",
             "4.00 times",
@@ -93,6 +94,7 @@ fn every_format_says_what_is_the_same_and_what_is_not() {
         let shown = text(&document, format);
         for said in [
             "= same shape",
+            "~ compatible",
             "≈ same direction, weaker here",
             "≠ not the same: theirs rises, ours stays",
             "? can’t tell: not run",
@@ -247,13 +249,13 @@ fn a_page_of_several_articles_has_each_with_its_own_figures() {
     // Each statement is of another shape.
     let row = page.split("<th scope=\"row\">articles&#x2f;one</th>").nth(1).expect("its row");
     let row = row.split("</tr>").next().expect("its end");
-    assert_eq!(row.matches(">1</td>").count(), 4, "{row}");
+    assert_eq!(row.matches(">1</td>").count(), 5, "{row}");
     let two = page.split("<section id=\"articles&#x2f;two\">").nth(1).expect("the second");
     assert!(two.split("</section>").next().is_some_and(|it| it.contains("no published figures")));
     for said in [
         "<section id=\"articles&#x2f;one\">",
         "<a href=\"one&#x2f;report.html\">The whole report of this run</a>",
-        "4 statements: same shape 1",
+        "5 statements: same shape 1",
         "Is &lt;it&gt; so?",
         "Not run: &lt;no&gt; engine.",
     ] {
