@@ -13,6 +13,7 @@ use crate::judged::Judged;
 use crate::machines::MachinesView;
 use crate::over_time::OverTime;
 use crate::priced::Prices;
+use crate::unreached::find_unreached;
 use crate::{
     Result, beside, bounds, cells, limits, over_machines, over_time, promises, series, statements,
     warnings,
@@ -65,12 +66,14 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         conditions,
         canaries,
         flush_turns: Vec::new(),
+        unreached: Vec::new(),
         warnings: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
     document.warnings =
         warnings::all(&document, &trials, &counted, &disturbed, &compared.serial, &whole);
     document.mark_unsynced(&counted);
+    document.unreached = find_unreached(&document.run.run, &document.cells, &counted);
     document.trials = trials;
     document.published = statements::view(&document);
     document.judge_promises();

@@ -27,6 +27,7 @@ use crate::space::SpaceView;
 use crate::state::{RestartView, SteadyView};
 use crate::sweep::Sweep;
 use crate::total::CellTotal;
+use crate::unreached::Unreached;
 use crate::warning::Warning;
 use crate::work::WorkView;
 
@@ -94,6 +95,9 @@ pub struct Document {
     /// disk has such a constant, and with several clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flush_turns: Vec<FlushTurn>,
+    /// Limits that were set and not reached, of which the run says nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreached: Vec<Unreached>,
     /// What a reader should know of the run as a whole, the worst first.
     pub warnings: Vec<Warning>,
 }

@@ -43,6 +43,7 @@ mod steady;
 mod sweep;
 mod total;
 mod two_runs;
+mod unreached;
 mod verdict;
 mod waits;
 mod warning;
@@ -86,6 +87,7 @@ pub use sweep::{
 };
 pub use total::{CellTotal, Total};
 pub use two_runs::{Gate, SetUp, Shared, TwoRuns, two_runs};
+pub use unreached::Unreached;
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::{in_memory, share_of_others, unprotected};
 pub use work::{Each, Figure, Lack, Unknown, WorkView};

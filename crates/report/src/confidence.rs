@@ -1,7 +1,7 @@
 //! How sure the answer of a run is: by its warnings, by how often each block was run, and by whether the
 //! leads are decided.
 
-use bakeoff_analysis::{Warning, WarningKind, Weight};
+use bakeoff_analysis::{Unreached, Warning, WarningKind, Weight};
 use serde::Serialize;
 
 use crate::apart::OverMachines;
@@ -25,7 +25,7 @@ const REASONS: usize = 2;
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// The machines disagree on what is told, a warning voids figures, a block was run fewer than three times,
-    /// or a lead is undecided.
+    /// a lead is undecided, or the limit that is compared was never reached.
     Low,
     /// A warning weakens figures, a block was run fewer than five times, a lead's interval is wide, or machines
     /// lie far apart on it.
@@ -59,7 +59,10 @@ impl Confidence {
         let is_disputed = !disagree.is_empty();
         let disputed =
             is_disputed.then(|| (Level::Low, misleads::reason(WarningKind::MachinesDisagree)));
+        let is_unreached = is_never_tested(layout);
         let own = [
+            is_unreached
+                .then(|| (Level::Low, format!("{} was never put to the test", layout.compare))),
             (blocks < FEW).then(|| (Level::Low, format!("only {trials}"))),
             (open == Level::Low).then(|| (Level::Low, "a lead is undecided".to_owned())),
             (open == Level::Fair).then(|| (Level::Fair, "not every lead is decided".to_owned())),
@@ -108,6 +111,18 @@ impl Confidence {
     pub(crate) fn badge(&self) -> Badge {
         Badge { word: self.word(), rank: self.level as u32 + 1, text: self.text() }
     }
+}
+
+/// Whether no limit of the compared factor was reached: where all of its levels but the one without a limit
+/// say nothing, so do their ratios. A rate that was kept is no such limit: response times are compared.
+fn is_never_tested(layout: &Layout<'_>) -> bool {
+    const WITHOUT_LIMIT: [&str; 3] = ["unlimited", "0", "host"];
+    let is_unreached = |level: &str| {
+        let unreached = layout.document.unreached.iter().filter(|it| it.factor() == layout.compare);
+        unreached.map(Unreached::level).any(|known| known == level)
+    };
+    let mut levels = layout.levels.iter().filter(|level| !WITHOUT_LIMIT.contains(level)).peekable();
+    layout.compare != "rate" && levels.peek().is_some() && levels.all(|level| is_unreached(level))
 }
 
 /// Those that lead, or may, in a cell that has written back nothing of what it deferred: "deferred writes not paid

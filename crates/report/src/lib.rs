@@ -45,6 +45,7 @@ mod sweep;
 mod term;
 mod timeline;
 mod two_runs;
+mod unreached;
 mod verdict;
 mod words;
 

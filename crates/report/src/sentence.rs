@@ -27,6 +27,7 @@ use crate::layout::{self, Layout};
 use crate::leads;
 use crate::promises;
 use crate::searches;
+use crate::unreached;
 use crate::verdict::{self, Case, Contrast, Outcome};
 use crate::words;
 
@@ -69,6 +70,7 @@ impl Said {
         let confidence = Confidence::of(layout, &cases).filter(|_| is_compared);
         let mut clauses = Vec::new();
         if is_compared {
+            clauses.extend(unreached::clauses(document));
             clauses.extend(disk::turns(layout));
             clauses.extend(machines::apart(layout, &cases));
             clauses.extend(caveats::held_back(layout));

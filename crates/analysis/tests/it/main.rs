@@ -2,6 +2,7 @@
 
 mod applications;
 mod break_tarantool;
+mod broken_promises;
 #[expect(dead_code, reason = "the simulations of bakeoff-stats use all of it")]
 #[path = "../../../stats/tests/simulations/chance.rs"]
 mod chance;
@@ -34,6 +35,7 @@ mod sequential;
 mod series;
 mod sweep;
 mod two_runs;
+mod unreached;
 mod verdicts;
 mod vote;
 mod warnings;

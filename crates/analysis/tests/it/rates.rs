@@ -2,10 +2,11 @@
 
 use crate::data::{ENGINES, Trials, run};
 use bakeoff_analysis::{
-    ALL_OPERATIONS, Comparison, Document, FIRST_LOOK, RatioIs, Total, Verdict, schedule,
+    ALL_OPERATIONS, Comparison, Document, FIRST_LOOK, RatioIs, Total, Verdict, WarningKind,
+    schedule,
 };
 use bakeoff_results::measure::*;
-use bakeoff_results::{FigureOfMerit, Run, RunFolder, Trial, histogram};
+use bakeoff_results::{FigureOfMerit, Run, RunFolder, Slot, Trial, histogram};
 
 /// Rows of each operation.
 const ROWS: f64 = 30.0;
@@ -177,4 +178,70 @@ fn a_run_until_decided_counts_the_comparisons_that_there_are() {
     let mut open = of(FigureOfMerit::Rows);
     open.factors.push(("rate".into(), vec!["closed".into(), "100/s".into()]));
     assert_eq!(comparisons(&open), 2 * 2 * pairs);
+}
+
+/// A run of an older bakeoff: its rates are by Little's law, and each second holds a hundred operations.
+fn of_old_form(kept_s: f64, slots: u32) -> Document {
+    let mut trials = trials(3, slower);
+    for trial in &mut trials {
+        let measured = trial.measured.as_mut().unwrap();
+        (measured.window_s, measured.ran_s) = ((0.3, 3.0), 3.0);
+        measured.measures.set(&DONE_RATE, Scope::Clients, 45.0);
+        measured.measures.set(&ROWS_RATE, Scope::Clients, 45.0 * ROWS);
+        for (operation, share) in measured.operations.iter_mut().zip([0.75, 0.25]) {
+            operation.kept = histogram::empty();
+            operation.kept.record_n((kept_s * 1e9) as u64, 100).unwrap();
+            operation.per_second = 22.5;
+            operation.slots =
+                (0..slots).map(|second| slot(second, (100.0 * share) as u64)).collect();
+            let rows = Scope::Operation(operation.name.clone().into());
+            measured.measures.set(&bakeoff_results::measure::ROWS, rows, 100.0 * ROWS);
+        }
+    }
+    document(&of(FigureOfMerit::Rows), &trials)
+}
+
+/// A second in which so many operations ended.
+fn slot(second: u32, count: u64) -> Slot {
+    let mut histogram = histogram::empty();
+    histogram.record_n(10_000_000, count).unwrap();
+    Slot { start_s: f64::from(second), end_s: f64::from(second) + 1.0, histogram }
+}
+
+#[test]
+fn rates_of_an_older_bakeoff_are_counted_from_its_seconds() {
+    let document = of_old_form(0.020, 3);
+    for trial in &document.trials {
+        let each: Vec<f64> = trial.operations.iter().map(|it| it.per_second).collect();
+        assert_eq!(each, [75.0, 25.0], "two whole seconds lie in the window");
+        let clients = |measure| trial.measures.get(measure, &Scope::Clients);
+        assert_eq!(clients(&DONE_RATE), Some(100.0));
+        assert_eq!(clients(&ROWS_RATE), Some(100.0 * ROWS));
+        assert_eq!((clients(&LITTLE_RATE), clients(&STARVED)), (Some(45.0), Some(0.0)));
+    }
+    let has = |kind| document.warnings.iter().any(|warning| warning.kind == kind);
+    assert!(!has(WarningKind::RatesNotCounted));
+    assert!(has(WarningKind::ClientsStarved), "{:?}", document.warnings);
+    assert!(!has(WarningKind::TimeMissing), "it is said once");
+}
+
+#[test]
+fn how_many_clients_starved_and_for_how_long_is_told() {
+    let document = of_old_form(15.6, 3);
+    let starved = document.warnings.iter().find(|it| it.kind == WarningKind::ClientsStarved);
+    let text = &starved.expect("they starved").text;
+    let told = "1 of 1 clients spent the whole window of 2.7 s in one operation, and the longest took 15.6 s";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn a_run_without_enough_whole_seconds_keeps_its_rates_and_is_marked() {
+    let document = of_old_form(0.020, 2);
+    let rate = |trial: &bakeoff_results::TrialSummary| trial.operations[0].per_second;
+    assert!(
+        document.trials.iter().all(|trial| rate(trial) == 22.5),
+        "one second of 2.7 tells too little"
+    );
+    let marked = document.warnings.iter().find(|it| it.kind == WarningKind::RatesNotCounted);
+    assert!(marked.is_some_and(|it| it.text.contains("12 of 12 trials")), "{marked:?}");
 }

@@ -95,11 +95,12 @@ const GROUP: [Head; 7] = [
     ("written in the drain", None, Kind::Number),
 ];
 
-/// What the work cost in each group of processes, where there are several.
+/// What the work cost in each group of processes, where there are several, or memory is limited.
 fn groups(layout: &Layout<'_>) -> Option<Block> {
     let caption = "What it cost: every group of processes, mean of the trials";
     let several = group_rows::are_several(layout);
-    let cells = |group: &GroupView| several.then(|| group_cells(group));
+    let is_told = |group: &GroupView| several || group.memory_limit_bytes.is_some();
+    let cells = |group: &GroupView| is_told(group).then(|| group_cells(group));
     group_rows::table(layout, caption, &GROUP, cells).map(Block::Table)
 }
 

@@ -92,6 +92,7 @@ impl Sample {
             applications: Vec::new(),
             published: None,
             flush_turns: Vec::new(),
+            unreached: Vec::new(),
             warnings: Vec::new(),
         };
         document.sweep = bakeoff_analysis::sweep(&document);
