@@ -22,6 +22,7 @@ mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
 mod power_cut;
+mod programs;
 mod published;
 mod rates;
 mod scarce_memory;
