@@ -82,6 +82,8 @@ kinds! {
     WithoutTls, "without-tls", Weakens, "what is sent to a server crosses the network without TLS";
     NotVerified, "not-verified", Weakens, "the certificate of a server is not verified";
     DebugBuild, "debug-build", Weakens, "bakeoff was built without optimisation";
+    UncommittedBuild, "uncommitted-build", Weakens, "bakeoff was built from files that were changed since their commit";
+    AnotherBinary, "another-binary", Weakens, "another program of bakeoff, or another kernel, went on with the run";
     BusyAtStart, "busy-at-start", Weakens, "the machine was busy when the run began";
     Disturbed, "disturbed", Weakens, "blocks that were measured while the machine was disturbed count all the same";
     MachineShared, "machine-shared", Weakens, "others used the machine’s processors while the clients ran";

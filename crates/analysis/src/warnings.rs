@@ -7,6 +7,7 @@ mod lost;
 mod machine;
 mod memory;
 mod merged;
+mod program;
 mod rates;
 mod waits;
 mod window;
@@ -50,7 +51,9 @@ pub(crate) fn all(
         lost::left_out(run),
         lost::external(run),
         memory::lay(run, counted),
-        machine::debug_build(run),
+        program::debug_build(run),
+        program::uncommitted(run, trials, &document.cuts),
+        program::taken_over(run, trials, &document.cuts),
         machine::began_busy(run),
         machine::disturbed(counted, blocks),
         machine::shared(run, counted),

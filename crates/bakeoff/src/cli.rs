@@ -170,6 +170,10 @@ pub struct Run {
     /// Go on with an interrupted run
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
+    /// Go on all the same where bakeoff's program or the kernel is another one than ran it last: the report then
+    /// warns of it
+    #[arg(long, requires = "resume", conflicts_with = "out")]
+    pub another_binary: bool,
     /// Allow a database (given by its URL) that holds tables of an earlier run, and drop those
     /// tables; other tables are never touched
     #[arg(long)]

@@ -36,6 +36,8 @@ pub struct Entry {
     pub kind: String,
     /// What it is made of.
     pub source: String,
+    /// How it is mounted: the options of the mount, then those of its file system.
+    pub options: Vec<String>,
     /// The number of the user whose daemon serves it; a FUSE file system alone has one.
     pub user: Option<u32>,
 }
@@ -88,6 +90,17 @@ pub fn at(path: &Path) -> Option<Entry> {
     entries().into_iter().rev().find(|entry| entry.place == path)
 }
 
+/// The mount that a path is on; `path` has no link in it.
+pub fn over(path: &Path) -> Option<Entry> {
+    uppermost(entries(), path)
+}
+
+/// The mount that is to be seen at a path: of those on the longest way to it the last.
+fn uppermost(entries: Vec<Entry>, path: &Path) -> Option<Entry> {
+    let over = entries.into_iter().filter(|entry| path.starts_with(&entry.place));
+    over.max_by_key(|entry| entry.place.components().count())
+}
+
 /// Whether a disk of bakeoff's is mounted on a path.
 pub fn is_ours(path: &Path) -> bool {
     at(path).is_some_and(|entry| entry.socket().is_some())
@@ -100,19 +113,36 @@ pub fn disks() -> Vec<(Entry, PathBuf)> {
 
 /// All mounts, in the order in which they were made.
 fn entries() -> Vec<Entry> {
-    let table = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    read(&std::fs::read("/proc/self/mountinfo").unwrap_or_default())
+}
+
+fn read(table: &[u8]) -> Vec<Entry> {
     table.split(|byte| *byte == b'\n').filter_map(parse).collect()
 }
 
 /// A line of the table: see proc_pid_mountinfo(5).
 fn parse(line: &[u8]) -> Option<Entry> {
     let mut words = line.split(|byte| *byte == b' ');
+    let text = |word: &[u8]| String::from_utf8_lossy(&unescape(word)).into_owned();
     let place = PathBuf::from(OsString::from_vec(unescape(words.nth(4)?)));
+    let mount = words.next()?;
     let mut words = words.skip_while(|word| *word != b"-").skip(1);
-    let mut text = || Some(String::from_utf8_lossy(&unescape(words.next()?)).into_owned());
-    let (kind, source, options) = (text()?, text()?, text().unwrap_or_default());
-    let user = options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok());
-    Some(Entry { place, kind, source, user })
+    let (kind, source) = (text(words.next()?), text(words.next()?));
+    let file_system = words.next().unwrap_or_default();
+    let mut options: Vec<String> = Vec::new();
+    // A comma inside an option is escaped: it is split before the escapes are read.
+    for word in [mount, file_system].into_iter().flat_map(|it| it.split(|byte| *byte == b',')) {
+        let option = text(word);
+        if !option.is_empty() && !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    // Either makes it read-only.
+    if options.iter().any(|option| option == "ro") {
+        options.retain(|option| option != "rw");
+    }
+    let user = options.iter().find_map(|option| option.strip_prefix("user_id=")?.parse().ok());
+    Some(Entry { place, kind, source, options, user })
 }
 
 /// Spaces and the like are written as a backslash and three octal digits.
@@ -204,6 +234,7 @@ mod tests {
         let entry = parse(line.as_bytes()).unwrap();
         assert_eq!(entry.place, Path::new(r"/mnt/a b\c"));
         assert_eq!((&*entry.kind, entry.user), ("fuse.x", Some(7)));
+        assert_eq!(entry.options, ["rw", "noatime", "user_id=7", "group_id=8"]);
         assert_eq!(entry.socket().unwrap(), Path::new("/a,"));
         let other = Entry { kind: "ext4".into(), ..entry };
         assert_eq!(other.socket(), None);
@@ -215,14 +246,42 @@ mod tests {
         for path in ["/run/user/7/a.socket", "/tmp/a b,c%d\\e/ä\n.socket"] {
             let source = source(Path::new(path));
             assert!(source.bytes().all(|byte| byte.is_ascii_graphic() && byte != b','));
-            let entry = Entry { place: "/".into(), kind: "fuse".into(), source, user: None };
+            let (place, kind) = ("/".into(), "fuse".into());
+            let entry = Entry { place, kind, source, options: Vec::new(), user: None };
             assert_eq!(entry.socket().unwrap(), Path::new(path));
         }
     }
 
     #[test]
+    fn a_path_is_on_the_uppermost_of_the_longest_mounts_above_it() {
+        let table = [
+            &br"27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,errors=remount-ro,data=a\054b"[..],
+            br"28 27 0:25 / /srv/my\040disk rw - xfs /dev/sdb rw",
+            br"29 27 0:26 / /srv/my\040disk ro,noatime master:1 - btrfs /dev/sdc rw,subvol=/@",
+            b"30 27 0:27 / /srv/\xff\xfe rw - tmpfs odd\xff rw,size=4k\xff",
+            b"31 27 0:28 /",
+            b"\xff",
+            b"",
+        ];
+        let over = |path: &[u8]| {
+            let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+            uppermost(read(&table.join(&b'\n')), &path).expect("the root is there")
+        };
+        assert_eq!(over(b"/srv/my").kind, "ext4");
+        assert_eq!(over(b"/srv/my disk2").kind, "ext4", "not a folder of that name");
+        let options = ["rw", "relatime", "errors=remount-ro", "data=a,b"];
+        assert_eq!(over(b"/srv/my").options, options);
+        let last = over(b"/srv/my disk/run");
+        assert_eq!((&*last.kind, &*last.source), ("btrfs", "/dev/sdc"));
+        assert_eq!(last.options, ["ro", "noatime", "subvol=/@"]);
+        assert_eq!(over(b"/srv/\xff\xfe/run").options, ["rw", "size=4k\u{fffd}"]);
+        assert_eq!(uppermost(Vec::new(), Path::new("/")), None);
+    }
+
+    #[test]
     fn the_table_is_there() {
         assert_eq!(at(Path::new("/proc")).unwrap().kind, "proc");
+        assert_eq!(over(Path::new("/proc/self")).unwrap().kind, "proc");
         assert_eq!(at(Path::new("/proc/self")), None);
         assert!(!is_ours(Path::new("/proc")));
     }

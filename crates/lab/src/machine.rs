@@ -9,6 +9,7 @@ pub mod open_files;
 pub mod run_delay;
 pub mod suspect;
 pub mod syncs;
+mod system;
 pub mod threads;
 pub mod usage;
 

@@ -155,11 +155,12 @@ const MACHINE: [&str; 2] = ["machine.name", "machine.shard"];
 const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 
 impl<'a> Facts<'a> {
-    fn of(document: &'a Document, trial: &'a TrialSummary) -> Self {
+    /// Of a trial at its place among all.
+    fn of(document: &'a Document, place: usize, trial: &'a TrialSummary) -> Self {
         let cost = Cost::of(&trial.measures).map(CostView::from);
         Self {
             trial,
-            version: &document.run.run.version,
+            version: document.run.run.version_of_trial(place),
             work: WorkView::of(&[trial], cost.as_ref()),
             space: SpaceView::of(&[trial]),
             cost,
@@ -244,9 +245,9 @@ fn trials(document: &Document) -> String {
 
     let mut out = String::new();
     line(&mut out, &header);
-    for trial in &document.trials {
+    for (place, trial) in document.trials.iter().enumerate() {
         let start = trial_fields(trial, &factors);
-        let facts = Facts::of(document, trial);
+        let facts = Facts::of(document, place, trial);
         let facts: Vec<String> = FACTS.iter().map(|(_, says)| facts.say(says)).collect();
         let counted: BTreeMap<&str, u64> = trial.measures.counters().collect();
         let counted: Vec<String> = counters.iter().map(|name| maybe(counted.get(name))).collect();

@@ -28,6 +28,8 @@ pub fn name(kind: WarningKind) -> &'static str {
         WithoutTls => "No TLS",
         NotVerified => "Certificate not verified",
         DebugBuild => "Debug build",
+        UncommittedBuild => "Uncommitted build",
+        AnotherBinary => "Program changed",
         BusyAtStart | MachineShared => "Busy machine",
         Disturbed => "Disturbed blocks",
         MachineDrifted => "Machine drifted",

@@ -20,6 +20,7 @@ pub mod measure;
 mod merge;
 mod outline;
 mod power_cut;
+mod program;
 mod read;
 pub mod record;
 mod recount;
@@ -28,6 +29,7 @@ mod shape;
 mod shard;
 mod store;
 mod summary;
+mod takeover;
 mod text;
 mod write;
 
@@ -47,6 +49,7 @@ pub use power_cut::{
     Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
     FirstBroken, Judged, Placed, PromiseFactors, Promised, TimedRecovery, TurnedOver,
 };
+pub use program::{commit, is_of_changed_files, short_sum};
 pub use read::{Done, Snapshot};
 pub use record::*;
 pub use run::*;
@@ -55,6 +58,7 @@ pub use store::RunFolder;
 pub use summary::{
     ENOUGH_OPERATIONS, OperationSummary, SlotSummary, TrialSummary, operations_failed,
 };
+pub use takeover::{Platform, Takeover};
 pub use text::visible;
 
 /// The result of work on a run folder.

@@ -10,6 +10,7 @@ use crate::recount::recount_rates;
 use crate::run::{RunState, Status};
 use crate::store::RunFolder;
 use crate::summary::{OperationSummary, TrialSummary};
+use crate::takeover::Platform;
 use crate::{Result, Run, debts};
 
 /// One trial of the plan that has ended.
@@ -136,6 +137,24 @@ impl RunFolder {
             Ok(Some(trial))
         };
         found().map_err(self.failed())
+    }
+
+    /// What ran the run last.
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`].
+    pub fn last_platform(&self) -> Result<Platform> {
+        let (run, ended) = (self.run()?, self.ended()?);
+        let last = run.takeovers.iter().rfind(|it| it.ran_something(ended));
+        Ok(last.map_or_else(|| run.platform(), |it| it.by.clone()))
+    }
+
+    /// How many trials have ended, and how many power cuts were made.
+    pub(crate) fn ended(&self) -> Result<(u32, u32)> {
+        let made =
+            "SELECT (SELECT count(*) FROM trial), (SELECT count(*) FROM cut WHERE failed IS NULL)";
+        let counted = self.connection.query_row(made, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        counted.map_err(self.failed())
     }
 
     /// Every trial's figures, in the order in which they ran. Where a trial's rates were not counted when

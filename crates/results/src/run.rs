@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::power_cut::CutPlan;
 use crate::record::Levels;
 use crate::shard::{Merged, PlanShard};
+use crate::takeover::{Platform, Takeover};
 
 /// What is known of a run before its first trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,13 @@ pub struct Run {
     pub command: String,
     /// bakeoff's version.
     pub version: String,
+    /// The SHA-256 of bakeoff's program, in hexadecimal digits; `None` where it could not be read, and in
+    /// records of an older bakeoff.
+    #[serde(default)]
+    pub program_sha256: Option<String>,
+    /// The programs and kernels that went on with it in the place of those before, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub takeovers: Vec<Takeover>,
     /// Whether bakeoff was built without optimisation (Rust's `debug_assertions`): it and the engines
     /// that are built into it are slower than they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -144,6 +152,22 @@ impl Run {
     pub fn stores(&self, engine: &str) -> bool {
         let name = self.alias("engine", engine).unwrap_or(engine);
         self.engines.iter().find(|fact| fact.name == name).is_none_or(|fact| fact.stores)
+    }
+
+    /// What the run began with.
+    pub fn platform(&self) -> Platform {
+        Platform {
+            version: self.version.clone(),
+            program_sha256: self.program_sha256.clone(),
+            kernel: self.machine.kernel.clone(),
+            kernel_version: self.machine.kernel_version.clone(),
+        }
+    }
+
+    /// The version of bakeoff that ran a trial, by its place among all trials in the order in which they ran.
+    pub fn version_of_trial(&self, place: usize) -> &str {
+        let last = self.takeovers.iter().rfind(|it| it.trials as usize <= place);
+        last.map_or(&self.version, |it| &it.by.version)
     }
 
     /// The machine that runs it: of a merged run the one that went on last.

@@ -10,6 +10,7 @@ use crate::run::{Applied, Run, Status};
 use crate::shard::Merged;
 use crate::store::RunFolder;
 use crate::summary::OperationSummary;
+use crate::takeover::{Platform, Takeover};
 use crate::{Error, Result, debts};
 
 impl RunFolder {
@@ -88,6 +89,21 @@ impl RunFolder {
         run.neighbour_alone_per_second = Some(per_second);
         if let Some(last) = run.merged.as_mut().and_then(Merged::went_on_last_mut) {
             last.neighbour_alone_per_second = Some(per_second);
+        }
+        self.describe(&run)
+    }
+
+    /// Notes that this program under this kernel goes on with the run, where another one ran it last. Those that
+    /// went on before and ended nothing are forgotten.
+    ///
+    /// # Errors
+    /// As [`RunFolder::run`]; [`Error::Full`], [`Error::CannotWrite`].
+    pub fn note_platform(&mut self, by: Platform) -> Result<()> {
+        let (last, ended @ (trials, cuts)) = (self.last_platform()?, self.ended()?);
+        let mut run = self.run()?;
+        run.takeovers.retain(|it| it.ran_something(ended));
+        if !by.has_program_of(&last) || !by.has_kernel_of(&last) {
+            run.takeovers.push(Takeover { by, trials, cuts });
         }
         self.describe(&run)
     }
@@ -323,6 +339,8 @@ mod tests {
             planned: 2,
             command: String::new(),
             version: String::new(),
+            program_sha256: None,
+            takeovers: Vec::new(),
             started_s: 0.0,
             machine: Machine::default(),
             engines: Vec::new(),

@@ -1,8 +1,8 @@
 //! What differs in the set-up of two runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Applied, Canary, EngineFact, Levels, Machine, Run};
+use bakeoff_results::{Applied, Canary, EngineFact, Levels, Machine, Platform, Run, short_sum};
 use bakeoff_stats::MARGIN;
 use bakeoff_stats::quantile::median;
 use serde::Serialize;
@@ -29,9 +29,18 @@ pub fn differences(before: &Document, after: &Document) -> Vec<SetUp> {
     let [mut one, mut other] = [before, after].map(facts);
     one.extend(settings(old, new));
     other.extend(settings(new, old));
+    let [old, new] = [old, new].map(told_by_few);
+    one.extend(in_both(&old, &new));
+    other.extend(in_both(&new, &old));
     let mut found = unequal(&one, &other);
     found.extend(alone(before, after));
     found
+}
+
+/// The facts that the other run has, too: what is not known is no difference.
+fn in_both(facts: &[Fact], other: &[Fact]) -> Vec<Fact> {
+    let is_there = |(what, _): &&Fact| other.iter().any(|(there, _)| there == what);
+    facts.iter().filter(is_there).cloned().collect()
 }
 
 /// The facts that only one of the two has, or that have another value.
@@ -54,6 +63,28 @@ fn machines(document: &Document) -> usize {
     document.machines.as_ref().map_or(1, |found| found.machines.len())
 }
 
+/// What not every machine tells, and no older bakeoff has recorded.
+fn told_by_few(run: &Run) -> Vec<Fact> {
+    let later = run.takeovers.iter().filter_map(|it| it.by.program_sha256.as_ref());
+    let programs = run.program_sha256.iter().chain(later);
+    let programs: BTreeSet<&str> = programs.map(|sum| short_sum(sum)).collect();
+    let programs = programs.into_iter().collect::<Vec<_>>().join("; ");
+    let mut facts = vec![("bakeoff’s SHA-256".to_owned(), programs)];
+    facts.retain(|(_, value)| !value.is_empty());
+    let members = run.merged.iter().flat_map(|merged| &merged.members).map(|it| &it.machine);
+    let mut machines: Vec<&Machine> = members.collect();
+    if machines.is_empty() {
+        machines.push(&run.machine);
+    }
+    let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (what, value) in machines.iter().flat_map(|machine| machine.settings()) {
+        values.entry(what).or_default().insert(value);
+    }
+    let joined = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join("; ");
+    facts.extend(values.into_iter().map(|(what, all)| (what.to_owned(), joined(all))));
+    facts
+}
+
 /// What a run's machine is or, of a run that was merged, each thing that its machines are.
 fn of_machines(run: &Run, fact: impl Fn(&Machine) -> String) -> String {
     let members = run.merged.iter().flat_map(|merged| &merged.members);
@@ -64,18 +95,29 @@ fn of_machines(run: &Run, fact: impl Fn(&Machine) -> String) -> String {
     values.into_iter().collect::<Vec<_>>().join("; ")
 }
 
+/// A value, and after it those of what took the run over.
+fn with_later(run: &Run, first: String, of: fn(&Platform) -> &String) -> String {
+    let mut values = vec![first];
+    for value in run.takeovers.iter().map(|it| of(&it.by)) {
+        if !values.contains(value) {
+            values.push(value.clone());
+        }
+    }
+    values.join("; ")
+}
+
 fn facts(document: &Document) -> Vec<Fact> {
     let run = &document.run.run;
     let shard = run.shard.as_ref().map(|shard| format!("{}/{}", shard.index, shard.count));
     let build = if run.debug_build { "not optimised" } else { "optimised" };
     let each = run.operations_each.map_or("no limit".to_owned(), |each| each.to_string());
     let named = [
-        ("bakeoff", run.version.clone()),
+        ("bakeoff", with_later(run, run.version.clone(), |it| &it.version)),
         ("bakeoff’s build", build.to_owned()),
         ("machines", machines(document).to_string()),
         ("shard", shard.unwrap_or_default()),
         ("system", of_machines(run, |it| it.system.clone())),
-        ("kernel", of_machines(run, |it| it.kernel.clone())),
+        ("kernel", with_later(run, of_machines(run, |it| it.kernel.clone()), |it| &it.kernel)),
         ("processor", of_machines(run, |it| it.processor.clone())),
         ("processors", of_machines(run, |it| it.processors.to_string())),
         ("memory", of_machines(run, |it| format!("{} bytes", it.memory_bytes))),

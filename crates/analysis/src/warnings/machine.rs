@@ -141,15 +141,6 @@ pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     })
 }
 
-/// A program that was built for finding faults.
-pub(super) fn debug_build(run: &Run) -> Option<Warning> {
-    let text = "bakeoff was built without optimisation: its clients, and engines that run in the same \
-                process, are slower than in an optimised build; servers are as fast as ever";
-    let warning = Warning::new(WarningKind::DebugBuild, text);
-    run.debug_build
-        .then(|| warning.remedy("build it with `cargo build --release`, and run it again"))
-}
-
 /// A run that began on a busy machine, or parts of one that did.
 pub(super) fn began_busy(run: &Run) -> Option<Warning> {
     let parts: Vec<(Option<f64>, u32)> = match &run.merged {

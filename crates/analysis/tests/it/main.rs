@@ -26,6 +26,7 @@ mod others;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
 mod power_cut;
+mod programs;
 mod published;
 mod rates;
 mod same_shape;

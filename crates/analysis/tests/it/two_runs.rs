@@ -280,6 +280,32 @@ fn what_differs_in_set_up_is_told_and_nothing_else() {
 }
 
 #[test]
+fn what_only_one_of_two_machines_tells_is_no_difference() {
+    let trials = trials(1, "1", even);
+    let of = |sum: Option<&str>, governor: Option<&str>, smt| {
+        let mut run = plain();
+        run.program_sha256 = sum.map(|digit| digit.repeat(64));
+        run.machine.governor = governor.map(str::to_owned);
+        run.machine.smt = smt;
+        document_of(&run, &trials)
+    };
+    let told = |one: &Document, other: &Document| -> Vec<String> {
+        let text = |it: &Option<String>| it.clone().unwrap_or_else(|| "nothing".into());
+        let all = two_runs(one, other).set_up.into_iter();
+        all.map(|it| format!("{}: {} {}", it.what, text(&it.before), text(&it.after))).collect()
+    };
+    let before = of(Some("a"), Some("powersave"), Some(true));
+    let wanted = [
+        "bakeoff’s SHA-256: aaaaaaaaaaaa bbbbbbbbbbbb",
+        "CPU frequency governor: powersave performance",
+        "SMT: on off",
+    ];
+    assert_eq!(told(&before, &of(Some("b"), Some("performance"), Some(false))), wanted);
+    assert_eq!(told(&before, &of(None, None, None)), [""; 0], "an older bakeoff recorded none");
+    assert_eq!(told(&of(None, None, None), &before), [""; 0]);
+}
+
+#[test]
 fn other_answers_to_the_same_questions_void_a_comparison() {
     let answers = |digest: &str| {
         let answers = Answers {

@@ -15,6 +15,7 @@ use bakeoff_engines::{
 };
 
 use bakeoff_lab::Registry;
+use bakeoff_results::visible;
 use bakeoff_workloads::{COLLECTIONS, Collection, RowsFile};
 
 use self::repeated::{Spread, two_digits};
@@ -53,6 +54,7 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     let mut found = Findings::default();
     found.ask("What is this machine?")?;
     found.say(Needed::Yes, "machine", machine(folder.path()))?;
+    found.say(Needed::Yes, "settings of the machine", settings(folder.path()))?;
     found.say(Needed::Yes, "room", room(folder.path()))?;
     found.ask("Which engines can be compared?")?;
     let mut timed = false;
@@ -174,6 +176,15 @@ fn machine(folder: &Path) -> Result<String, String> {
         machine.system,
         machine.kernel,
     ))
+}
+
+/// What of the machine's settings figures may depend on, and a run records.
+fn settings(folder: &Path) -> Result<String, String> {
+    let machine = bakeoff_lab::describe_machine(folder).map_err(|error| error.to_string())?;
+    let settings = machine.settings().into_iter();
+    let told: Vec<String> = settings.map(|(what, value)| format!("{what} {value}")).collect();
+    let told = if told.is_empty() { "none are told".to_owned() } else { told.join("; ") };
+    Ok(visible(&told).into_owned())
 }
 
 /// What real text there is for rows.

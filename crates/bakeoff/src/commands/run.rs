@@ -10,6 +10,7 @@ mod path;
 mod record;
 mod scheduler;
 mod shard;
+mod takeover;
 mod time;
 
 use std::path::Path;
@@ -111,6 +112,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
             external::check_passwords(&folder, &began.engines)?;
             let now =
                 record::check_terms(asked, &folder, &began, &experiment, &possible, data.as_ref())?;
+            let by = takeover::check(&folder, &began, &now, arguments.another_binary)?;
+            by.map_or(Ok(()), |by| folder.note_platform(by)).map_err(Failure::folder)?;
             machines::go_on(&mut folder, began, &now, &experiment, &possible)?;
             folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
             folder

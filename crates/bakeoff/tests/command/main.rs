@@ -45,6 +45,7 @@ mod slurm;
 mod stack;
 mod states;
 mod strangers;
+mod takeover;
 mod tarantool;
 mod tls;
 mod trust;

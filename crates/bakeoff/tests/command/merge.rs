@@ -78,7 +78,7 @@ fn changed(place: &Place, from: &str, to: &str, change: impl FnOnce(&Connection)
 }
 
 /// As if the machine had gone down in the last trial.
-fn cut_short(run: &Connection) {
+pub fn cut_short(run: &Connection) {
     let last = "id = (SELECT max(id) FROM trial)";
     run.execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM trial WHERE {last}"))
         .unwrap();
@@ -90,7 +90,7 @@ fn cut_short(run: &Connection) {
 }
 
 /// Has the record say something else of the run.
-fn describe(run: &Connection, change: impl FnOnce(&mut Value)) {
+pub fn describe(run: &Connection, change: impl FnOnce(&mut Value)) {
     let text = run.query_row("SELECT description FROM run", [], |row| row.get::<_, String>(0));
     let mut description: Value = serde_json::from_str(&text.unwrap()).unwrap();
     change(&mut description);

@@ -3,19 +3,27 @@
 use std::fs;
 use std::path::Path;
 
+use bakeoff_disk::table::{self, Entry};
 use bakeoff_results::{Host, Machine};
 
 use crate::machine::accounts::Device;
+use crate::machine::system::SystemFiles;
 
 /// What a raw device has in the place of a file system's name.
 pub const NO_FILE_SYSTEM: &str = "no file system";
+
+/// Options of mounts that say where something lies, or whose it is, and not how it is mounted.
+const PLACES: [&str; 4] = ["lowerdir=", "upperdir=", "workdir=", "username="];
 
 /// Describes this machine and the file system of `folder`.
 ///
 /// # Errors
 /// When the folder can't be read; what the system does not tell is left empty.
 pub fn describe(folder: &Path) -> std::io::Result<Machine> {
-    described(file_system(folder)?, Device::under(folder)?.name)
+    let mount = table::over(&folder.canonicalize()?);
+    let mount_options = mount.as_ref().map(mount_options);
+    let file_system = mount.map(|mount| mount.kind).unwrap_or_default();
+    described(file_system, mount_options, Device::under(folder)?.name)
 }
 
 /// Describes this machine and a raw device by its number, as stat(2) has it, with what tells the device from
@@ -24,15 +32,20 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
 /// # Errors
 /// When the system tells nothing of itself.
 pub fn describe_device(number: u64) -> std::io::Result<Machine> {
-    described(NO_FILE_SYSTEM.into(), Device::of(number).in_full(&host().boot))
+    described(NO_FILE_SYSTEM.into(), None, Device::of(number).in_full(&host().boot))
 }
 
-fn described(file_system: String, device: String) -> std::io::Result<Machine> {
+fn described(
+    file_system: String,
+    mount_options: Option<String>,
+    device: String,
+) -> std::io::Result<Machine> {
     let read = |path: &str| fs::read_to_string(path);
     // Not every system has it.
     let os_release = read("/etc/os-release").unwrap_or_default();
     let system = field(&os_release, "PRETTY_NAME", '=').trim_matches('"').to_owned();
     let processor = field(&read("/proc/cpuinfo")?, "model name", ':').to_owned();
+    let files = SystemFiles(Path::new("/"));
     Ok(Machine {
         system,
         kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
@@ -41,7 +54,21 @@ fn described(file_system: String, device: String) -> std::io::Result<Machine> {
         memory_bytes: memory("MemTotal")?,
         file_system,
         device,
+        kernel_version: files.kernel_version(),
+        governor: files.governor(),
+        smt: files.smt(),
+        huge_pages: files.huge_pages(),
+        mount_options,
+        hardware: files.hardware(),
+        virtualisation: files.virtualisation(),
     })
+}
+
+/// How a file system is mounted, as an administrator writes it.
+fn mount_options(mount: &Entry) -> String {
+    let names_a_place = |option: &&String| PLACES.iter().any(|place| option.starts_with(place));
+    let options = mount.options.iter().filter(|option| !names_a_place(option));
+    options.map(String::as_str).collect::<Vec<_>>().join(",")
 }
 
 /// What tells this machine from others of its kind; what the system does not tell is left empty. Sources:
@@ -80,14 +107,29 @@ fn field<'a>(text: &'a str, name: &str, separator: char) -> &'a str {
     value.unwrap_or("")
 }
 
-/// The type of the mount that `folder` is on: the longest mount point above it.
-fn file_system(folder: &Path) -> std::io::Result<String> {
-    let folder = folder.canonicalize()?;
-    let mounts = fs::read_to_string("/proc/self/mounts")?;
-    let above = mounts.lines().filter_map(|line| {
-        let mut fields = line.split(' ').skip(1);
-        let (point, kind) = (fields.next()?, fields.next()?);
-        folder.starts_with(point).then(|| (point.len(), kind.to_owned()))
-    });
-    Ok(above.max_by_key(|(length, _)| *length).map(|(_, kind)| kind).unwrap_or_default())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_say_how_and_not_where() {
+        let options =
+            ["rw", "relatime", "lowerdir=/a:/b", "upperdir=/c", "workdir=/d", "index=off"];
+        let mount = Entry {
+            place: "/".into(),
+            kind: "overlay".into(),
+            source: "overlay".into(),
+            options: options.map(str::to_owned).into(),
+            user: None,
+        };
+        assert_eq!(mount_options(&mount), "rw,relatime,index=off");
+    }
+
+    #[test]
+    fn this_machine_is_described_with_its_mount() {
+        let machine = describe(Path::new("/proc/self")).unwrap();
+        assert_eq!(machine.file_system, "proc");
+        assert!(machine.mount_options.unwrap().starts_with('r'), "rw or ro");
+        assert!(describe(Path::new("/nowhere/at/all")).is_err());
+    }
 }

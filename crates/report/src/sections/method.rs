@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run};
+use bakeoff_results::{
+    Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, commit, is_of_changed_files,
+};
 
 use crate::block::{Block, Words};
 use crate::layout::{self, Layout};
@@ -27,19 +29,21 @@ impl Section for Method {
 
     fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
         let run = &layout.document.run.run;
-        let mut prose = match layout::is_timed(layout.document) {
-            true => [
-                Some(trials(layout)),
-                network(run),
-                answers(run),
-                Some(figures(run)),
-                Some(verdicts(run)),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
-            false => vec!["Nothing was timed: the power was cut, as told above.".into()],
-        };
+        let mut prose = vec![program(run)];
+        match layout::is_timed(layout.document) {
+            true => prose.extend(
+                [
+                    Some(trials(layout)),
+                    network(run),
+                    answers(run),
+                    Some(figures(run)),
+                    Some(verdicts(run)),
+                ]
+                .into_iter()
+                .flatten(),
+            ),
+            false => prose.push("Nothing was timed: the power was cut, as told above.".into()),
+        }
         prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
         let mut blocks: Vec<Block> = prose.into_iter().map(Block::Prose).collect();
         blocks.extend([
@@ -54,6 +58,38 @@ impl Section for Method {
     fn is_background(&self) -> bool {
         true
     }
+}
+
+/// What measured it, and what is known of where that comes from.
+fn program(run: &Run) -> Words {
+    let from = match commit(&run.version) {
+        _ if is_of_changed_files(&run.version) => {
+            "This program was built from a tree with uncommitted changes: nobody else can build it."
+        }
+        Some(_) => "The version names the source revision that it was built from.",
+        None => "The source revision that it was built from is not known.",
+    };
+    let sum = match &run.program_sha256 {
+        Some(sum) => format!(" The SHA-256 of its program is {sum}."),
+        None => String::new(),
+    };
+    let later = run.takeovers.iter().map(|it| {
+        let Takeover { by, trials, cuts } = it;
+        let cuts = match cuts {
+            0 => String::new(),
+            cuts => format!(" and {}", words::many(*cuts as usize, "power cut")),
+        };
+        let sum = by.program_sha256.as_deref().map(|sum| format!(", SHA-256 {sum},"));
+        format!(
+            " After {}{cuts} bakeoff {}{} went on with the run, under the kernel {}.",
+            words::many(*trials as usize, "trial"),
+            by.version,
+            sum.unwrap_or_default(),
+            by.kernel
+        )
+    });
+    let later: String = later.collect();
+    Words::default().plain(format!("Measured by bakeoff {}. {from}{sum}{later}", run.version))
 }
 
 /// What a trial and a block are.
@@ -238,12 +274,15 @@ fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
 
 fn machine(run: &Run) -> Block {
     let machine = &run.machine;
-    Block::Facts(facts([
+    let mut all = facts([
         ("processor", format!("{}, {} usable", machine.processor, machine.processors)),
         ("memory", words::bytes(machine.memory_bytes)),
         ("system", format!("{}, kernel {}", machine.system, machine.kernel)),
         ("disk", format!("{}, {}", machine.device, machine.file_system)),
-    ]))
+    ]);
+    let settings = machine.settings().into_iter();
+    all.extend(settings.map(|(what, value)| (what.to_owned(), value)));
+    Block::Facts(all)
 }
 
 fn experiment(layout: &Layout<'_>) -> Block {

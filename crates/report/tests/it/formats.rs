@@ -2,8 +2,8 @@
 
 use bakeoff_analysis::{Document, Warning, WarningKind};
 use bakeoff_report::{Options, Reports, verdict};
-use bakeoff_results::Scope;
 use bakeoff_results::measure::{RISE, RISE_ERROR, RISE_SECONDS};
+use bakeoff_results::{Platform, Scope, Takeover};
 
 use crate::sample::{self, Sample, noise, render};
 
@@ -50,6 +50,8 @@ fn hostile() -> Document {
     ] {
         *text = HOSTILE.into();
     }
+    run.machine.hardware = Some(HOSTILE.into());
+    run.machine.mount_options = Some(HOSTILE.into());
     document.cells[0].counters.insert(HOSTILE.into(), 1);
     document.warnings.push(Warning::new(WarningKind::Errors, HOSTILE).remedy(HOSTILE));
     let operation = HOSTILE.to_owned();
@@ -306,6 +308,68 @@ fn every_format_names_the_version_that_measured() {
     let rows = text(&document, "csv");
     let with = rows.lines().filter(|line| line.contains("0.7.9 (0123abcde)"));
     assert_eq!(with.count(), document.trials.len() * document.run.run.operations.len());
+}
+
+/// What a document of a version says of its program.
+fn provenance(version: &str) -> String {
+    let mut document = three().document();
+    document.run.run.version = version.into();
+    let page = text(&document, "md").replace('\\', "");
+    let (_, method) = page.split_once("## How it was measured").expect("the section");
+    method.trim_start().lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_method_begins_with_the_program_and_says_whether_others_can_build_it() {
+    let clean = provenance("0.1.0 (0123abcde)");
+    assert!(clean.starts_with("Measured by bakeoff 0.1.0 (0123abcde). "), "{clean}");
+    assert!(
+        clean.contains(&format!("SHA-256 of its program is {}.", "0123456789abcdef".repeat(4)))
+    );
+    assert!(!clean.contains("uncommitted") && !clean.contains("not known"), "{clean}");
+    let dirty = provenance("0.1.0 (0123abcde-dirty)");
+    let said =
+        "This program was built from a tree with uncommitted changes: nobody else can build it.";
+    assert!(dirty.contains(said), "{dirty}");
+    let unknown = provenance("0.1.0");
+    assert!(
+        unknown.contains("The source revision that it was built from is not known."),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn what_went_on_with_a_run_stands_in_the_method_and_in_each_row_of_its_trials() {
+    let mut document = three().document();
+    let by = Platform {
+        version: "0.2.0 (456789abc)".into(),
+        program_sha256: Some("f".repeat(64)),
+        kernel: "6.12.9".into(),
+        kernel_version: None,
+    };
+    let of_first = document.trials.len() - 4;
+    document.run.run.takeovers = vec![Takeover { by, trials: of_first as u32, cuts: 0 }];
+    let page = text(&document, "md").replace('\\', "");
+    let said = format!(
+        "After {of_first} trials bakeoff 0.2.0 (456789abc), SHA-256 {}, went on with the run, under the kernel \
+         6.12.9.",
+        "f".repeat(64)
+    );
+    assert!(page.contains(&said), "{page}");
+    let rows = text(&document, "csv");
+    let count = |version: &str| rows.lines().filter(|line| line.contains(version)).count();
+    let operations = document.run.run.operations.len();
+    assert_eq!(count("0.2.0 (456789abc)"), 4 * operations);
+    assert_eq!(count("0.1.0 (0123abcde)"), of_first * operations);
+}
+
+#[test]
+fn the_machine_is_told_with_what_its_system_tells_and_nothing_else() {
+    let page = text(&three().document(), "md").replace('\\', "");
+    for fact in ["CPU frequency governor", "SMT", "transparent huge pages", "mount options"] {
+        assert!(page.contains(fact), "{fact}");
+    }
+    assert!(page.contains("rw,relatime,errors=remount-ro") && !page.contains("hardware"), "{page}");
 }
 
 /// The links at its top have room beside its name: they say less than the headings that they lead to.

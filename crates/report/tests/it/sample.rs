@@ -325,7 +325,9 @@ impl Sample {
             seed: 42,
             planned: planned as u32,
             command: "bakeoff run redmine --engine sqlite,lmdb --clients 1,4 --seed 42".into(),
-            version: "0.1.0".into(),
+            version: "0.1.0 (0123abcde)".into(),
+            program_sha256: Some("0123456789abcdef".repeat(4)),
+            takeovers: Vec::new(),
             started_s: 1_760_000_000.0,
             machine: machine(),
             engines: self.engines.iter().map(|engine| settings_of(engine)).collect(),
@@ -477,6 +479,13 @@ fn machine() -> Machine {
         memory_bytes: 8_350_000_000,
         file_system: "ext4".into(),
         device: "vda, virtual".into(),
+        kernel_version: Some("#1 SMP Synthetic 6.1.0-1".into()),
+        governor: Some("performance".into()),
+        smt: Some(false),
+        huge_pages: Some("madvise".into()),
+        mount_options: Some("rw,relatime,errors=remount-ro".into()),
+        hardware: None,
+        virtualisation: Some("hypervisor".into()),
     }
 }
 

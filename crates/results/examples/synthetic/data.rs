@@ -50,6 +50,8 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
         planned,
         command: "none: synthetic test data".to_owned(),
         version: "0.0.0".to_owned(),
+        program_sha256: None,
+        takeovers: Vec::new(),
         started_s: 1.7e9,
         machine: Machine { system: "synthetic".to_owned(), processors: 2, ..Machine::default() },
         engines: vec![EngineFact {

@@ -9,3 +9,4 @@ mod foreign;
 mod merge;
 #[path = "../../examples/synthetic/cuts.rs"]
 mod power;
+mod takeover;

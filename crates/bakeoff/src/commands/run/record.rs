@@ -25,10 +25,10 @@ pub fn create_folder(
     shard: Option<Shard>,
     data: Option<&Data>,
 ) -> Result<RunFolder, Failure> {
-    // Reading the program takes a moment, which a run that is no part of a plan does not need.
-    let program = shard.map(|_| checksum::of_running_program()).transpose()?;
+    let program = running_program(shard.is_some())?;
     let create = |dir: &Path| -> Result<_, Failure> {
         let mut run = describe_run(asked, dir, experiment, possible, data)?;
+        run.program_sha256.clone_from(&program);
         run.shard = shard::fact(experiment, possible, &run.text, shard, program.clone());
         run.command = command_line(shard);
         run.cuts = cut_plan(asked.arguments, experiment, possible);
@@ -48,6 +48,12 @@ pub fn create_folder(
     unreachable!("numbers do not run out")
 }
 
+/// The SHA-256 of the program that is running. Where it can't be read it is not known, unless it `must_be_known`.
+fn running_program(must_be_known: bool) -> Result<Option<String>, Failure> {
+    let sum = checksum::of_running_program();
+    if must_be_known { sum.map(Some) } else { Ok(sum.ok()) }
+}
+
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
 /// another machine. What is known of the run as it goes on.
 pub fn check_terms(
@@ -65,7 +71,9 @@ pub fn check_terms(
              go on with each shard by itself"
         )));
     }
-    let now = describe_run(asked, folder.dir(), experiment, possible, data)?;
+    let is_part = began.shard.is_some() || began.merged.is_some();
+    let mut now = describe_run(asked, folder.dir(), experiment, possible, data)?;
+    now.program_sha256 = running_program(is_part)?;
     let differs = |what: &str, then: &str, now: &str| {
         Err(Failure::new(
             Exit::Folder,
@@ -77,14 +85,6 @@ pub fn check_terms(
             ),
         ))
     };
-    let shard = began.shard.as_ref().and_then(|it| it.program_sha256.as_ref());
-    let merged = began.merged.as_ref().and_then(|it| it.program_sha256.as_ref());
-    if let Some(then) = shard.or(merged) {
-        let now = checksum::of_running_program()?;
-        if *then != now {
-            return differs("the SHA-256 of bakeoff's program", then, &now);
-        }
-    }
     if began.text != now.text {
         return differs("the text", &began.text, &now.text);
     }
@@ -200,6 +200,8 @@ fn describe_run(
         planned: possible.plan.trials() as u32,
         command: command_line(None),
         version: env!("BAKEOFF_VERSION").into(),
+        program_sha256: None,
+        takeovers: Vec::new(),
         debug_build: cfg!(debug_assertions),
         started_s: now_s(),
         machine,

@@ -1,0 +1,94 @@
+//! Whether a run goes on by the program and under the kernel that ran it last.
+
+use bakeoff_results::{Platform, Run, RunFolder};
+
+use crate::exit::{Exit, Failure};
+
+/// The flag that lets another one go on.
+const FLAG: &str = "--another-binary";
+
+/// What goes on with a run, to be noted; `None` of a part of a plan, which notes its machines. `now` is what is known
+/// of the run where it goes on.
+///
+/// # Errors
+/// Another program or another kernel that is not allowed.
+pub fn check(
+    folder: &RunFolder,
+    began: &Run,
+    now: &Run,
+    is_allowed: bool,
+) -> Result<Option<Platform>, Failure> {
+    let now = now.platform();
+    if began.shard.is_some() || began.merged.is_some() {
+        return check_part(folder, began, &now).map(|()| None);
+    }
+    let then = folder.last_platform().map_err(Failure::folder)?;
+    let told = differences(&then, &now);
+    if told.is_empty() || is_allowed { Ok(Some(now)) } else { Err(refused(folder, &told)) }
+}
+
+/// A part of a plan is of one program, and of one kernel: `bakeoff merge` goes by what each part says of itself.
+fn check_part(folder: &RunFolder, began: &Run, now: &Platform) -> Result<(), Failure> {
+    let dir = folder.dir().display();
+    let shard = began.shard.as_ref().and_then(|it| it.program_sha256.clone());
+    let merged = began.merged.as_ref().and_then(|it| it.program_sha256.clone());
+    let then = Platform { program_sha256: shard.or(merged), ..began.platform() };
+    if !then.has_program_of(now) {
+        let [then, now] = [&then, now].map(|it| it.program_sha256.as_deref().unwrap_or_default());
+        return Err(Failure::new(
+            Exit::Folder,
+            format!(
+                "the SHA-256 of bakeoff's program changed after the run in {dir} began: it was {then}, and is \
+                 {now} now. Parts of a plan are of one program: start a new run with --out, or bring back that \
+                 program ({FLAG} is for a run that is no part of a plan)"
+            ),
+        ));
+    }
+    // Those of a merged run are several already: who goes on is a machine of its own.
+    if began.shard.is_some() && !then.has_kernel_of(now) {
+        return Err(Failure::new(
+            Exit::Folder,
+            format!(
+                "the kernel changed after the shard in {dir} began: it was {}, and is {} now. Boot that kernel; or \
+                 merge the shards (bakeoff merge ALL {dir} ...) and run the rest with bakeoff run --resume ALL, \
+                 which records the kernel of each machine ({FLAG} is for a run that is no part of a plan)",
+                kernel(&then),
+                kernel(now)
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// What differs, a line each.
+fn differences(then: &Platform, now: &Platform) -> Vec<String> {
+    let line = |what: &str, told: fn(&Platform) -> String| {
+        format!("{what}: it was {}, and is {} now", told(then), told(now))
+    };
+    let program = (!then.has_program_of(now)).then(|| line("bakeoff's program", program));
+    let kernel = (!then.has_kernel_of(now)).then(|| line("the kernel", kernel));
+    program.into_iter().chain(kernel).collect()
+}
+
+fn program(platform: &Platform) -> String {
+    let sum = platform.program_sha256.as_deref().unwrap_or("not known");
+    format!("{} with the SHA-256 {sum}", platform.version)
+}
+
+fn kernel(platform: &Platform) -> String {
+    match &platform.kernel_version {
+        Some(version) => format!("{} ({version})", platform.kernel),
+        None => platform.kernel.clone(),
+    }
+}
+
+fn refused(folder: &RunFolder, told: &[String]) -> Failure {
+    let lines: String = told.iter().map(|line| format!("\n  {line}")).collect();
+    let text = format!(
+        "the run in {} was run last by another program or under another kernel:{lines}\nBring back what it was, or \
+         start a new run with --out. To go on all the same, add {FLAG}: the report then warns that the figures \
+         are of both",
+        folder.dir().display()
+    );
+    Failure::new(Exit::Folder, text)
+}
