@@ -6,8 +6,7 @@ use std::thread;
 
 use bakeoff_results::{Canary, DATABASE, Error, Levels, RunFolder, RunState, TrialSummary};
 
-use crate::compare::{Compared, ComparedSpan, Groups};
-use crate::comparison::Comparison;
+use crate::compare::{self, Compared, ComparedSpan, Groups};
 use crate::document::{Document, SCHEMA};
 use crate::judged::Judged;
 use crate::machines::MachinesView;
@@ -40,7 +39,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     }
     let canaries = folder.canaries()?;
     let (held, mut courses) = found(folder, &run, &trials, &counted, &canaries)?;
-    let Held { mut compared, whole, machines } = held;
+    let Held { mut compared, machines } = held;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
     let conditions = Judged::judge(&run, &compared).conditions;
     beside::put(&mut compared.with_baseline, &cells);
@@ -70,8 +69,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
         warnings: Vec::new(),
     };
     let disturbed = folder.disturbed()?;
-    document.warnings =
-        warnings::all(&document, &trials, &counted, &disturbed, &compared.serial, &whole);
+    document.warnings = warnings::all(&document, &trials, &counted, &disturbed, &compared.serial);
     document.mark_unsynced(&counted);
     document.unreached = find_unreached(&document.run.run, &document.cells, &counted);
     document.trials = trials;
@@ -102,8 +100,6 @@ fn found(
 /// What is found of trials by holding them against each other.
 struct Held {
     compared: Compared,
-    /// The comparisons with the baseline by the means over whole trials.
-    whole: Vec<Comparison>,
     machines: Option<MachinesView>,
 }
 
@@ -117,11 +113,15 @@ impl Held {
     ) -> Self {
         let run = &state.run;
         let groups = Groups::of(run, trials, counted);
-        Self {
-            compared: groups.compared(run, ComparedSpan::Window),
-            whole: groups.compared(run, ComparedSpan::WholeTrial).with_baseline,
-            machines: over_machines::view(state, trials, counted, canaries),
+        let mut compared = groups.compared(run, ComparedSpan::Window);
+        let whole = groups.compared(run, ComparedSpan::WholeTrial);
+        compared.put_otherwise(&whole, |it, whole| it.with_warm_up = whole);
+        if let Some(all) = compare::with_set_aside(run, trials, counted) {
+            compared.put_otherwise(&all, |it, all| {
+                it.with_set_aside = all.filter(|all| all.pairs > it.blocks);
+            });
         }
+        Self { compared, machines: over_machines::view(state, trials, counted, canaries) }
     }
 }
 

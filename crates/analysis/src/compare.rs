@@ -8,7 +8,8 @@ use bakeoff_stats::steady::Steadiness;
 
 use crate::answers;
 use crate::cells::{Rank, rank};
-use crate::comparison::{Comparison, Verdict};
+use crate::comparison::{Comparison, OtherwiseCounted, Verdict, put_otherwise};
+use crate::document::Attempts;
 use crate::open_loop::{OpenLoop, is_open};
 use crate::steady::rounds;
 use crate::total::{Total, seconds_a_unit};
@@ -256,6 +257,48 @@ impl<'a> Groups<'a> {
     }
 }
 
+impl Compared {
+    /// Fills in what each comparison would say as `others` have it.
+    pub fn put_otherwise(
+        &mut self,
+        others: &Self,
+        put: impl Fn(&mut Comparison, Option<OtherwiseCounted>),
+    ) {
+        let all: Vec<Comparison> =
+            others.with_baseline.iter().chain(&others.between).cloned().collect();
+        put_otherwise(&mut self.with_baseline, &all, &put);
+        put_otherwise(&mut self.between, &all, &put);
+    }
+}
+
+/// All comparisons with the trials that were measured and set aside among those that count, each attempt a
+/// block of its own. `None` where there are none, and in a run that is judged at looks, which are of blocks
+/// that count.
+pub(crate) fn with_set_aside(
+    run: &Run,
+    trials: &[TrialSummary],
+    counted: &[&TrialSummary],
+) -> Option<Compared> {
+    let attempts = Attempts::of(trials);
+    let is_aside = |trial: &&TrialSummary| attempts.set_aside(trial) && !trial.failed();
+    let last = trials.iter().map(|trial| trial.block).max()?;
+    let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let aside: Vec<TrialSummary> = trials
+        .iter()
+        .filter(is_aside)
+        .map(|trial| {
+            let next = last.saturating_add(1 + numbers.len() as u32);
+            let block = *numbers.entry((trial.block, trial.attempt)).or_insert(next);
+            TrialSummary { block, attempt: 0, valid: true, ..trial.clone() }
+        })
+        .collect();
+    if aside.is_empty() || run.sequential.is_some() {
+        return None;
+    }
+    let all: Vec<&TrialSummary> = counted.iter().copied().chain(&aside).collect();
+    Some(Groups::of(run, trials.iter().chain(&aside), &all).compared(run, ComparedSpan::Window))
+}
+
 /// All comparisons of a run, by the means of the trials' windows.
 pub(crate) fn all<'a>(
     run: &Run,
@@ -364,6 +407,8 @@ pub(crate) fn blank(
         fresh: Vec::new(),
         engine_only_ratio: None,
         noise_floor: None,
+        with_warm_up: None,
+        with_set_aside: None,
         verdict: Verdict::Undecided,
     }
 }

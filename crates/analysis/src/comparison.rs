@@ -55,8 +55,93 @@ pub struct Comparison {
     /// against itself that was entered twice, in five blocks or more. `None` where that was not measured.
     #[serde(default)]
     pub noise_floor: Option<f64>,
+    /// The same over whole trials, their warm-up among them; `None` where there is no ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with_warm_up: Option<OtherwiseCounted>,
+    /// The same with the pairs of the trials that were set aside; `None` where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with_set_aside: Option<OtherwiseCounted>,
     /// What follows.
     pub verdict: Verdict,
+}
+
+/// What a comparison would say, had other trials or another part of them counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OtherwiseCounted {
+    /// The ratio, as [`Comparison::ratio`].
+    pub ratio: f64,
+    /// The lower end of its interval.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// How many pairs back it.
+    pub pairs: u32,
+    /// The word.
+    pub verdict: Verdict,
+}
+
+impl OtherwiseCounted {
+    /// Of a comparison that was judged so; `None` where it has no ratio.
+    fn from_comparison(comparison: &Comparison) -> Option<Self> {
+        let Comparison { ratio, low, high, blocks, verdict, .. } = *comparison;
+        Some(Self { ratio: ratio?, low, high, pairs: blocks, verdict })
+    }
+
+    /// The same with the two levels swapped.
+    fn swapped(self) -> Self {
+        let inverse =
+            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
+        Self {
+            ratio: 1.0 / self.ratio,
+            low: inverse(self.high),
+            high: inverse(self.low),
+            verdict: self.verdict.swapped(),
+            ..self
+        }
+    }
+
+    /// The ratio of the pairs alone that are here and not behind the comparison that is told; `None`
+    /// where there are none.
+    pub fn ratio_of_added(&self, told: &Comparison) -> Option<f64> {
+        let (all, counted) = (f64::from(self.pairs), f64::from(told.blocks));
+        let sum = all * self.ratio.ln() - counted * told.ratio?.ln();
+        (all > counted).then(|| (sum / (all - counted)).exp())
+    }
+
+    /// Whether it says something else than the comparison that is told: its ratio lies outside of the
+    /// interval there.
+    pub fn is_outside(&self, told: &Comparison) -> bool {
+        told.low.is_some_and(|low| self.ratio < low)
+            || told.high.is_some_and(|high| self.ratio > high)
+    }
+}
+
+/// Fills in what comparisons would say, had something else counted. `others` has each of them once more,
+/// judged so, in whatever order.
+pub(crate) fn put_otherwise(
+    comparisons: &mut [Comparison],
+    others: &[Comparison],
+    put: impl Fn(&mut Comparison, Option<OtherwiseCounted>),
+) {
+    for comparison in comparisons {
+        let is_same = |other: &&Comparison| {
+            (&other.operation, &other.levels) == (&comparison.operation, &comparison.levels)
+        };
+        let mut same = others.iter().filter(is_same);
+        let found = same.find_map(|other| {
+            let pair = (&*other.baseline, &*other.level);
+            match pair {
+                _ if pair == (&*comparison.baseline, &*comparison.level) => {
+                    OtherwiseCounted::from_comparison(other)
+                }
+                _ if pair == (&*comparison.level, &*comparison.baseline) => {
+                    OtherwiseCounted::from_comparison(&other.swapped())
+                }
+                _ => None,
+            }
+        });
+        put(comparison, found);
+    }
 }
 
 /// Whether a ratio is exact or a bound.
@@ -167,6 +252,8 @@ impl Comparison {
             low: inverse(self.high),
             high: inverse(self.low),
             engine_only_ratio: inverse(self.engine_only_ratio),
+            with_warm_up: self.with_warm_up.map(OtherwiseCounted::swapped),
+            with_set_aside: self.with_set_aside.map(OtherwiseCounted::swapped),
             verdict: self.verdict.swapped(),
             ..self.clone()
         }

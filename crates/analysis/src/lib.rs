@@ -56,7 +56,7 @@ pub use assemble::document;
 pub use broken_promises::BrokenPromise;
 pub use cells::counted;
 pub use changes::{Change, changes, interval};
-pub use comparison::{Comparison, Contrast, RatioIs, Verdict};
+pub use comparison::{Comparison, Contrast, OtherwiseCounted, RatioIs, Verdict};
 pub use condition::{ConditionState, ConditionView};
 pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
 pub use debt::DebtView;

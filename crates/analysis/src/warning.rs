@@ -105,7 +105,8 @@ kinds! {
     TimeMissing, "time-missing", Weakens, "the latencies do not add up to the clients’ time";
     WarmUp, "warm-up", Weakens, "the start of a trial is unlike the rest for longer than the warm-up that is left out";
     NotSettled, "not-settled", Weakens, "the operations a second had not settled when a trial ended";
-    WarmUpDecides, "warm-up-decides", Weakens, "verdicts would differ if the warm-up counted";
+    WarmUpDecides, "warm-up-decides", Weakens, "ratios would be others if the warm-up counted: outside of their interval, or with another verdict";
+    SetAsideDecides, "set-aside-decides", Weakens, "ratios would be others if the trials that were set aside counted";
     TooFewOperations, "too-few-operations", Weakens, "a trial has too few operations of a kind for a verdict";
     FewOperations, "few-operations", Weakens, "a trial has so few operations of a kind that their mean is rough";
     ClientsWaitedAlike, "clients-waited-alike", Notes, "the clients’ threads had to wait for a processor, and no verdict could be another without it";

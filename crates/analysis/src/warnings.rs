@@ -27,15 +27,13 @@ pub use lost::unprotected;
 pub use machine::share_of_others;
 pub use memory::in_memory;
 
-/// All warnings of a run, the worst first. `whole` are its comparisons with the baseline by the means over
-/// whole trials.
+/// All warnings of a run, the worst first.
 pub(crate) fn all(
     document: &Document,
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
     blocks: &[Disturbed],
     serial: &[(Levels, Serial)],
-    whole: &[Comparison],
 ) -> Vec<Warning> {
     let run = &document.run.run;
     let cells = &document.cells;
@@ -84,10 +82,11 @@ pub(crate) fn all(
         work::unbalanced(run, counted),
         window::warm_up(run, counted),
         work::retries(run, counted),
-        figures::untrimmed(run, &document.comparisons, whole),
+        figures::warm_up_decides(run, &document.comparisons),
+        lost::set_aside_decides(run, &compared),
         figures::few_in_trials(run, counted),
         figures::few_for_quantile(run, counted),
-        lost::set_aside(&aside, blocks),
+        lost::set_aside(&aside, blocks, (run, &compared)),
     ];
     let found = pairs.into_iter().flatten().chain(singles).flatten();
     let waited = waits::waited(run, counted, &compared);

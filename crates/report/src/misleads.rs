@@ -57,6 +57,7 @@ pub fn name(kind: WarningKind) -> &'static str {
         Retries => "Retries",
         QuantileLeftOut => "No p99",
         SetAside => "Blocks run again",
+        SetAsideDecides => "Set-aside trials decide",
         CutsLeftOut => "Cuts left out",
     }
 }

@@ -73,6 +73,7 @@ impl Said {
             clauses.extend(unreached::clauses(document));
             clauses.extend(disk::turns(layout));
             clauses.extend(machines::apart(layout, &cases));
+            clauses.extend(caveats::otherwise_counted(layout, &cases));
             clauses.extend(caveats::held_back(layout));
             clauses.extend(caveats::not_decided(layout));
             clauses.extend(caveats::cut_off(layout, &cases));

@@ -7,7 +7,7 @@ use bakeoff_stats::serial::Serial;
 use bakeoff_stats::{CONFIDENCE, quantile};
 
 use super::{Tally, part, part_of, percent, place};
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Contrast, OtherwiseCounted};
 use crate::document::CellView;
 use crate::open_loop::is_open;
 use crate::verdict::ENOUGH;
@@ -93,28 +93,57 @@ pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) 
     })
 }
 
-/// Where the means over whole trials lead to other verdicts than the means over their windows.
-pub(super) fn untrimmed(
-    run: &Run,
-    trimmed: &[Comparison],
-    whole: &[Comparison],
-) -> Option<Warning> {
-    let differ: Vec<_> =
-        trimmed.iter().zip(whole).filter(|(a, b)| a.verdict != b.verdict).collect();
-    let (first, other) = differ.first()?;
-    let mut levels = first.levels.clone();
-    levels.insert(first.factor.clone(), first.level.clone());
+/// Where the ratio over whole trials is not that of their windows: it lies outside of the interval, or
+/// leads to another verdict.
+pub(super) fn warm_up_decides(run: &Run, compared: &[Comparison]) -> Option<Warning> {
+    let differs = |it: &&Comparison| {
+        let whole = it.with_warm_up;
+        whole.is_some_and(|whole| whole.is_outside(it) || whole.verdict != it.verdict)
+    };
+    let differ: Vec<&Comparison> = compared.iter().filter(differs).collect();
+    let (first, whole) = differ.iter().find_map(|it| Some((it, it.with_warm_up?)))?;
     let text = format!(
-        "if the warm-up counted, {} of {} verdicts would differ; the first is {} at {}: {} \
-         instead of {}",
+        "{} of {} ratios would be others if the warm-up counted; the first is {} of {}: {} with the \
+         warm-up, {} without",
         differ.len(),
-        trimmed.len(),
+        compared.len(),
         first.operation,
-        place(run, &levels),
-        other.verdict.word(),
-        first.verdict.word()
+        pair_in_words(run, first),
+        told(&whole, first),
+        told_of(first)
     );
-    Some(Warning::new(WarningKind::WarmUpDecides, text))
+    Some(
+        Warning::new(WarningKind::WarmUpDecides, text)
+            .remedy("a longer --seconds makes the warm-up matter less"),
+    )
+}
+
+/// "engine lmdb, clients 4 to sqlite".
+pub(super) fn pair_in_words(run: &Run, it: &Comparison) -> String {
+    let mut levels = it.levels.clone();
+    levels.insert(it.factor.clone(), it.level.clone());
+    format!("{} to {}", place(run, &levels), it.baseline)
+}
+
+/// "2.05 (1.34 to 3.12), undecided": rates the way that tables have them.
+pub(super) fn told(it: &OtherwiseCounted, comparison: &Comparison) -> String {
+    let OtherwiseCounted { ratio, low, high, verdict, .. } = *it;
+    told_of(&Comparison { ratio: Some(ratio), low, high, verdict, ..comparison.clone() })
+}
+
+/// The same of a comparison as it is told.
+pub(super) fn told_of(it: &Comparison) -> String {
+    let Some(shown) = Contrast::shown(it) else { return it.verdict.word().to_owned() };
+    let ends = match shown.ends {
+        (Some(low), Some(high)) => format!(" ({} to {})", digits(low), digits(high)),
+        _ => String::new(),
+    };
+    format!("{}{ends}, {}", digits(shown.ratio), shown.verdict.word())
+}
+
+/// A ratio to three digits.
+fn digits(ratio: f64) -> String {
+    if ratio >= 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.2}") }
 }
 
 /// Each operation is looked at alone: the rarest has as much to say as the others. Below [`ENOUGH`]

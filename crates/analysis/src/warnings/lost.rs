@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use bakeoff_results::{Disturbed, Run, Transport, TrialSummary, in_words};
 
+use super::figures::{pair_in_words, told, told_of};
 use super::{part, place};
+use crate::comparison::Comparison;
 use crate::warning::{Warning, WarningKind};
 
 /// Trials that failed or don't count; those that were set aside aren't among `trials`.
@@ -43,7 +45,11 @@ pub(super) fn left_out(run: &Run) -> Option<Warning> {
 }
 
 /// Trials that don't count because their block was run again, and why it was.
-pub(super) fn set_aside(aside: &[&TrialSummary], disturbed: &[Disturbed]) -> Option<Warning> {
+pub(super) fn set_aside(
+    aside: &[&TrialSummary],
+    disturbed: &[Disturbed],
+    (run, compared): (&Run, &[&Comparison]),
+) -> Option<Warning> {
     let by_machine = |trial: &&&TrialSummary| {
         disturbed.iter().any(|it| (it.block, it.attempt) == (trial.block, trial.attempt))
     };
@@ -63,8 +69,42 @@ pub(super) fn set_aside(aside: &[&TrialSummary], disturbed: &[Disturbed]) -> Opt
         (_, 1) => "their block was",
         _ => "their blocks were",
     };
-    let text = format!("{trials} {was} set aside {why}; {again} run again");
+    let ratio = compared.iter().find_map(|it| Some((it, it.with_set_aside?.ratio_of_added(it)?)));
+    let ratio = ratio.map_or_else(String::new, |(it, added)| {
+        let shown =
+            told_of(&Comparison { ratio: Some(added), low: None, high: None, ..(**it).clone() });
+        let shown = shown.split(',').next().unwrap_or_default().to_owned();
+        let (what, pair) = (&it.operation, pair_in_words(run, it));
+        format!("; they had a ratio of {shown} in {what} of {pair}, where {} is told", told_of(it))
+    });
+    let text = format!("{trials} {was} set aside {why}; {again} run again{ratio}");
     Some(Warning::new(WarningKind::SetAside, text))
+}
+
+/// Ratios that would be others if the trials that were set aside counted.
+pub(super) fn set_aside_decides(run: &Run, compared: &[&Comparison]) -> Option<Warning> {
+    let differs = |it: &&&Comparison| {
+        let all = it.with_set_aside;
+        all.is_some_and(|all| all.is_outside(it) || all.verdict != it.verdict)
+    };
+    let differ: Vec<&&Comparison> = compared.iter().filter(differs).collect();
+    let first = differ.first()?;
+    let all = first.with_set_aside?;
+    let text = format!(
+        "{} of {} ratios would be others if the trials that were set aside counted; the first is {} of \
+         {}: {} with all {} pairs, {} without those that were set aside",
+        differ.len(),
+        compared.len(),
+        first.operation,
+        pair_in_words(run, first),
+        told(&all, first),
+        all.pairs,
+        told_of(first)
+    );
+    Some(
+        Warning::new(WarningKind::SetAsideDecides, text)
+            .remedy("repeat the run on a machine that nobody else uses"),
+    )
 }
 
 /// Engines that are known by a URL: no image of their data is restored.

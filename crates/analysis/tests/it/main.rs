@@ -23,6 +23,7 @@ mod mixes;
 mod nine_minutes;
 mod open_loop;
 mod others;
+mod otherwise_counted;
 #[path = "../../../results/examples/synthetic/cuts.rs"]
 mod power;
 mod power_cut;

@@ -288,6 +288,8 @@ fn no_field_can_be_missing_or_of_another_type() {
             "published",
             "space",
             "work",
+            "with_warm_up",
+            "with_set_aside",
         ];
         // Nor does a cut in another state, or that was not the first.
         let of_some_cuts = ["conditioned", "placed", "timed"];

@@ -322,7 +322,7 @@ fn a_verdict_that_hangs_on_the_trimming_is_told() {
         }
     });
     assert_eq!(found.len(), 1, "{found:?}");
-    for word in ["1 of 4 verdicts", "create_issue", "beta", "faster instead of slower"] {
+    for word in ["1 of 4 ratios", "create_issue", "engine beta, clients 1 to alpha: 0.50", "2.02"] {
         assert!(found[0].to_string().contains(word), "{word}: {found:?}");
     }
 }

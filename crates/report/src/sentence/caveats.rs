@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use bakeoff_analysis::{
-    ALL_OPERATIONS, Attempts, Comparison, ConditionState, ConditionView, Document, RatioIs,
+    ALL_OPERATIONS, Attempts, Comparison, ConditionState, ConditionView, Document,
+    OtherwiseCounted, RatioIs,
 };
 use bakeoff_results::Status;
 
@@ -51,6 +52,45 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
             words::many(n, "cell")
         ),
     })
+}
+
+/// What the leads would be if the warm-up counted, and if the trials that were set aside did, where a lead would
+/// be another: "if the warm-up counted, sqlite would take 2.7 times as long as lmdb in create_issue (slower), and not
+/// 5.1".
+pub fn otherwise_counted<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
+    type Otherwise = fn(&Comparison) -> Option<OtherwiseCounted>;
+    let kinds: [(&str, Otherwise); 2] = [
+        ("if the warm-up counted", |it| it.with_warm_up),
+        ("if the trials that were set aside counted", |it| it.with_set_aside),
+    ];
+    let clause = |(lead, otherwise): (&str, Otherwise)| {
+        let differing = cases.iter().filter_map(|case| {
+            let pair = layout.pair(case.operation, &case.condition, case.leader, case.next)?;
+            let other = otherwise(&pair)?;
+            let is_won = case.outcome == Outcome::Won;
+            let differs = other.is_outside(&pair) || is_won && other.verdict != pair.verdict;
+            differs.then_some((case, other))
+        });
+        let differing: Vec<(&Case<'a>, OtherwiseCounted)> = differing.collect();
+        let (case, other) = differing.first()?;
+        let more = match differing.len() {
+            1 => String::new(),
+            number => format!(" (so too in {})", words::many(number - 1, "more comparison")),
+        };
+        let [leader, next] =
+            [case.leader, case.next].map(|level| words::contender(layout.compare, level));
+        let what = match case.operation {
+            ALL_OPERATIONS => String::new(),
+            operation => format!(" in {operation}"),
+        };
+        Some(format!(
+            "{lead}, {next} would take {} times as long as {leader}{what} ({}), and not {}{more}",
+            words::two(other.ratio),
+            other.verdict.word(),
+            words::two(case.contrast.ratio),
+        ))
+    };
+    kinds.into_iter().filter_map(clause).collect()
 }
 
 /// "process_issues takes lmdb over 2.50 s with 4 clients, at least 31.0 times as long as sqlite".

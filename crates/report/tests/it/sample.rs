@@ -299,6 +299,8 @@ impl Sample {
             fresh: Vec::new(),
             engine_only_ratio: None,
             noise_floor: None,
+            with_warm_up: None,
+            with_set_aside: None,
             verdict,
         }
     }
