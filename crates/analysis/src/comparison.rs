@@ -2,10 +2,12 @@
 
 use bakeoff_results::{FigureOfMerit, Levels};
 use bakeoff_stats::{CONFIDENCE, Decision, MARGIN};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Two levels of the compared factor against each other, all other levels equal.
+/// Two levels of the compared factor against each other, all other levels equal. In a document a ratio of a rate is
+/// the other way round, as tables show it: how many times as much the level does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Comparison {
     /// The operation; of a rate, all of them together: [`ALL_OPERATIONS`](bakeoff_results::ALL_OPERATIONS), or the only one's name.
     pub operation: String,
@@ -154,22 +156,55 @@ impl RatioIs {
     }
 }
 
+/// The only place at which a document's ratios are turned: each is written as [`Comparison::as_told`] has it.
+impl Serialize for Comparison {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(&self.as_told(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Comparison {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::deserialize(deserializer)?.as_told())
+    }
+}
+
+/// Whether a comparison's metric is a rate.
+pub(crate) fn is_rate(metric: &str) -> bool {
+    FigureOfMerit::of_metric(metric).is_some_and(FigureOfMerit::is_rate)
+}
+
+/// One over a ratio, where there is one.
+fn inverse(ratio: Option<f64>) -> Option<f64> {
+    ratio.map(|ratio| 1.0 / ratio).filter(|it| it.is_finite())
+}
+
 impl Comparison {
     /// The same with the two levels swapped.
     pub fn swapped(&self) -> Self {
-        let inverse =
-            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
         Self {
             baseline: self.level.clone(),
             level: self.baseline.clone(),
+            verdict: self.verdict.swapped(),
+            ..self.turned()
+        }
+    }
+
+    /// The same with its ratio the other way round; its word stays that of the level.
+    fn turned(&self) -> Self {
+        Self {
             ratio: inverse(self.ratio),
             ratio_is: self.ratio_is.map(RatioIs::swapped),
             low: inverse(self.high),
             high: inverse(self.low),
             engine_only_ratio: inverse(self.engine_only_ratio),
-            verdict: self.verdict.swapped(),
             ..self.clone()
         }
+    }
+
+    /// The same as readers are told it, whose ratio of a rate is how many times as much the level does; and back.
+    fn as_told(&self) -> Self {
+        if is_rate(&self.metric) { self.turned() } else { self.clone() }
     }
 
     /// Whether its interval alone says faster or slower, and the number of comparisons it is one of
@@ -219,8 +254,7 @@ impl Contrast {
     /// The same as tables and charts show it: of a time the level's over the baseline's, and of a rate,
     /// too, so that above 1 is faster.
     pub fn shown(comparison: &Comparison) -> Option<Self> {
-        let merit = FigureOfMerit::of_metric(&comparison.metric);
-        let is_rate = merit.is_some_and(FigureOfMerit::is_rate);
+        let is_rate = is_rate(&comparison.metric);
         Self::of(comparison).map(|it| if is_rate { it.turned() } else { it })
     }
 
@@ -234,8 +268,6 @@ impl Contrast {
 
     /// How many times faster the one level is; its word stays that of the one.
     pub fn turned(self) -> Self {
-        let inverse =
-            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
         Self {
             ratio: 1.0 / self.ratio,
             is: self.is.swapped(),

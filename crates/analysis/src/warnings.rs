@@ -78,7 +78,7 @@ pub(crate) fn all(
         work::retries(run, counted),
         figures::untrimmed(run, &document.comparisons, whole),
         figures::few_in_trials(run, counted),
-        figures::few_for_quantile(run, counted),
+        figures::few_for_quantile(run, counted, cells),
         lost::set_aside(&aside, blocks),
     ];
     let found = pairs.into_iter().flatten().chain(singles).flatten();
