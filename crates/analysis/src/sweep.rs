@@ -167,19 +167,19 @@ pub struct Turn {
 
 impl Serialize for SweepPanel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(&self.clone().as_told(), serializer)
+        Self::serialize(&self.clone().into_told(), serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for SweepPanel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::deserialize(deserializer)?.as_told())
+        Ok(Self::deserialize(deserializer)?.into_told())
     }
 }
 
 impl SweepPanel {
     /// The same as readers are told it, who are told of a rate how many times as much it is; and back.
-    fn as_told(mut self) -> Self {
+    fn into_told(mut self) -> Self {
         if is_rate(&self.metric) {
             for point in self.series.iter_mut().flat_map(|it| &mut it.points) {
                 point.against = point.against.map(Contrast::turned);
