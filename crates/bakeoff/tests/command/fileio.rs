@@ -529,7 +529,7 @@ fn a_path_in_memory_measures_no_disk() {
         let short = ["--factor", &level, "--seconds", "0.5", "--repetitions", "1", "--out", access];
         let all = [&run[..], &short].concat();
         let told = ["in memory", "use --path or --out on another one"];
-        let plan = place.run(&[&all[..], &["--dry-run"]].concat()).code(0);
+        let plan = place.run(&[&all[..], &["--dry-run"]].concat()).code(2);
         plan.says(&["it would not begin here"]).says(&told);
         place.run(&all).code(2).says(&told);
         assert!(!place.path(access).exists(), "nothing was begun");
