@@ -83,7 +83,7 @@ fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
     let heads = operations.iter().map(head).collect();
     let tailless = |operation: &&str| tails(operation).iter().any(|it| it.p99.is_none());
     let mut notes = notes((conditions.len(), all), left_out);
-    notes.extend(operations.iter().any(|it| tailless(it)).then(|| NO_P99.to_owned()));
+    notes.extend(operations.iter().any(tailless).then(|| NO_P99.to_owned()));
     let chart = Chart { layout, levels, operations, axis };
     Some(Strips {
         caption: "How long operations took at most".into(),
