@@ -2,10 +2,12 @@
 
 use bakeoff_results::{FigureOfMerit, Levels};
 use bakeoff_stats::{CONFIDENCE, Decision, MARGIN};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Two levels of the compared factor against each other, all other levels equal.
+/// Two levels of the compared factor against each other, all other levels equal. In a document a ratio of a rate is
+/// the other way round, as tables show it: how many times as much the level does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Comparison {
     /// The operation; of a rate, all of them together: [`ALL_OPERATIONS`](bakeoff_results::ALL_OPERATIONS), or the only one's name.
     pub operation: String,
@@ -87,17 +89,15 @@ impl OtherwiseCounted {
         Some(Self { ratio: ratio?, low, high, pairs: blocks, verdict })
     }
 
-    /// The same with the two levels swapped.
-    fn swapped(self) -> Self {
-        let inverse =
-            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
-        Self {
-            ratio: 1.0 / self.ratio,
-            low: inverse(self.high),
-            high: inverse(self.low),
-            verdict: self.verdict.swapped(),
-            ..self
-        }
+    /// The same with its ratio the other way round; its word stays that of the level.
+    fn turned(self) -> Self {
+        let (low, high) = (inverse(self.high), inverse(self.low));
+        Self { ratio: 1.0 / self.ratio, low, high, ..self }
+    }
+
+    /// The same with the word of the other level.
+    fn with_other_word(self) -> Self {
+        Self { verdict: self.verdict.swapped(), ..self }
     }
 
     /// The ratio of the pairs alone that are here and not behind the comparison that is told; `None`
@@ -239,24 +239,60 @@ impl RatioIs {
     }
 }
 
+/// The only place at which a document's ratios are turned: each is written as [`Comparison::as_told`] has it.
+impl Serialize for Comparison {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(&self.as_told(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Comparison {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::deserialize(deserializer)?.as_told())
+    }
+}
+
+/// Whether a comparison's metric is a rate.
+pub(crate) fn is_rate(metric: &str) -> bool {
+    FigureOfMerit::of_metric(metric).is_some_and(FigureOfMerit::is_rate)
+}
+
+/// One over a ratio, where there is one.
+fn inverse(ratio: Option<f64>) -> Option<f64> {
+    ratio.map(|ratio| 1.0 / ratio).filter(|it| it.is_finite())
+}
+
 impl Comparison {
     /// The same with the two levels swapped.
     pub fn swapped(&self) -> Self {
-        let inverse =
-            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
+        let turned = self.turned();
         Self {
             baseline: self.level.clone(),
             level: self.baseline.clone(),
+            verdict: self.verdict.swapped(),
+            with_warm_up: turned.with_warm_up.map(OtherwiseCounted::with_other_word),
+            with_set_aside: turned.with_set_aside.map(OtherwiseCounted::with_other_word),
+            ..turned
+        }
+    }
+
+    /// The same with its ratio the other way round; its word stays that of the level.
+    fn turned(&self) -> Self {
+        Self {
             ratio: inverse(self.ratio),
             ratio_is: self.ratio_is.map(RatioIs::swapped),
             low: inverse(self.high),
             high: inverse(self.low),
             engine_only_ratio: inverse(self.engine_only_ratio),
-            with_warm_up: self.with_warm_up.map(OtherwiseCounted::swapped),
-            with_set_aside: self.with_set_aside.map(OtherwiseCounted::swapped),
-            verdict: self.verdict.swapped(),
+            with_warm_up: self.with_warm_up.map(OtherwiseCounted::turned),
+            with_set_aside: self.with_set_aside.map(OtherwiseCounted::turned),
             ..self.clone()
         }
+    }
+
+    /// The same as readers are told it, whose ratio of a rate is how many times as much the level does; and back.
+    fn as_told(&self) -> Self {
+        if is_rate(&self.metric) { self.turned() } else { self.clone() }
     }
 
     /// Whether its interval alone says faster or slower, and the number of comparisons it is one of
@@ -306,8 +342,7 @@ impl Contrast {
     /// The same as tables and charts show it: of a time the level's over the baseline's, and of a rate,
     /// too, so that above 1 is faster.
     pub fn shown(comparison: &Comparison) -> Option<Self> {
-        let merit = FigureOfMerit::of_metric(&comparison.metric);
-        let is_rate = merit.is_some_and(FigureOfMerit::is_rate);
+        let is_rate = is_rate(&comparison.metric);
         Self::of(comparison).map(|it| if is_rate { it.turned() } else { it })
     }
 
@@ -321,8 +356,6 @@ impl Contrast {
 
     /// How many times faster the one level is; its word stays that of the one.
     pub fn turned(self) -> Self {
-        let inverse =
-            |value: Option<f64>| value.map(|value| 1.0 / value).filter(|it| it.is_finite());
         Self {
             ratio: 1.0 / self.ratio,
             is: self.is.swapped(),

@@ -32,7 +32,7 @@ use crate::warning::Warning;
 use crate::work::WorkView;
 
 /// The version of the document's form.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 5;
 
 /// The JSON Schema (2020-12) of the document.
 pub const JSON_SCHEMA: &str = include_str!("../../../docs/results.schema.json");

@@ -2,10 +2,9 @@
 //! and where another becomes so.
 
 use bakeoff_results::Levels;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::comparison::Contrast;
-use crate::comparison::RatioIs;
+use crate::comparison::{Contrast, RatioIs, is_rate};
 
 /// Lines over a numeric factor: one whose levels are all numbers, three of them at least.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,8 +62,10 @@ pub struct SecondFactor {
     pub levels: Vec<SweepLevel>,
 }
 
-/// The lines of an operation at the levels of the other factors.
+/// The lines of an operation at the levels of the other factors. In a document the contrasts of a rate are the other
+/// way round, as those of [`Comparison`](crate::Comparison) are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct SweepPanel {
     /// The operation; of a rate, all of them together, or the only one's name.
     pub operation: String,
@@ -164,7 +165,29 @@ pub struct Turn {
     pub to: String,
 }
 
+impl Serialize for SweepPanel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(&self.clone().into_told(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SweepPanel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::deserialize(deserializer)?.into_told())
+    }
+}
+
 impl SweepPanel {
+    /// The same as readers are told it, who are told of a rate how many times as much it is; and back.
+    fn into_told(mut self) -> Self {
+        if is_rate(&self.metric) {
+            for point in self.series.iter_mut().flat_map(|it| &mut it.points) {
+                point.against = point.against.map(Contrast::turned);
+            }
+        }
+        self
+    }
+
     /// Who is shown to be fastest at a level, by the level's place.
     pub fn winner(&self, at: usize) -> Option<&str> {
         let fastest = self.fastest.get(at).filter(|fastest| fastest.told == Told::Won)?;

@@ -115,7 +115,7 @@ kinds! {
     CannotTellSettled, "cannot-tell-settled", Notes, "the operations a second vary too much to tell whether they had settled";
     ClocksDiffer, "clocks-differ", Notes, "parts of a merged run have times that can’t be by the clock of their machine";
     Retries, "retries", Notes, "transactions were run again after a conflict";
-    QuantileLeftOut, "quantile-left-out", Notes, "a trial has too few operations of a kind for their p99";
+    QuantileLeftOut, "quantile-left-out", Notes, "an operation’s p99 is known of some cells, and of others a trial has too few operations for it";
     SetAside, "set-aside", Notes, "trials were set aside, and their blocks run again";
     CutsLeftOut, "cuts-left-out", Notes, "another run’s power cuts say nothing of an engine in this one";
 }

@@ -85,7 +85,7 @@ pub(crate) fn all(
         figures::warm_up_decides(run, &document.comparisons),
         lost::set_aside_decides(run, &compared),
         figures::few_in_trials(run, counted),
-        figures::few_for_quantile(run, counted),
+        figures::few_for_quantile(run, counted, cells),
         lost::set_aside(&aside, blocks, (run, &compared)),
     ];
     let found = pairs.into_iter().flatten().chain(singles).flatten();

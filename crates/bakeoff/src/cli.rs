@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bakeoff_experiment::{Changes, Factor, HOST};
+use bakeoff_experiment::{ARTICLES, Changes, Factor, HOST};
 use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -48,7 +48,8 @@ impl Cli {
     pub fn parse_for(lab: &Lab) -> Result<Self, clap::Error> {
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let matches = Self::command_for(lab).try_get_matches();
-        let matches = matches.map_err(|error| explained(error, &words.collect::<Vec<_>>()))?;
+        let words: Vec<String> = words.collect();
+        let matches = matches.map_err(|error| explained(error, &words, &presets(lab)))?;
         Self::from_arg_matches(&matches)
     }
 
@@ -58,7 +59,8 @@ impl Cli {
     /// What is wrong with it, or a text that was asked for.
     pub fn read_for(lab: &Lab, words: &[String]) -> Result<Self, clap::Error> {
         let matches = Self::command_for(lab).try_get_matches_from(words);
-        Self::from_arg_matches(&matches.map_err(|error| explained(error, words))?)
+        let matches = matches.map_err(|error| explained(error, words, &presets(lab)))?;
+        Self::from_arg_matches(&matches)
     }
 
     /// All commands and flags, where these things are registered.
@@ -73,6 +75,12 @@ impl Cli {
             .mut_subcommand("run", |run| factors::described(run, &vocabulary));
         by_own_name(command.name(program().leak() as &str))
     }
+}
+
+/// What `bakeoff run` takes by its name.
+fn presets(lab: &Lab) -> Vec<&'static str> {
+    let names = lab.registry.presets().iter().map(|preset| preset.name);
+    names.chain([ARTICLES]).collect()
 }
 
 /// Help that names commands of this program, and not of `bakeoff`.

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -131,13 +132,37 @@ pub fn program() -> String {
     name.unwrap_or("bakeoff").to_owned()
 }
 
-/// The width of tables where no terminal says otherwise.
-pub const WIDTH: usize = 100;
+/// The columns of a text where no terminal says how many there are.
+pub const WIDTH: usize = 80;
 
 /// The columns of the terminal that standard output is, or [`WIDTH`] where it is none.
 pub fn terminal_width() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
-    size.map_or(WIDTH, |size| usize::from(size.ws_col))
+    columns_of(io::stdout()).unwrap_or(WIDTH)
+}
+
+/// The columns of a terminal; `None` where it is none.
+pub fn columns_of(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok().filter(|size| size.ws_col > 0);
+    size.map(|size| usize::from(size.ws_col))
+}
+
+/// A text in lines of at most so many columns, the first behind one indent and the others behind another; a word
+/// for which a line is too short has one for itself.
+pub fn wrapped(text: &str, [first, others]: [&str; 2], width: usize) -> String {
+    let (mut lines, mut line) = (String::new(), first.to_owned());
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
+            lines += &format!("{line}\n");
+            (line, is_empty) = (others.to_owned(), true);
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    lines + &line + "\n"
 }
 
 /// Whether a terminal can be expected to show more than ASCII, by its locale and its kind.
@@ -161,9 +186,12 @@ pub fn has_color(terminal: bool, variable: impl Fn(&str) -> Option<String>) -> b
     forced || terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb")
 }
 
-/// How wide a table of text is: no line of it is hard to follow.
-pub fn table_width() -> u16 {
-    terminal_width().min(WIDTH) as u16
+/// No line of a table of text is longer: it would be hard to follow.
+const WIDEST: usize = 100;
+
+/// How wide a table of text is.
+pub fn table_width() -> usize {
+    terminal_width().min(WIDEST)
 }
 
 /// A text that names commands of `bakeoff`, with those of this program in their place.

@@ -20,9 +20,8 @@ pub struct Progress {
     shown: Vec<Factor>,
     /// When a plain line was last said of images of every moment.
     said: Option<Instant>,
-    /// How the compared levels stand, and what was told of that last.
+    /// How the compared levels stand.
     so_far: SoFar,
-    stand: Option<String>,
 }
 
 /// Where lines are plain, one is said for so many power cuts, and so often of images of every moment.
@@ -32,8 +31,12 @@ const IMAGES_A_LINE: Duration = Duration::from_secs(30);
 enum Show {
     Nothing,
     Lines,
-    Live { all: MultiProgress, run: ProgressBar, trial: ProgressBar },
+    Live { all: MultiProgress, run: ProgressBar, trial: ProgressBar, stand: ProgressBar },
 }
+
+/// How wide the bar of a run is, and what stands before the text beside it, and before a trial's.
+const BAR: usize = 20;
+const BEFORE_TRIAL: usize = 2;
 
 /// Seconds in words: `40 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn span(seconds: f64) -> String {
@@ -73,7 +76,7 @@ impl Progress {
             (false, true) => live(),
         };
         let so_far = SoFar::new(experiment, plan);
-        Self { show, shown, said: None, so_far, stand: None }
+        Self { show, shown, said: None, so_far }
     }
 
     /// Takes the trials that an earlier sitting has measured.
@@ -83,7 +86,8 @@ impl Progress {
 
     /// Takes the live lines away.
     pub fn finish(&self) {
-        if let Show::Live { run, trial, .. } = &self.show {
+        if let Show::Live { run, trial, stand, .. } = &self.show {
+            stand.finish_and_clear();
             trial.finish_and_clear();
             run.finish_and_clear();
         }
@@ -117,7 +121,7 @@ impl Progress {
     /// Says what is going on right now, where that can be shown.
     fn now(&self, text: String) {
         if let Show::Live { trial, .. } = &self.show {
-            trial.set_message(visible(&text).into_owned());
+            trial.set_message(on_a_line(&visible(&text), width().saturating_sub(BEFORE_TRIAL)));
         }
     }
 
@@ -130,12 +134,9 @@ impl Progress {
             Show::Live { run, trial, .. } => {
                 run.set_length(of as u64);
                 run.set_position(number as u64 - 1);
-                let stand = self.stand.iter().map(|stand| format!("; {stand}"));
-                let stand: String = stand.collect();
-                let text = format!("trial {number} of {of}, {} left{stand}", span(left_s));
-                run.set_message(visible(&text).into_owned());
-                trial.set_message(visible(cell).into_owned());
+                run.set_message(format!("trial {number} of {of}, {} left", span(left_s)));
                 trial.set_prefix(visible(cell).into_owned());
+                self.now(cell.to_owned());
             }
         }
     }
@@ -196,11 +197,11 @@ impl Progress {
             // A line for each would be too many.
             Show::Lines if made == of || made.is_multiple_of(CUTS_A_LINE) => self.say(&text),
             Show::Lines => {}
-            Show::Live { run, trial, .. } => {
+            Show::Live { run, .. } => {
                 run.set_length(of as u64);
                 run.set_position(made as u64);
                 run.set_message(text);
-                trial.set_message(visible(&whose).into_owned());
+                self.now(whose);
             }
         }
     }
@@ -223,12 +224,28 @@ fn live() -> Show {
             .progress_chars("━╸─")
     };
     let run = all.add(ProgressBar::new(1));
-    run.set_style(style("{bar:20} {wide_msg}"));
+    run.set_style(style(&format!("{{bar:{BAR}}} {{wide_msg}}")));
     let trial = all.add(ProgressBar::new_spinner());
     trial.set_style(style("{spinner} {wide_msg}"));
     trial.enable_steady_tick(Duration::from_millis(100));
+    let stand = all.add(ProgressBar::new_spinner());
+    stand.set_style(style("{msg}"));
     run.tick();
-    Show::Live { all, run, trial }
+    Show::Live { all, run, trial, stand }
+}
+
+/// The columns of the terminal that standard error is.
+fn width() -> usize {
+    output::columns_of(io::stderr()).unwrap_or(output::WIDTH)
+}
+
+/// As much of a text as a line has room for, in whole words.
+fn on_a_line(text: &str, width: usize) -> String {
+    let lines = output::wrapped(text, ["", ""], width.saturating_sub(2));
+    match text.chars().count() <= width {
+        true => text.to_owned(),
+        false => lines.lines().next().unwrap_or_default().to_owned() + " …",
+    }
 }
 
 impl Watch for Progress {
@@ -285,11 +302,15 @@ impl Watch for Progress {
             }
             Event::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
             Event::Ends(trial) => {
-                if let Some(stand) = self.so_far.take(trial) {
-                    if matches!(self.show, Show::Lines) {
-                        self.say(&stand);
+                if let Some(told) = self.so_far.take(trial) {
+                    match &self.show {
+                        Show::Nothing => {}
+                        Show::Lines => self.say(&told),
+                        Show::Live { stand, .. } => {
+                            let lines = output::wrapped(&visible(&told), ["", ""], width());
+                            stand.set_message(lines.trim_end().to_owned());
+                        }
                     }
-                    self.stand = Some(stand);
                 }
                 if let (false, Some(reason)) = (trial.valid, &trial.reason) {
                     let level = |factor: Factor| trial.levels.get(factor.name());

@@ -35,7 +35,7 @@ mod trace;
 
 pub use checks::can_mount;
 
-use checks::{MEND, folders};
+use checks::{MEND, MadeFolders, folders};
 use own_calls::{TRIPS, round_trips, through_the_mount};
 
 /// How long those who use the mount have to leave it after a signal.
@@ -82,7 +82,8 @@ pub fn launched(
 }
 
 /// Mounts a disk of one of these models, calls `ready` when it did, and serves it until it is
-/// unmounted or told to end by a signal. Where `ready` fails, it is unmounted at once.
+/// unmounted or told to end by a signal. Where `ready` fails, it is unmounted at once. A folder that is missing is
+/// made; a mountpoint that was made goes at the end, and the files' folder where nothing was mounted.
 ///
 /// # Errors
 /// It can't be mounted as asked, and nothing was changed; or it can't be served any more.
@@ -92,6 +93,7 @@ pub fn serve(
     ready: impl FnOnce(&Note) -> io::Result<()>,
 ) -> Result<(), Error> {
     let spec = options.device(models)?;
+    let mut made = MadeFolders::of(options)?;
     let note = folders(options, &spec)?;
     can_mount()?;
     let claim = Claim::new(&note)?;
@@ -109,6 +111,7 @@ pub fn serve(
             None => Answer::Refused(Error::Failed("it is being unmounted".into())),
         })?;
         ready(&disk.note)?;
+        made.keep_backing();
         Ok(listening)
     });
     let ended = match served {
@@ -128,6 +131,8 @@ pub fn serve(
     let _answered = listening.finish();
     // The volume clears its hidden folder before others may have the backing folder.
     drop(disk);
+    // Who waits for the end of the connection may mount there again.
+    drop(made);
     drop(claim);
     session.map_err(failed("the mount"))
 }

@@ -59,7 +59,12 @@ impl Experiment {
         }
         let own = &vocabulary.with_disks(&layer.disks);
         let workload = named_workload(&layer, vocabulary);
+        let asked = workload.map(|it| compared(&layer, it));
         layer = layer.under(changes.layer(own, workload, &mut problems));
+        if asked != workload.map(|it| compared(&layer, it)) {
+            // The file's title asks for what is no longer compared.
+            layer.title = None;
+        }
         problems.extend(decided::idle_flags(changes, planner(&layer, vocabulary)));
         problems.extend(cuts::idle_flags(changes, &layer));
         if problems.is_empty() {
@@ -75,14 +80,8 @@ impl Experiment {
     fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
         let place = Place { source: Arc::clone(source), span: None };
         let workload = named(&layer, vocabulary, &place)?;
-        // Rates are compared where the highest is looked for.
         let limit = value(&layer.find_limit);
-        let compare = match limit {
-            Some(_) => Factor::RATE,
-            None => {
-                value(&layer.compare).unwrap_or_else(|| default_compare(workload, &layer.factors))
-            }
-        };
+        let compare = compared(&layer, workload);
         let factors = with_defaults(&layer.factors, workload, compare);
         let cuts = cuts::settle(&layer, workload, &factors, vocabulary);
         let (asked, clash) = (cuts::asked(&layer).cloned(), cuts::clashes(&layer));
@@ -211,6 +210,14 @@ fn planner<'v>(layer: &Layer, vocabulary: &'v Vocabulary) -> &'v PlannerNames {
         vocabulary.planners.iter().find(|planner| planner.seeks)
     };
     named.or_else(seeks).unwrap_or(&vocabulary.planners[0])
+}
+
+/// The compared factor: the rate where the highest is looked for, else the one that is named.
+fn compared(layer: &Layer, workload: &WorkloadNames) -> Factor {
+    match layer.find_limit {
+        Some(_) => Factor::RATE,
+        None => value(&layer.compare).unwrap_or_else(|| default_compare(workload, &layer.factors)),
+    }
 }
 
 /// The compared factor where an experiment names none: the engine where the workload has it, else

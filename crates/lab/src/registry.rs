@@ -2,6 +2,7 @@
 //! processes, the planners, and the models of devices. The built-in ones are in one list each.
 
 mod disks;
+mod question;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -179,13 +180,15 @@ impl Registry {
         found.ok_or_else(|| TrialError::User(format!("there is no workload {workload}")))
     }
 
-    /// What an experiment asks: its title, or what its target makes of its levels where it has no other title than
-    /// its name.
+    /// What an experiment asks: its title; where it has no other than its name, a question that is made of its
+    /// levels, or of what it compares.
     pub fn title(&self, experiment: &Experiment) -> String {
+        if experiment.title != experiment.name {
+            return experiment.title.clone();
+        }
         let target = self.target_of(&experiment.workload).ok();
-        let target = target.filter(|_| experiment.title == experiment.name);
         let question = target.and_then(|target| target.question(experiment));
-        question.unwrap_or_else(|| experiment.title.clone())
+        question.unwrap_or_else(|| question::of(experiment))
     }
 
     /// Every target.

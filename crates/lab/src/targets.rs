@@ -41,7 +41,8 @@ pub trait Target: Send + Sync {
     /// What a user should know of one of its workloads; `None` for a workload of another target.
     fn about(&self, workload: &str) -> Option<About>;
 
-    /// What an experiment on one of its workloads asks, by its levels, in a line; `None` where its name has to do.
+    /// What an experiment on one of its workloads asks, by its levels, in a line; `None` where the factor that it
+    /// compares says it.
     fn question(&self, experiment: &bakeoff_experiment::Experiment) -> Option<String> {
         let _ = experiment;
         None

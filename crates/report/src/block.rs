@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::words;
 
 pub use answers::{Answered, Badge, Headline};
-pub use heat::{Heat, HeatCell, HeatRow};
+pub use heat::{Heat, HeatCell, HeatRow, Heats};
 pub use strips::{Strip, StripGroup, StripHead, StripRow, Strips};
 pub use sweep::Sweeps;
 pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
@@ -35,8 +35,8 @@ pub enum Block {
     Answers(Vec<Answered>),
     /// Rows of marks on axes that they share.
     Strips(Strips),
-    /// Tables of figures by colour, on a page alone.
-    Heats(Vec<Heat>),
+    /// Tables of figures: by colour on a page, in words in Markdown; a terminal has no room for them.
+    Heats(Heats),
     /// What leads to what follows; a terminal has no room for it.
     Lead(Words),
     /// What has to be known with the figures beside it.

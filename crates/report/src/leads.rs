@@ -61,11 +61,7 @@ impl<'a> Group<'a> {
     /// The levels with figures of every case, the fastest first, by the mean over all operations.
     pub fn ranked(&self, layout: &Layout<'a>) -> Vec<&'a str> {
         let cost = |level: &&'a str| -> Option<f64> {
-            let of = |case: &Case<'a>| {
-                let amount = layout.amount(case.operation, &case.condition, level)?;
-                Some(if amount.merit.is_rate() { -amount.value.ln() } else { amount.value.ln() })
-            };
-            self.cases.iter().map(of).sum()
+            self.cases.iter().map(|case| cost(layout, case, level)).sum()
         };
         let kept = |level: &&'a str| {
             self.cases.iter().all(|case| layout.keeps_promise(&case.condition, level))
@@ -75,6 +71,16 @@ impl<'a> Group<'a> {
             contenders.filter_map(|level| Some((cost(&level)?, level))).collect();
         ranked.sort_by(|one, other| one.0.total_cmp(&other.0));
         ranked.into_iter().map(|(_, level)| level).collect()
+    }
+
+    /// Whether no other level has a better mean in any of the cases.
+    pub fn is_best_in_each(&self, layout: &Layout<'a>, level: &'a str) -> bool {
+        let ranked = self.ranked(layout);
+        self.cases.iter().all(|case| {
+            let best = cost(layout, case, level);
+            let others = ranked.iter().filter_map(|other| cost(layout, case, other));
+            best.is_some_and(|best| others.into_iter().all(|other| best <= other))
+        })
     }
 
     /// How a level stands against another that is faster, in each case that has both.
@@ -89,6 +95,20 @@ impl<'a> Group<'a> {
             Some((case.operation, Contrast::of(&pair)?))
         };
         self.cases.iter().filter_map(of).collect()
+    }
+}
+
+/// The logarithm of a level's mean time in a case, or of what stands for it at a rate.
+fn cost<'a>(layout: &Layout<'a>, case: &Case<'a>, level: &'a str) -> Option<f64> {
+    let amount = layout.amount(case.operation, &case.condition, level)?;
+    Some(if amount.merit.is_rate() { -amount.value.ln() } else { amount.value.ln() })
+}
+
+/// "both operations", "all 3 operations".
+pub fn all_operations(number: usize) -> String {
+    match number {
+        2 => "both operations".to_owned(),
+        number => format!("all {number} operations"),
     }
 }
 
@@ -200,8 +220,7 @@ pub fn in_all(ratios: &[Ratio<'_>]) -> Option<String> {
     let is_one = matches!(Told::of(&bare(ratios)), Some(Told::One(_)));
     match ratios.len() {
         2.. if !is_one || !are_of_their_own(ratios) => None,
-        2 => Some("in both operations".to_owned()),
-        3.. => Some(format!("in all {} operations", ratios.len())),
+        2.. => Some(format!("in {}", all_operations(ratios.len()))),
         _ => None,
     }
 }

@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use bakeoff_analysis::Document;
 
-use crate::block::{Answered, Block, Cell, Finding, Kind, Look, StripGroup, Strips, Table, Words};
+use crate::block::{
+    Answered, Block, Cell, Finding, Heat, HeatCell, Kind, Look, StripGroup, Strips, Table, Words,
+};
+use crate::figures::NONE;
 use crate::section;
 use crate::{Exporter, Layout, Options, Result, Section};
 
@@ -72,7 +75,9 @@ fn block(block: &Block) -> String {
             all.collect::<Vec<_>>().join("\n")
         }
         Block::Strips(of) => strips(of),
-        Block::Heats(_) => String::new(),
+        Block::Heats(of) => {
+            format!("{TIMES}\n\n{}", of.maps.iter().map(heat).collect::<Vec<_>>().join("\n"))
+        }
         Block::Lead(text) | Block::Note(text) | Block::Prose(text) => words(text),
         Block::Facts(facts) => facts
             .iter()
@@ -132,6 +137,30 @@ fn strips(of: &Strips) -> String {
     let terms = if terms.is_empty() { terms } else { format!("{terms}\n") };
     let notes = of.notes.iter().map(line);
     std::iter::once(terms).chain(of.groups.iter().map(group)).chain(notes).collect()
+}
+
+/// What a page says by colours and rings.
+const TIMES: &str =
+    "In brackets: how many times the best of its table. **Bold**: the best of its row.";
+
+/// A table whose figures say how far each is from the best.
+fn heat(of: &Heat) -> String {
+    let figure = |cell: &Option<HeatCell>| match cell {
+        None => NONE.to_owned(),
+        Some(HeatCell { text, times, ends, best, .. }) => {
+            let text = if *best { bold(text) } else { escape(text) };
+            let ends = ends.iter().map(|ends| format!("; {}", escape(ends))).collect::<String>();
+            format!("{text} ({times}{ends})")
+        }
+    };
+    let mut out = format!("{}\n\n", escape(&of.caption));
+    let heads = of.columns.iter().map(|column| escape(&column.text));
+    row(&mut out, std::iter::once(String::new()).chain(heads));
+    out += &format!("|---{}|\n", "|--:".repeat(of.columns.len()));
+    for line in &of.rows {
+        row(&mut out, std::iter::once(escape(&line.name)).chain(line.cells.iter().map(figure)));
+    }
+    out
 }
 
 fn words(words: &Words) -> String {

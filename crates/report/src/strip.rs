@@ -23,6 +23,8 @@ const LENGTH: f64 = 80.0;
 const APART: f64 = 0.14;
 /// The same of numbers with words.
 const WORDS_APART: f64 = 0.36;
+/// How much further that is where a strip is narrow, as on paper.
+const NARROW: f64 = 2.0;
 /// Dots that are nearer to each other than that are one.
 const DOT: f64 = 0.004;
 
@@ -30,6 +32,8 @@ const DOT: f64 = 0.004;
 pub struct Axis {
     scale: Log,
     ticks: Vec<(f64, String)>,
+    /// How far apart these are at least.
+    apart: f64,
     /// The place of a ratio of 1, on an axis of ratios.
     one: Option<f64>,
     /// Where ratios lie of what is the same twice.
@@ -42,7 +46,7 @@ impl Axis {
         let scale = Log::over(extent(values, ends).into_iter());
         let said = |tick: &f64| (scale.place(*tick), amount::tick(merit, *tick));
         let ticks = apart(scale.ticks.iter().map(said).collect(), APART, None);
-        Self { scale, ticks, one: None, band: None }
+        Self { scale, ticks, apart: APART, one: None, band: None }
     }
 
     /// For ratios of times, of which 1 is no change.
@@ -53,7 +57,7 @@ impl Axis {
         let one = scale.place(1.0);
         let ticks = apart(scale.ticks.iter().map(said).collect(), WORDS_APART, Some(one));
         let band = band.map(|(low, high)| (scale.place(low), scale.place(high)));
-        Self { scale, ticks, one: Some(one), band }
+        Self { scale, ticks, apart: WORDS_APART, one: Some(one), band }
     }
 
     /// For ratios of two levels, of which 1 is no difference.
@@ -87,9 +91,12 @@ impl Axis {
         let mut out =
             "<svg class=\"strip axis\" width=\"100%\" height=\"20\" aria-hidden=\"true\">"
                 .to_owned();
-        for (place, label) in &self.ticks {
+        let far = apart(self.ticks.clone(), NARROW * self.apart, self.one);
+        for tick @ (place, label) in &self.ticks {
+            let close = if far.contains(tick) { "" } else { " close" };
             let (x, label) = (percent(*place), escape(label));
-            let _ = write!(out, "<text class=\"tick middle\" x=\"{x}\" y=\"13\">{label}</text>");
+            let _ =
+                write!(out, "<text class=\"tick middle{close}\" x=\"{x}\" y=\"13\">{label}</text>");
         }
         out + "</svg>"
     }

@@ -1,6 +1,6 @@
 //! How much the figures of cells and comparisons are worth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::serial::Serial;
@@ -196,8 +196,16 @@ fn below(
     Some(Warning::new(kind, text).remedy(more))
 }
 
-pub(super) fn few_for_quantile(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
+/// Of operations alone whose p99 some cell shows: where none does, its gaps say it.
+pub(super) fn few_for_quantile(
+    run: &Run,
+    counted: &[&TrialSummary],
+    cells: &[CellView],
+) -> Option<Warning> {
     let needed = quantile::needed(WANTED)?;
+    let in_cells = cells.iter().flat_map(|cell| &cell.operations);
+    let shown: BTreeSet<&str> =
+        in_cells.filter(|op| op.p99_s.is_some()).map(|op| op.name.as_str()).collect();
     let all = counted
         .iter()
         .copied()
@@ -205,12 +213,15 @@ pub(super) fn few_for_quantile(run: &Run, counted: &[&TrialSummary]) -> Option<W
     // The fewer, the worse.
     type Of<'a> = (&'a TrialSummary, &'a OperationSummary);
     let lack = |(_, op): &Of<'_>| needed as f64 / op.count.max(1) as f64;
-    let above = |item: &Of<'_>| Some(lack(item)).filter(|lack| *lack > 1.0).unwrap_or_default();
+    let above = |item: &Of<'_>| {
+        let lack = Some(lack(item)).filter(|_| shown.contains(item.1.name.as_str()));
+        lack.filter(|lack| *lack > 1.0).unwrap_or_default()
+    };
     Tally::of(all, |(trial, _)| &trial.levels, above).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "operation");
         let text = format!(
-            "the p99 is left out for {part} of trials: fewer than {needed} of them back it, fewest \
-             at {at}"
+            "a p99 that some cells have is left out of others, for {part} of trials: fewer than {needed} of \
+             them back it, fewest at {at}"
         );
         let warning = Warning::new(WarningKind::QuantileLeftOut, text);
         if needed as f64 / worst < SURE_OF_QUANTILE {

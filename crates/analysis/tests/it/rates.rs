@@ -2,8 +2,8 @@
 
 use crate::data::{ENGINES, Trials, run};
 use bakeoff_analysis::{
-    ALL_OPERATIONS, Comparison, Document, FIRST_LOOK, RatioIs, Total, Verdict, WarningKind,
-    schedule,
+    ALL_OPERATIONS, Comparison, Contrast, Document, FIRST_LOOK, RatioIs, Total, Verdict,
+    WarningKind, schedule,
 };
 use bakeoff_results::measure::*;
 use bakeoff_results::{FigureOfMerit, Run, RunFolder, Slot, Trial, histogram};
@@ -71,6 +71,34 @@ fn what_has_the_lower_rate_is_slower_and_all_operations_are_one_comparison() {
     assert_eq!(document.noise.len(), 1);
     let turned = beta.swapped();
     assert_eq!(turned.verdict, Verdict::Faster);
+}
+
+/// In a document a ratio goes the way of its figures, and its word stays that of the level; what is read back is
+/// not turned once more.
+#[test]
+fn a_document_has_the_ratio_of_a_rate_as_tables_have_it() {
+    for (merit, slow) in [(FigureOfMerit::Rows, 0.5), (FigureOfMerit::Time, 2.0)] {
+        let document = document(&of(merit), &trials(6, slower));
+        let json = serde_json::to_value(&document).unwrap();
+        let of_json = |list: &str, baseline: &str, level: &str| {
+            let mut all = json[list].as_array().unwrap().iter();
+            let it = all.find(|it| it["baseline"] == baseline && it["level"] == level).unwrap();
+            let [ratio, low, high] = ["ratio", "low", "high"].map(|key| it[key].as_f64().unwrap());
+            assert!(low < ratio && ratio < high, "{it}");
+            (ratio, it["verdict"].as_str().unwrap().to_owned())
+        };
+        let (ratio, word) = of_json("comparisons", "alpha", "beta");
+        assert!((ratio / slow - 1.0).abs() < 0.02 && word == "slower", "{ratio} {word}");
+        let (ratio, word) = of_json("between", "beta", "gamma");
+        assert!((ratio * slow - 1.0).abs() < 0.02 && word == "faster", "{ratio} {word}");
+        let told = document.comparisons.iter().find(|it| it.level == "beta").unwrap();
+        let shown = Contrast::shown(told).unwrap().ratio;
+        assert!((shown / slow - 1.0).abs() < 0.02, "tables and documents: {shown}");
+        let read: Document = serde_json::from_value(json.clone()).unwrap();
+        let again = read.comparisons.iter().find(|it| it.level == "beta").unwrap();
+        assert!(again.ratio.is_some_and(|ratio| (1.9..2.1).contains(&ratio)), "{again:?}");
+        assert_eq!(again.verdict, Verdict::Slower);
+    }
 }
 
 /// The cells' rates stand to each other as the pairs do.
@@ -141,6 +169,9 @@ fn a_rate_of_trials_that_were_cut_off_is_an_upper_bound() {
     let beta = beta(&document);
     assert_eq!((beta.ratio_is, beta.verdict), (Some(RatioIs::AtLeast), Verdict::Slower));
     assert_eq!(beta.high, None);
+    // A document says of the rate what its cell does: so much at most.
+    let json = serde_json::to_value(beta).unwrap();
+    assert_eq!((&json["ratio_is"], json["low"].is_null()), (&"at-most".into(), true), "{json}");
     let at_most = |engine: &str| {
         let cell = document.cells.iter().find(|cell| cell.levels["engine"] == engine).unwrap();
         cell.total.as_ref().unwrap().typical.at_most

@@ -181,7 +181,7 @@ fn each_trouble_brings_its_warning_alone() {
                 "so that the verdict is “too few”",
                 "fewest (12) at engine beta",
                 "--seconds 34 would bring 20 of each there",
-                "the p99 is left out for 8 of 64",
+                "a p99 that some cells have is left out of others, for 8 of 64",
                 "--seconds 1667",
             ],
         ),
@@ -229,6 +229,20 @@ fn each_trouble_brings_its_warning_alone() {
             assert!(told.contains(&word.to_lowercase()), "case {number}: {word} not in {told}");
         }
     }
+}
+
+/// A gap beside other figures is news; where no cell has any of that operation, the gaps say it themselves.
+#[test]
+fn a_p99_that_no_cell_has_is_no_warning() {
+    let is_told = |change: fn(&mut Trial)| {
+        warnings(change).iter().any(|it| it.kind == WarningKind::QuantileLeftOut)
+    };
+    assert!(!is_told(|trial| constant(trial, 0.001, 500)));
+    assert!(is_told(|trial| {
+        if trial.levels["engine"] == "beta" {
+            constant(trial, 0.001, 500);
+        }
+    }));
 }
 
 /// One of eight trials takes four times as long: the cell's mean is 4^(1/8) times the others', and

@@ -33,9 +33,9 @@ pub enum Disk {
 /// `bakeoff disk mount`.
 #[derive(Debug, Args)]
 pub struct DiskMount {
-    /// The folder that holds the files
+    /// The folder that holds the files; it is made where it is missing
     pub backing: PathBuf,
-    /// The empty folder to mount them on
+    /// The empty folder to mount them on; where it is missing it is made, and removed when it is unmounted
     pub mountpoint: PathBuf,
     /// The device (see `bakeoff list disks`)
     #[arg(long, value_name = "LEVEL")]

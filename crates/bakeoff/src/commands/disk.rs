@@ -18,7 +18,7 @@ use super::disk_daemon;
 use crate::Lab;
 use crate::cli::{self, Switch};
 use crate::exit::{Exit, Failure};
-use crate::output::{by_own_name, print};
+use crate::output::{by_own_name, print, table_width};
 
 /// Does what is asked of a disk, after what killed daemons left is gone.
 pub fn run(lab: &Lab, what: &cli::Disk) -> Result<Exit, Failure> {
@@ -160,7 +160,7 @@ fn table(stat: &Stat, models: &Models) -> String {
     };
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(100);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(table_width() as u16);
     let mut row = |what: &str, name: &str, text: String| {
         table.add_row([what, name, &text]);
     };

@@ -6,19 +6,19 @@ use bakeoff_engines::Home;
 use bakeoff_experiment::{Changes, Declared, Experiment, Factor, HOST, Vocabulary, WorkloadNames};
 use bakeoff_lab::{Estimate, Possible, Registry};
 use clap::ValueEnum;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width, presets};
 
 use super::plan::rounded;
 use crate::Lab;
 use crate::cli::{self, Listed};
 use crate::exit::{Exit, Failure};
-use crate::output::{by_own_name, print, table_width};
+use crate::output::{by_own_name, print, table_width, wrapped};
 use crate::progress::span;
 
 /// Prints one list whole, or the names of all, by question.
 pub fn run(lab: &Lab, arguments: &cli::List) -> Result<Exit, Failure> {
     match arguments.what {
-        Some(what) => print(&list(&lab.registry, what))?,
+        Some(what) => print(&list(&lab.registry, what, table_width()))?,
         None => print(&by_own_name(&names(&lab.registry)))?,
     }
     Ok(Exit::Done)
@@ -81,7 +81,7 @@ fn lines(names: &[String]) -> String {
         let comma = if number + 1 < names.len() { "," } else { "" };
         let last = lines.last_mut().expect("a line");
         let length = last.chars().count() + name.chars().count() + comma.len() + 1;
-        if !last.is_empty() && length + INDENT.len() > usize::from(table_width()) {
+        if !last.is_empty() && length + INDENT.len() > table_width() {
             lines.push(format!("{name}{comma}"));
         } else {
             let space = if last.is_empty() { "" } else { " " };
@@ -94,11 +94,22 @@ fn lines(names: &[String]) -> String {
 /// What stands before a line of names.
 const INDENT: &str = "  ";
 
-/// One list, in lines.
-fn list(registry: &Registry, what: Listed) -> String {
+/// What stands before a line of an entry, and before the lines that go on with it.
+const INDENTS: [&str; 2] = ["  ", "      "];
+
+/// One list, in lines of so many columns.
+fn list(registry: &Registry, what: Listed, width: usize) -> String {
+    match table_of(registry, what) {
+        Some(table) => set(table, width),
+        None => settings::text(registry, width),
+    }
+}
+
+/// A list as a table; `None` of what is none.
+fn table_of(registry: &Registry, what: Listed) -> Option<Table> {
     let vocabulary = registry.vocabulary();
-    let table = match what {
-        Listed::Settings => return settings::text(registry, table_width().into()),
+    Some(match what {
+        Listed::Settings => return None,
         Listed::Presets => presets_table(registry, &vocabulary),
         Listed::Engines => engines(registry),
         Listed::Workloads => workloads(registry),
@@ -106,16 +117,61 @@ fn list(registry: &Registry, what: Listed) -> String {
         Listed::Arrivals => arrivals(registry),
         Listed::Planners => planners(registry),
         Listed::Factors => factors(&vocabulary),
-    };
-    format!("{table}\n")
+    })
 }
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(table_width());
+    table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
     table
+}
+
+/// A table in so many columns, in which no word is broken; entries below each other where its words have no room
+/// beside each other.
+fn set(mut table: Table, width: usize) -> String {
+    let cells = |row: &Row| row.cell_iter().map(|cell| cell.content()).collect::<Vec<String>>();
+    let header = table.header().map(cells).unwrap_or_default();
+    let rows: Vec<Vec<String>> = table.row_iter().map(cells).collect();
+    let longest = |text: &String| text.split_whitespace().map(|it| it.chars().count()).max();
+    let least = |column: usize| {
+        let all = rows.iter().chain([&header]).filter_map(|row| longest(&row[column]));
+        all.max().unwrap_or(0) + AROUND
+    };
+    let least: Vec<usize> = (0..header.len()).map(least).collect();
+    if least.iter().sum::<usize>() > width {
+        return rows.iter().map(|row| entry(&header, row, width)).collect();
+    }
+    for (column, least) in table.column_iter_mut().zip(least) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least as u16)));
+    }
+    table.set_width(width as u16);
+    format!("{table}\n")
+}
+
+/// What a table has around each cell.
+const AROUND: usize = 2;
+
+/// A row in lines: its name, and below it each cell behind its heading. A row without a name goes on with the one
+/// above.
+fn entry(header: &[String], row: &[String], width: usize) -> String {
+    let line = |text: &str, indents| wrapped(&text.replace('\n', "; "), indents, width);
+    let [name, kind, rest @ ..] = row else { return row.concat() + "\n" };
+    let filled = || rest.iter().filter(|text| !text.is_empty());
+    if name.is_empty() {
+        let mut more = filled();
+        let first = more.next().map_or("", String::as_str);
+        let more: String = more.map(|text| line(text, [INDENTS[1]; 2])).collect();
+        return line(&format!("{kind}: {first}"), INDENTS) + &more;
+    }
+    if kind.is_empty() {
+        return line(name, ["", INDENTS[0]])
+            + &filled().map(|text| line(text, INDENTS)).collect::<String>();
+    }
+    let headed = header.iter().zip(row).skip(1).filter(|(_, text)| !text.is_empty());
+    let headed = headed.map(|(head, text)| line(&format!("{head}: {text}"), INDENTS));
+    line(name, ["", INDENTS[0]]) + &headed.collect::<String>()
 }
 
 fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
@@ -279,6 +335,8 @@ fn same(one: Factor, other: Factor) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     static DEPTH: Declared = Declared {
@@ -322,6 +380,28 @@ mod tests {
         }
         assert!(words.contains(&"rpm") && words.contains(&"mysql://…"), "{all}");
         assert!(all.lines().count() <= 40, "{all}");
+    }
+
+    #[test]
+    fn no_list_breaks_a_word_or_is_wider_than_the_terminal() {
+        let registry = Lab::standard().registry;
+        let bare = |word: &str| word.trim_end_matches([';', ':']).to_owned();
+        for (what, width) in Listed::value_variants()
+            .iter()
+            .flat_map(|what| [40, 60, 80, 100].map(|width| (what, width)))
+        {
+            let text = list(&registry, *what, width);
+            let is_long =
+                |line: &&str| line.chars().count() > width && line.split_whitespace().count() > 1;
+            assert_eq!(text.lines().find(is_long), None, "{what:?} in {width}");
+            let words: BTreeSet<String> = text.split_whitespace().map(bare).collect();
+            let Some(table) = table_of(&registry, *what) else { continue };
+            for cell in table.row_iter().flat_map(|row| row.cell_iter()) {
+                let content = cell.content();
+                let broken = content.split_whitespace().map(bare).find(|it| !words.contains(it));
+                assert_eq!(broken, None, "{what:?} in {width}:\n{text}");
+            }
+        }
     }
 
     /// In a preset's file its time stands in a comment; it is no shorter than what the plan says.

@@ -180,8 +180,8 @@ fn how_much(folder: &RunFolder) -> Result<(usize, usize), Failure> {
     Ok((done.len(), folder.cuts().map_err(Failure::folder)?.len()))
 }
 
-/// Shows the plan, and what would keep the run from beginning on this machine. Nothing is mounted,
-/// and nothing is changed on any server, to find out.
+/// Shows the plan, and what would keep the run from beginning on this machine: it ends as that run would. Nothing
+/// is mounted, and nothing is changed on any server, to find out.
 fn dry_run(
     asked: Asked<'_>,
     experiment: &Experiment,
@@ -199,15 +199,15 @@ fn dry_run(
     let medium = Data::medium(data);
     print(&visible(&by_own_name(&plan::describe(registry, experiment, possible, medium))))?;
     durability::advice(registry, experiment, possible).into_iter().for_each(say);
-    if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
-        say(format_args!("it would not begin here: {error}"));
+    // In the order in which the run would meet them.
+    let mut refusals = Vec::new();
+    match time::check(registry, experiment, possible, medium) {
+        Err(refusal) => refusals.push(refusal),
+        Ok(short) => short.into_iter().for_each(|short| say(format_args!("{short}"))),
     }
     let out = arguments.out.as_deref().or(arguments.resume.as_deref());
     let folder = above(out.unwrap_or(Path::new(".")));
-    let open = if out == Some(folder) { bakeoff_trust::folder } else { bakeoff_trust::holder };
-    if let Err(error) = open(folder) {
-        say(format_args!("it would not begin here: {error}"));
-    }
+    refusals.extend(unfit(arguments, folder).into_iter().map(Failure::folder));
     let device = data.and_then(Data::device).map(HeldDevice::device);
     if let Some(data) = data.filter(|_| device.is_some()) {
         print(&format!("{}\n", visible(&data.described()?)))?;
@@ -220,14 +220,20 @@ fn dry_run(
     let (launcher, reuse) = (None, arguments.reuse);
     let preflight =
         Preflight { registry, experiment, possible, folder, results, device, launcher, reuse };
-    if let Err(problems) = preflight.check(possible.plan.blocks.iter()) {
-        say(format_args!("it would not begin here: {problems}"));
+    let problems = preflight.check(possible.plan.blocks.iter()).err();
+    refusals.extend(problems.map(|it| Failure::lab(LabError::Preflight(it), None)));
+    for refusal in &refusals {
+        say(format_args!("it would not begin here: {}", refusal.message));
     }
-    match time::check(registry, experiment, possible, medium) {
-        Err(problem) => say(format_args!("it would not begin: {}", problem.message)),
-        Ok(short) => short.into_iter().for_each(|short| say(format_args!("{short}"))),
-    }
-    Ok(Exit::Done)
+    Ok(refusals.first().map_or(Exit::Done, |refusal| refusal.exit))
+}
+
+/// Why the run folder could not be made in the folder that is there, or be gone on with.
+fn unfit(arguments: &cli::Run, folder: &Path) -> Vec<bakeoff_results::Error> {
+    let taken = arguments.out.as_deref().and_then(|out| RunFolder::check_free(out).err());
+    let out = arguments.out.as_deref().or(arguments.resume.as_deref());
+    let open = if out == Some(folder) { bakeoff_trust::folder } else { bakeoff_trust::holder };
+    taken.into_iter().chain(open(folder).err().map(Into::into)).collect()
 }
 
 /// Notes how the run ended, and shows what it found.

@@ -175,6 +175,29 @@ fn a_run_whose_terminal_was_closed_is_interrupted() {
     }
 }
 
+/// How the levels stand is a sentence, longer than what stands beside the bar: it is read to its end.
+#[test]
+fn a_terminal_of_80_columns_shows_how_the_levels_stand_in_whole_words() {
+    let place = Place::new();
+    let toml = "workload = 'point'\nengine = ['sqlite', 'lmdb']\ndurability = ['strict', 'relaxed']\n\
+                seconds = 0.5\nrepetitions = 1\n";
+    place.write("two.toml", toml);
+    let (master, slave) = terminal();
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&slave, size).unwrap();
+    let mut run = on_terminal(&place, &slave, true, &["run", "two.toml", "--out", "r"]);
+    drop(slave);
+    let mut shown = Vec::new();
+    // The end of a terminal that nobody has is an error.
+    let _ = File::from(master).read_to_end(&mut shown);
+    assert!(run.wait().unwrap().success());
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    let stands = shown.split("durability strict: lmdb ").nth(1).expect("how strict ones stand");
+    // The rest of the sentence stands in the next line, or in this one.
+    let sentence: String = stands.chars().take(120).collect();
+    assert!(sentence.contains("so far (1 block)"), "{sentence:?}");
+}
+
 /// `nohup bakeoff run …`.
 #[test]
 fn a_run_that_is_told_to_outlive_its_terminal_does() {

@@ -64,7 +64,7 @@ impl Disks {
 
 impl Drop for Disks {
     fn drop(&mut self) {
-        for name in ["m", "m2", "m/m"] {
+        for name in ["m", "m2", "m/m", "mnt"] {
             if self.is_mounted(name) {
                 let _ = self.0.run(&["disk", "unmount", name]);
             }
@@ -150,6 +150,38 @@ fn a_disk_is_mounted_looked_at_changed_and_unmounted() {
     disks.unmount();
     disks.assert_clean();
     assert_eq!(fs::read_to_string(place.path("b/free")).unwrap(), "a text");
+}
+
+/// As the guide has it, with folders that are not there yet.
+#[test]
+fn folders_that_are_missing_are_made_and_the_mountpoint_goes_again() {
+    let place = Place::new();
+    // Nothing is left of a mount that fails.
+    let wrong = ["disk", "mount", "files", "files/mnt", "--model", "null"];
+    place.run(&wrong).code(3).says(&["may not be inside each other"]);
+    let wrong = ["disk", "mount", "files", "mnt/deep", "--model", "null"];
+    place.run(&wrong).code(3).says(&["mnt/deep: it can't be made"]);
+    assert!(!place.path("files").exists() && !place.path("mnt").exists());
+    if !can_mount() {
+        return;
+    }
+    let disks = Disks(place);
+    let place = &disks.0;
+    let mount = ["disk", "mount", "files", "mnt", "--model", "null"];
+    for round in 0..2 {
+        place.run(&mount).code(0).says(&["mnt is a disk now", "disk unmount mnt"]);
+        write_through(&place.path(&format!("mnt/{round}")), "a text").unwrap();
+        wait_until("an end of its use", || {
+            place.run(&["disk", "unmount", "mnt"]).0.status.success()
+        });
+        assert!(!place.path("mnt").exists(), "it was made for the mount");
+        assert_eq!(fs::read_dir(place.path("files")).unwrap().count(), round + 1);
+    }
+    // What was there before stays.
+    fs::create_dir(place.path("mnt")).unwrap();
+    place.run(&mount).code(0);
+    wait_until("an end of its use", || place.run(&["disk", "unmount", "mnt"]).0.status.success());
+    assert!(place.path("mnt").exists());
 }
 
 #[test]
@@ -565,9 +597,9 @@ fn bad_mounts_are_refused_and_nothing_is_harmed() {
     mount("b", "m", &["--model", "null", "--neighbours", "x4"]).code(2).says(&["no queue"]);
     mount("b", "m", &["--model", "null", "--neighbours", "4"]).code(2).says(&["x1 to x64"]);
     mount("b", "m", &["--neighbours", "x4"]).code(2).says(&["--model"]);
-    mount("none", "m", &[]).code(3).says(&["none", "backing folder"]);
+    mount("none/deep", "m", &[]).code(3).says(&["none/deep: it can't be made"]);
     mount("file", "m", &[]).code(3).says(&["file", "is not a folder"]);
-    mount("b", "none", &[]).code(3).says(&["none", "mkdir none"]);
+    mount("b", "none/deep", &[]).code(3).says(&["none/deep: it can't be made"]);
     mount("b", "file", &[]).code(3).says(&["file", "is not a folder"]);
     mount("b", "full", &[]).code(3).says(&["full", "not empty"]);
     mount("b", "b/inside", &[]).code(3).says(&["inside each other"]);

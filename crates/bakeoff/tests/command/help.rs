@@ -50,6 +50,44 @@ fn bash_completes_a_command_by_its_beginning() {
     assert_eq!(complete("tri"), "", "a trial's own process is nobody's to start");
 }
 
+/// Its letters are like those of another flag, whose meaning is another one.
+#[test]
+fn a_flag_of_other_programs_is_answered_with_what_there_is_for_it() {
+    let place = Place::new();
+    for (typed, tip) in [
+        (&["run", "redmine", "--duration", "5"][..], "`--seconds S`"),
+        (&["run", "redmine", "--duration=5"], "`--seconds S`"),
+        (&["run", "redmine", "--json"], "report DIR --format json`"),
+        (&["report", "r", "--json"], "`--format json`"),
+        (&["compare", "r", "s", "--json"], "`--format json`"),
+        (&["run", "--sql", "shop.sql"], "docs/how-to/add-a-workload.md"),
+    ] {
+        let said = place.run(typed).code(2).err();
+        assert!(said.contains("unexpected argument") && said.contains(tip), "{said}");
+        assert_eq!(said.matches("tip:").count(), 1, "{said}");
+    }
+    // Another one has clap's own tip.
+    let said = place.run(&["run", "redmine", "--secnds", "5"]).code(2).err();
+    assert!(said.contains("'--seconds'"), "{said}");
+}
+
+#[test]
+fn a_preset_that_is_typed_as_a_command_is_answered_with_the_command_that_runs_it() {
+    let place = Place::new();
+    let list = place.run(&["list"]).code(0).out();
+    let (_, after) = list.split_once("list presets\n").expect("the presets");
+    let (names, _) = after.split_once("\n\n").expect("their end");
+    let names: Vec<&str> = names.split([',', '\n', ' ']).filter(|it| !it.is_empty()).collect();
+    assert!(names.contains(&"demo") && names.len() > 10, "{names:?}");
+    for name in names.into_iter().chain(["articles"]) {
+        let said = place.run(&[name, "--quick"]).code(2).err();
+        assert!(said.contains(&format!("run {name}\n")), "{said}");
+        assert_eq!(said.matches("tip:").count(), 1, "{said}");
+    }
+    let none = place.run(&["lst"]).code(2).err();
+    assert!(none.contains("'list'") && !none.contains("preset"), "{none}");
+}
+
 /// clap would advise to put `--` before a flag that it does not know, and say nothing of what stands behind it.
 #[test]
 fn a_flag_that_is_none_is_told_without_a_tip_that_leads_nowhere() {

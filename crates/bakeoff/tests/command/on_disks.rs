@@ -181,7 +181,7 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
     place.write("disks.toml", DISKS);
     let named = [&quick[..4], &["named", "--disk", "hdd-7200"], &short, &length].concat();
     let dry = without_fuse(&place, &[&named[..], &["--dry-run"]].concat()).unwrap();
-    dry.code(0).says(&["would not begin here: the disk hdd-7200 can't be had", "modprobe"]);
+    dry.code(1).says(&["would not begin here: the disk hdd-7200 can't be had", "modprobe"]);
     for arguments in [&named[..], &["run", "disks.toml", "--out", "named"]] {
         let done = without_fuse(&place, arguments).unwrap();
         let done = done.code(1).says(&["hdd-7200", "/dev/fuse is something else", "--disk host"]);
@@ -193,7 +193,7 @@ fn where_no_disk_can_be_had_a_preset_takes_the_host_s_and_says_so() {
     let done = without_fuse(&place, &demo).unwrap().code(0);
     let out = done.says(&["on the disk host instead of ssd-sata and without power cuts"]).out();
     assert!(out.contains("disk host") && !out.contains("power cut"), "{out}");
-    let done = without_fuse(&place, &[&demo[..], &["--cuts", "2"]].concat()).unwrap().code(0);
+    let done = without_fuse(&place, &[&demo[..], &["--cuts", "2"]].concat()).unwrap().code(1);
     done.says(&["8 power cuts", "would not begin here: "]);
     // No other disk would do for a power cut.
     let cuts = without_fuse(&place, &["run", "power-cut", "--engine", "sqlite", "--out", "c"]);

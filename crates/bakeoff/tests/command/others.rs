@@ -156,7 +156,7 @@ fn a_plan_says_that_a_folder_is_somebody_else_s() {
     let theirs = folder_of(NOBODY, everybody.path().join("theirs"));
     for out in [text(&theirs), text(&theirs.join("new"))] {
         let plan = place.run(&["run", "small.toml", "--out", &out, "--dry-run"]);
-        plan.code(0).says(&["it would not begin here: ", "belongs to nobody"]);
+        plan.code(3).says(&["it would not begin here: ", "belongs to nobody"]);
     }
     let plan = place.run(&["run", "small.toml", "--out", "new", "--dry-run"]).code(0);
     assert!(!plan.err().contains("it would not begin"), "{}", plan.err());

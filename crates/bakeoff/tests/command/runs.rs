@@ -101,8 +101,10 @@ fn a_plan_of_what_is_left_of_a_run_changes_nothing_of_it() {
     place.run(&["run", "--resume", "r", "--dry-run"]).code(0);
     place.run(&["run", "redmine", "--resume", "r", "--dry-run"]).code(2);
     // Nor is the place free for a new one.
-    let taken = place.run(&["run", "small.toml", "--out", "r", "--dry-run"]).code(0);
-    taken.says(&["it would not begin here: r exists and is not empty"]);
+    let taken = ["run", "small.toml", "--out", "r"];
+    let plan = place.run(&[&taken[..], &["--dry-run"]].concat()).code(3);
+    plan.says(&["it would not begin here: r exists and is not empty", "all else equal"]);
+    place.run(&taken).code(3);
     assert_eq!(record(), before);
     // What repeats it names no folder that is taken.
     assert!(!place.json("r")["run"]["command"].as_str().unwrap().contains("--out"));

@@ -87,9 +87,9 @@ fn a_dry_run_says_the_least_and_the_most() {
     place.write("small.toml", SMALL);
     let plan = |flags: &[&str]| {
         let arguments = [&["run", "small.toml", "--until-decided", "--dry-run"], flags].concat();
-        place.run(&arguments).code(0)
+        place.run(&arguments)
     };
-    plan(&[]).says(&[
+    plan(&[]).code(0).says(&[
         "6 trials in 3 blocks, 0.5 s each, about 6 s with the loading",
         "these are the first 3 repetitions, which is the least; a condition that is not decided then goes \
          on: at most 40 trials in 20 blocks, about 35 s",
@@ -97,8 +97,10 @@ fn a_dry_run_says_the_least_and_the_most() {
     ]);
     assert!(!plan(&[]).out().contains("repetition  3"), "which come after that nobody knows");
     plan(&["--max-time", "1s"])
-        .says(&["it would not begin: --max-time is 1 s, and one block takes"]);
-    plan(&["--max-time", "20s"]).says(&["20 blocks, about 20 s, when --max-time ends it"]);
+        .code(2)
+        .says(&["it would not begin here: --max-time is 1 s, and one block takes"]);
+    let short = plan(&["--max-time", "20s"]).code(0);
+    short.says(&["20 blocks, about 20 s, when --max-time ends it"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bakeoff_devices::spec::Spec;
 
@@ -10,6 +10,51 @@ use crate::error::Error;
 use crate::options::MountOptions;
 use crate::registry::Note;
 use crate::table;
+
+/// The folders that were missing and have been made. What is empty of them goes with this.
+pub struct MadeFolders {
+    backing: Option<PathBuf>,
+    mountpoint: Option<PathBuf>,
+}
+
+impl MadeFolders {
+    /// Makes what is missing of the two folders.
+    ///
+    /// # Errors
+    /// One can't be made.
+    pub fn of(options: &MountOptions) -> Result<Self, Error> {
+        let mut made = Self { backing: None, mountpoint: None };
+        made.backing = make(&options.backing)?;
+        made.mountpoint = make(&options.mountpoint)?;
+        Ok(made)
+    }
+
+    /// The files' folder stays.
+    pub fn keep_backing(&mut self) {
+        self.backing = None;
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for folder in self.mountpoint.iter().chain(&self.backing) {
+            // What is in it is somebody's.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Makes a folder; `None` where something has that name.
+fn make(folder: &Path) -> Result<Option<PathBuf>, Error> {
+    let made = fs::create_dir(folder).and_then(|()| std::path::absolute(folder));
+    match made {
+        Ok(path) => Ok(Some(path)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => {
+            Err(Error::Folder(format!("{}: it can't be made: {error}", folder.display())))
+        }
+    }
+}
 
 /// Sees that both folders can be what they are asked to be; says where they are.
 ///
@@ -29,13 +74,7 @@ pub fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
     rustix::fs::access(&backing, access)
         .map_err(|error| wrong(given, &format!("you may not write there: {error}")))?;
     let given = &options.mountpoint;
-    let missing = |error: io::Error| {
-        wrong(
-            given,
-            &format!("{error}; make an empty folder to mount on: mkdir {}", given.display()),
-        )
-    };
-    let mountpoint = table::resolve(given).map_err(missing)?;
+    let mountpoint = table::resolve(given).map_err(|error| wrong(given, &error))?;
     if table::is_ours(&mountpoint) {
         let why = format!("a disk is mounted here: bakeoff disk unmount {}", given.display());
         return Err(wrong(given, &why));

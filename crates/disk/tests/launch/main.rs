@@ -130,7 +130,7 @@ fn a_refusal_keeps_its_kind() {
         mountpoint: place.path().join(OsStr::from_bytes(name)),
         ..good.clone()
     };
-    folder(&elsewhere(b"none"), "mkdir");
+    folder(&elsewhere(b"none/deep"), "can't be made");
     folder(&elsewhere(b"b"), "inside each other");
     // JSON can't name it, and the notes of mounts are JSON.
     folder(&elsewhere(b"\xff"), "UTF-8");

@@ -16,6 +16,23 @@ const MOST_BYTES: u64 = 1 << 20;
 /// of all words.
 const SHORTEST: usize = 4;
 
+/// Words that stand in messages about access whatever the password is. Where one of them is the password, a
+/// message that has it as a word of its own tells nothing, and has to stay readable.
+const OF_MESSAGES: [&str; 12] = [
+    "access",
+    "authentication",
+    "database",
+    "denied",
+    "failed",
+    "from",
+    "host",
+    "password",
+    "right",
+    "root",
+    "server",
+    "user",
+];
+
 /// Where the password of a database was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Password {
@@ -50,10 +67,29 @@ impl Secret {
         }
         let escaped = utf8_percent_encode(&self.0, NON_ALPHANUMERIC).to_string();
         let quoted = self.0.escape_debug().to_string();
-        [&*self.0, &escaped, &quoted]
-            .iter()
-            .fold(text.to_owned(), |text, form| text.replace(form, "***"))
+        let forms = [&*self.0, &escaped, &quoted];
+        forms.iter().fold(text.to_owned(), |text, form| hide(&text, form))
     }
+}
+
+/// A text with stars in each place of a secret, but for those where it is a word of the message.
+fn hide(text: &str, secret: &str) -> String {
+    let is_common = OF_MESSAGES.contains(&secret);
+    let (mut shown, mut done) = (String::new(), 0);
+    for (at, _) in text.match_indices(secret) {
+        let (before, after) = (&text[..at], &text[at + secret.len()..]);
+        // An echo of it would be quoted, or part of a URL.
+        let stands_alone = (before.is_empty() || before.ends_with([' ', '(']))
+            && (after.is_empty()
+                || after.starts_with([' ', ',', '.', ';', ')', '?'])
+                || after.starts_with(": "));
+        if !(is_common && stands_alone) {
+            shown += &text[done..at];
+            shown += "***";
+            done = at + secret.len();
+        }
+    }
+    shown + &text[done..]
 }
 
 impl fmt::Debug for Secret {
@@ -161,6 +197,22 @@ mod tests {
         assert!(!format!("{secret:?}").contains("ss"));
         let said = "no: pa/ss, pa%2Fss and \"pa/ss\" are wrong";
         assert_eq!(secret.hidden_in(said), "no: ***, *** and \"***\" are wrong");
+    }
+
+    /// Who follows an example has such a password.
+    #[test]
+    fn a_password_that_is_a_word_of_the_message_leaves_it_readable() {
+        let said = "Access denied for user 'me'@'localhost' (using password: YES): are the URL's user and \
+                    password right, and may this user come from here?";
+        for word in ["password", "user", "right", "denied"] {
+            assert_eq!(Secret::new(word).hidden_in(said), said, "{word}");
+        }
+        // What shows it is hidden all the same, and so is any other password.
+        let secret = Secret::new("password");
+        let echo = "mysql://me:password@host/db, 'password' and \"password\" are no password";
+        let hidden = "mysql://me:***@host/db, '***' and \"***\" are no password";
+        assert_eq!(secret.hidden_in(echo), hidden);
+        assert_eq!(Secret::new("here").hidden_in(said), said.replace("here", "***"));
     }
 
     #[test]

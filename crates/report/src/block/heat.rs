@@ -2,7 +2,16 @@
 
 use serde::Serialize;
 
-use super::Cell;
+use super::{Cell, Words};
+
+/// Tables of one measure each.
+#[derive(Clone, Debug, Serialize)]
+pub struct Heats {
+    /// What the colours of a page are.
+    pub colours: Words,
+    /// The tables.
+    pub maps: Vec<Heat>,
+}
 
 /// A table of one measure.
 #[derive(Clone, Debug, Serialize)]

@@ -3,7 +3,7 @@
 use bakeoff_analysis::{CellView, interval};
 
 use crate::amount::Amount;
-use crate::block::{Block, Cell, Heat, HeatCell, HeatRow, Words};
+use crate::block::{Block, Cell, Heat, HeatCell, HeatRow, Heats, Words};
 use crate::layout::{Condition, Layout};
 use crate::section::Section;
 use crate::words;
@@ -16,10 +16,10 @@ const ROWS: usize = 40;
 /// The darkest shade.
 const DARKEST: u32 = 8;
 
-const EXPLAINED: &str = "The stronger the colour, the worse: a step for each factor of √2 from the best of \
+const COLOURS: &str = "The stronger the colour, the worse: a step for each factor of √2 from the best of \
      its table. *Ringed*: the best of its row.";
 /// Said where cells have intervals of their own.
-const ENDS: &str = " *From – to*: where the mean of the cell lies, 19 times in 20, by the spread of its own trials. No \
+const ENDS: &str = "*From – to*: where the mean of the cell lies, 19 times in 20, by the spread of its own trials. No \
      verdict goes by that: it goes by pairs of trials of the same block, so that two cells can be undecided though \
      their own intervals lie apart, and decided though these meet.";
 
@@ -62,9 +62,10 @@ impl Section for Matrix {
             return Vec::new();
         }
         let mut cells = maps.iter().flat_map(|map| &map.rows).flat_map(|row| &row.cells).flatten();
-        let ends = if cells.any(|cell| cell.ends.is_some()) { ENDS } else { "" };
-        let explained = Words::default().marked(EXPLAINED).marked(ends);
-        vec![Block::Lead(explained), Block::Heats(maps)]
+        let has_ends = cells.any(|cell| cell.ends.is_some());
+        let ends = has_ends.then(|| Block::Lead(Words::default().marked(ENDS)));
+        let heats = Heats { colours: Words::default().marked(COLOURS), maps };
+        ends.into_iter().chain([Block::Heats(heats)]).collect()
     }
 
     fn is_of_cells(&self) -> bool {

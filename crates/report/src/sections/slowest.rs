@@ -23,6 +23,10 @@ const EXPLAINED: &str = "A mean hides what one user in a hundred waits for. Half
      longer than *p50*, 99 in 100 no longer than *p99*, each the median of what the trials have; *longest* is the \
      longest of all trials, and depends on how many operations there were. No verdict goes by them.";
 
+/// Said where a cell has no p99.
+const NO_P99: &str = "A p99 stands where each trial of a cell has 1,000 such operations or more: longer trials \
+     (--seconds) have more.";
+
 impl Section for Slowest {
     fn name(&self) -> &str {
         "slowest"
@@ -77,7 +81,9 @@ fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
         axis: axis.svg(),
     };
     let heads = operations.iter().map(head).collect();
-    let notes = notes((conditions.len(), all), left_out);
+    let tailless = |operation: &&str| tails(operation).iter().any(|it| it.p99.is_none());
+    let mut notes = notes((conditions.len(), all), left_out);
+    notes.extend(operations.iter().any(tailless).then(|| NO_P99.to_owned()));
     let chart = Chart { layout, levels, operations, axis };
     Some(Strips {
         caption: "How long operations took at most".into(),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bakeoff_analysis::Document;
+use bakeoff_results::Levels;
 use bakeoff_testkit::needs;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,6 +15,7 @@ use crate::sample::Sample;
 
 const BEFORE: &str = include_str!("browser/before.js");
 const AFTER: &str = include_str!("browser/after.js");
+const FITS: &str = include_str!("browser/fits.js");
 
 /// So many seconds a browser has, that takes one: only one that hangs is ended.
 const LONGEST: &str = "1800";
@@ -61,7 +63,7 @@ fn browser() -> Result<PathBuf, String> {
 }
 
 /// What the browser makes of a page: its elements as text, and what it says of errors.
-fn opened(browser: &Path, folder: &Path, page: &str) -> (String, String) {
+fn opened(browser: &Path, folder: &Path, page: &str, width: u32) -> (String, String) {
     let file = folder.join("page.html");
     std::fs::write(&file, page).expect("a page can be written");
     let output = Command::new("timeout")
@@ -71,7 +73,8 @@ fn opened(browser: &Path, folder: &Path, page: &str) -> (String, String) {
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
         // In a container there may be 64 MB of shared memory: it takes files instead.
         .arg("--disable-dev-shm-usage")
-        .args(["--window-size=1400,900", "--enable-logging=stderr", "--v=0", "--dump-dom"])
+        .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
+        .arg(format!("--window-size={width},900"))
         .arg(format!("--user-data-dir={}", folder.join("browser").display()))
         .arg(format!("file://{}", file.display()))
         .output()
@@ -105,11 +108,16 @@ fn decoded(text: &str) -> String {
 fn seen(document: &Document) -> Option<Seen> {
     let browser = needs(browser())?;
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (elements, said) = opened(&browser, folder.path(), &watched(&text(document, "html")));
+    let page = watched(&text(document, "html"));
+    let (elements, said) = opened(&browser, folder.path(), &page, 1400);
     assert!(!said.contains("CONSOLE"), "{said}");
+    Some(serde_json::from_str(&left(&elements, &said)).expect("what the script saw"))
+}
+
+/// What a script left in the page.
+fn left(elements: &str, said: &str) -> String {
     let left = elements.split("<pre id=\"seen\">").nth(1).and_then(|it| it.split("</pre>").next());
-    let left = left.unwrap_or_else(|| panic!("the script did not end: {said}"));
-    Some(serde_json::from_str(&decoded(left)).expect("what the script saw"))
+    decoded(left.unwrap_or_else(|| panic!("the script did not end: {said}")))
 }
 
 /// Three engines under two promises: what has every control.
@@ -240,4 +248,30 @@ fn a_page_in_a_browser_shows_the_figures_of_the_json_and_each_control_works() {
     let json = serde_json::from_str(&text(&document, "json")).expect("JSON");
     figures_are_those_of_the_json(&seen, &json);
     controls_do_what_they_say(&seen);
+}
+
+/// On a screen, on a telephone and on paper each map is whole, no figure stands in the next column, and no number of an
+/// axis runs into the next one.
+#[test]
+#[ignore = "slow: make test-slow"]
+fn a_page_has_room_for_its_maps_figures_and_axes_on_every_screen_and_on_paper() {
+    let Some(browser) = needs(browser()) else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Figures of four digits with their units, and axes over more than a decade.
+    let mean = |operation: &str, levels: &Levels| {
+        let slow = if levels["engine"] == "fjall" { 11.3 } else { 1.13 };
+        let strict = if levels["durability"] == "strict" { 5.03 } else { 1.0 };
+        if operation == "create_issue" { 0.00471 * slow * strict } else { 0.00932 * slow * strict }
+    };
+    let page = text(&Sample { mean, ..sample() }.document(), "html");
+    assert_eq!(page.matches("</body>").count(), 1);
+    let page = page.replace("</body>", &format!("<script>{FITS}</script></body>"));
+    let paper = page.replacen("<html", "<html data-paper", 1);
+    for (width, page) in [(1400, &page), (1000, &page), (390, &page), (980, &paper)] {
+        let (elements, said) = opened(&browser, folder.path(), page, width);
+        let seen: Value = serde_json::from_str(&left(&elements, &said)).expect("what was seen");
+        let counted = seen["counted"].as_array().expect("numbers");
+        assert!(counted.iter().all(|number| number.as_u64() > Some(1)), "{width}: {seen}");
+        assert_eq!(seen["wrong"], serde_json::json!([]), "at {width}");
+    }
 }

@@ -113,6 +113,32 @@ fn one_figure_of_several_operations_says_that_it_is_of_each() {
     }
 }
 
+/// The first row has the best mean over all operations: where another has a better one in one of them, it says
+/// so.
+#[test]
+fn the_best_mean_says_over_what_it_is_where_it_is_not_the_best_in_each() {
+    let mean = |operation: &str, levels: &Levels| match (operation, levels["engine"].as_str()) {
+        ("create_issue", "lmdb") => 0.0176,
+        ("create_issue", _) => 0.0180,
+        (_, "lmdb") => 0.033,
+        _ => 0.032,
+    };
+    let both = vec!["create_issue", "process_issues"];
+    let strict = vec![("durability", vec!["strict"])];
+    for (operations, factors, told) in [
+        (both, strict.clone(), "best mean over both operations, undecided"),
+        (vec!["process_issues"], strict.clone(), "best mean, undecided"),
+        // Every operation but the first has lmdb behind.
+        (vec!["process_issues", "sum"], strict, "best mean, undecided"),
+    ] {
+        let document = Sample { operations, factors, mean, ..promises() }.document();
+        for format in ["html", "md", "term"] {
+            let text = words(&document, format);
+            assert!(text.contains(told), "{told} is not in {format}: {text}");
+        }
+    }
+}
+
 /// What marks, brackets and words mean is read before the rows that have them.
 #[test]
 fn what_the_chart_means_stands_above_its_rows() {

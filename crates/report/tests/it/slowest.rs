@@ -43,6 +43,9 @@ fn what_is_not_known_is_not_drawn() {
         operation.p99_s = None;
     }
     let without = section(&document);
+    let why = "A p99 stands where each trial of a cell has 1,000 such operations";
+    let all = Sample { factors: vec![("clients", vec!["4"])], ..three() }.document();
+    assert!(without.contains(why) && !section(&all).contains(why), "{without}");
     assert!(!without.contains("p99 20") && without.contains("longest 105 ms"), "{without}");
     for operation in document.cells.iter_mut().flat_map(|cell| &mut cell.operations) {
         operation.unfinished = 1;

@@ -1,8 +1,10 @@
 //! Two runs held against each other, as a reader sees them.
 
 use crate::sample::Sample;
+use crate::sample::rate::rate;
 use bakeoff_analysis::{Document, RatioIs, Verdict};
 use bakeoff_report::{Error, Options, Side, TWO_RUNS_FORMATS, two_runs};
+use bakeoff_results::FigureOfMerit;
 use serde_json::Value;
 
 /// A run, and one in which LMDB takes twice as long.
@@ -95,7 +97,7 @@ fn a_program_reads_the_limit_and_what_came_of_it() {
     assert_eq!((&json["limit"], &json["gate"]), (&Value::from(0.1), &Value::from("worse")));
     assert_eq!(
         (&json["schema"], &json["before"]["folder"]),
-        (&Value::from(1), &Value::from("runs/old"))
+        (&Value::from(2), &Value::from("runs/old"))
     );
     assert_eq!(json["set_up"][0]["what"], "kernel");
     let shared = json["shared"].as_array().unwrap();
@@ -105,6 +107,26 @@ fn a_program_reads_the_limit_and_what_came_of_it() {
     assert_eq!(worse.count(), 8);
     let json: Value = serde_json::from_str(&shown(None, "json")).unwrap();
     assert_eq!((&json["limit"], &json["gate"]), (&Value::Null, &Value::Null));
+}
+
+/// The table and the JSON have one ratio: of a rate below 1 is slower, and the limit finds it all the same.
+#[test]
+fn a_rate_that_fell_has_the_same_ratio_in_each_format() {
+    let [before, after] = documents().map(|it| rate(it, FigureOfMerit::Rows));
+    let found = bakeoff_analysis::two_runs(&before, &after);
+    let runs =
+        || [Side { folder: "old", document: &before }, Side { folder: "new", document: &after }];
+    let shown = |format| two_runs(runs(), &found, Some(0.1), format, &Options::default()).unwrap();
+    let json: Value = serde_json::from_str(&shown("json")).unwrap();
+    let slower = json["shared"].as_array().unwrap().iter().find(|it| it["verdict"] == "slower");
+    let slower = slower.expect("lmdb's rate fell by half");
+    assert_eq!((&slower["metric"], &json["gate"]), (&"rows_per_second".into(), &"worse".into()));
+    let ratio = slower["ratio"].as_f64().unwrap();
+    assert!((ratio - 0.5).abs() < 0.02, "{slower}");
+    assert!(slower["after"].as_f64() < slower["before"].as_f64(), "{slower}");
+    let table = shown("md");
+    let row = table.lines().find(|line| line.contains("slower")).expect("a row");
+    assert!(row.contains(&format!("| {ratio:.2} |")), "{row}");
 }
 
 #[test]

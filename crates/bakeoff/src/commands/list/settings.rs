@@ -3,6 +3,9 @@
 use bakeoff_engines::{Durability, Engine, Setting, Terms};
 use bakeoff_lab::Registry;
 
+use super::INDENTS;
+use crate::output::wrapped;
+
 /// Bytes of a limit of memory, by which it shows what depends on one.
 const LIMIT: u64 = 512 << 20;
 /// What a setting depends on that is the same everywhere.
@@ -18,9 +21,6 @@ struct Row {
     depends_on: &'static str,
     why: &'static str,
 }
-
-/// What stands before a setting, and before what is said of it in the lines after that.
-const INDENTS: [&str; 2] = ["  ", "      "];
 
 /// Each setting of each engine, in lines of so many columns. No name and no value is ever divided: in a table of
 /// columns they would be, since some take half of a terminal.
@@ -44,25 +44,6 @@ pub fn text(registry: &Registry, width: usize) -> String {
         }
     }
     text
-}
-
-/// A text in lines of at most so many columns, the first behind one indent and the others behind another; a word
-/// for which a line is too short has one for itself.
-fn wrapped(text: &str, [first, others]: [&str; 2], width: usize) -> String {
-    let (mut lines, mut line) = (String::new(), first.to_owned());
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
-            lines += &format!("{line}\n");
-            (line, is_empty) = (others.to_owned(), true);
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += word;
-        is_empty = false;
-    }
-    lines + &line + "\n"
 }
 
 /// The engines that get any.

@@ -49,9 +49,9 @@ pub fn asked_for(lab: &Lab, arguments: &cli::Run) -> Option<Vec<&'static str>> {
 /// asked for is how all of them end.
 pub fn run(lab: &Lab, arguments: &cli::Run, presets: &[&'static str]) -> Result<Exit, Failure> {
     if arguments.dry_run {
-        if let Some(Err(error)) = arguments.out.as_deref().map(RunFolder::check_free) {
-            say(format_args!("it would not begin here: {error}"));
-        }
+        let taken = arguments.out.as_deref().and_then(|out| RunFolder::check_free(out).err());
+        let taken = taken.map(Failure::folder);
+        taken.iter().for_each(|it| say(format_args!("it would not begin here: {}", it.message)));
         let plan = |preset: &&'static str| {
             announce(preset)?;
             let folder = arguments.out.as_ref().map(|out| out.join(folder_name(preset)));
@@ -59,7 +59,7 @@ pub fn run(lab: &Lab, arguments: &cli::Run, presets: &[&'static str]) -> Result<
                 .unwrap_or_else(|it| it.exit))
         };
         let ends: Result<Vec<Exit>, Failure> = presets.iter().map(plan).collect();
-        return Ok(first_other(ends?));
+        return Ok(first_other(taken.map(|it| it.exit).into_iter().chain(ends?)));
     }
     let stop = stop::flag()?;
     let dir = make_folder(arguments.out.as_deref())?;

@@ -41,3 +41,33 @@ pub fn check(
         )
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_experiment::Changes;
+
+    use super::*;
+    use crate::Lab;
+    use crate::commands::run::path::Data;
+
+    /// What is offered as it is can decide something in its own time.
+    #[test]
+    fn every_preset_has_the_time_for_its_least() {
+        let registry = Lab::standard().registry;
+        let vocabulary = registry.vocabulary();
+        let mut bounded = 0;
+        for preset in &vocabulary.presets {
+            for quick in [false, true] {
+                let changes = Changes { quick, ..Changes::default() };
+                let Ok(experiment) = Experiment::load(preset.name, &changes, &vocabulary) else {
+                    continue;
+                };
+                let possible = Possible::of(&registry, &experiment);
+                let short = check(&registry, &experiment, &possible, Data::medium(None)).unwrap();
+                assert_eq!(short, None, "{}, quick: {quick}", preset.name);
+                bounded += usize::from(experiment.bounds.is_some());
+            }
+        }
+        assert!(bounded >= 2, "the demo has a time, and its short version another");
+    }
+}

@@ -7,7 +7,7 @@ use crate::block::Cell;
 use crate::figures::NONE;
 use crate::layout::Layout;
 use crate::leads::{
-    Group, Ratio, bare, bracket, bracket_of_times, figures, in_all, intervals,
+    Group, Ratio, all_operations, bare, bracket, bracket_of_times, figures, in_all, intervals,
     one_by_one_in_a_cell, open_word, wordless,
 };
 use crate::verdict::Outcome;
@@ -24,7 +24,10 @@ pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Ce
         return match group.winner() {
             Some(winner) if winner == level => "fastest".into(),
             _ if group.cases.iter().all(|case| case.outcome == Outcome::Even) => EVEN.into(),
-            _ => format!("best mean, {}", why_no_winner(layout, group, first, &ranked)).into(),
+            _ => {
+                let why = why_no_winner(layout, group, first, &ranked);
+                format!("{}, {why}", best_mean(layout, group, first)).into()
+            }
         };
     }
     let above = ranked[place - 1];
@@ -36,6 +39,14 @@ pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Ce
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
     let aside = (!asides.is_empty()).then(|| asides.join("; "));
     Cell { aside, ..text.into() }
+}
+
+/// "best mean"; "best mean over both operations" where another level has a better one in one of them.
+fn best_mean<'a>(layout: &Layout<'a>, group: &Group<'a>, first: &'a str) -> String {
+    match group.is_best_in_each(layout, first) {
+        true => "best mean".into(),
+        false => format!("best mean over {}", all_operations(group.cases.len())),
+    }
 }
 
 /// The word of the pair of the first two, which is no winner's.
