@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{ALL_OPERATIONS, FigureOfMerit, Levels, OperationSummary, Run, TrialSummary};
+use bakeoff_results::measure::LEAST_OPERATIONS;
+use bakeoff_results::{
+    ALL_OPERATIONS, FigureOfMerit, Levels, OperationSummary, Run, Scope, TrialSummary,
+};
 use bakeoff_stats::serial::{self, Serial};
 use bakeoff_stats::steady::Steadiness;
 
@@ -160,7 +163,8 @@ impl Subject<'_> {
         let figure = |cost_s: Option<f64>, (count, unfinished)| {
             let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
             let cut_off = unfinished > 0;
-            Some(Figure { cost_s, count, cut_off, never_steady, broken, waited })
+            let is_too_few = has_too_few(trial);
+            Some(Figure { cost_s, count, is_too_few, cut_off, never_steady, broken, waited })
         };
         if self.merit.is_rate() {
             let sums = trial.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
@@ -173,6 +177,13 @@ impl Subject<'_> {
         let view = trial.operations.iter().find(|view| view.name == self.operation)?;
         figure(span.mean_s(view), (view.count, view.unfinished))
     }
+}
+
+/// Whether a trial has fewer operations of a kind than it asks for itself, as where syncs come in rounds.
+fn has_too_few(trial: &TrialSummary) -> bool {
+    let least = trial.measures.get(&LEAST_OPERATIONS, &Scope::Clients);
+    let fewest = trial.operations.iter().map(|view| view.count).min();
+    least.zip(fewest).is_some_and(|(least, fewest)| (fewest as f64) < least)
 }
 
 /// What levels are compared at: each operation by its time, or all together by a rate; where operations

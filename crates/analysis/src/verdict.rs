@@ -19,6 +19,8 @@ pub(crate) struct Figure {
     pub cost_s: f64,
     /// How many operations that is of.
     pub count: u64,
+    /// Whether a kind of them has fewer than a verdict needs of this trial.
+    pub is_too_few: bool,
     /// Whether some of them were still running when the trial was cut off, so that it is a lower
     /// bound.
     pub cut_off: bool,
@@ -182,6 +184,11 @@ impl Case {
         self.sample.any(|figure| figure.never_steady).contains(&true)
     }
 
+    /// Whether a trial behind it has fewer operations than its own work asks for.
+    fn is_too_few(&self) -> bool {
+        self.sample.any(|figure| figure.is_too_few).contains(&true)
+    }
+
     /// Whether what was timed is not the same work.
     fn is_void(&self) -> bool {
         self.unlike || self.sample.any(|figure| figure.broken).contains(&true)
@@ -192,6 +199,7 @@ impl Case {
         match (self.is_void(), self.is_never_steady()) {
             (true, _) => Verdict::Void,
             (false, true) => Verdict::NeverSteady,
+            (false, false) if self.is_too_few() => Verdict::TooFew,
             (false, false) => {
                 let verdict = verdict_of(&self.comparison, interval);
                 if self.could_turn(verdict) { Verdict::ShortOfProcessors } else { verdict }
@@ -247,7 +255,7 @@ fn is_within_noise(it: &Comparison, shift: f64) -> bool {
 /// Fills in ratio and interval, and returns what the family needs of them; `None` where nothing can
 /// be worked out.
 fn measure(case: &mut Case, rule: Rule) -> Option<Estimate> {
-    let wordless = case.is_void() || case.is_never_steady();
+    let wordless = case.is_void() || case.is_never_steady() || case.is_too_few();
     let Case { comparison, sample, .. } = case;
     comparison.blocks = sample.size() as u32;
     comparison.fewest_operations = sample.fewest();

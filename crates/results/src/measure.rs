@@ -144,6 +144,9 @@ measures! {
     LITTLE_RATE = "little-rate", PerSecond, [Clients],
         "operations a second that succeeded, by Little's law from the mean time of the clients' cycles: a \
          check of done-rate in a closed loop; an upper bound where an operation was cut off";
+    LEAST_OPERATIONS = "least-operations", Count, [Clients],
+        "operations of each kind that a verdict needs of a trial, where these are more than 20: five rounds of \
+         syncs of buffered writes";
     STARVED = "starved", Count, [Clients],
         "operations that lasted at least as long as the window: each kept its client from anything else";
     WORK_ROWS = "work-rows", Count, [Clients],

@@ -20,6 +20,13 @@ pub trait Running: Sync {
         clients
     }
 
+    /// How many operations of each kind a window of so many clients has to wait for, where its own work
+    /// comes in rounds that are longer than a few operations; 0 where it does not.
+    fn least_operations(&self, clients: usize) -> u64 {
+        let _ = clients;
+        0
+    }
+
     /// How many operations of so many clients can be in flight at once.
     fn concurrency(&self, clients: usize) -> usize {
         clients

@@ -71,7 +71,8 @@ impl Scene<'_, '_> {
         let drivers = running.drivers(drive.clients);
         open_files::suffice(drive.clients, running.files_per_client()?)
             .map_err(TrialError::User)?;
-        let plan = drive.plan(drivers, running.operations().len(), pace);
+        let mut plan = drive.plan(drivers, running.operations().len(), pace);
+        plan.least = plan.least.max(running.least_operations(drive.clients));
         let at_start = occupied(place)?;
         let before = self.account()?;
         let first = First::default();

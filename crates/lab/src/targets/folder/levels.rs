@@ -193,6 +193,9 @@ pub fn size_bytes(text: &str) -> Option<u64> {
     (bytes.is_multiple_of(PAGE as u64) && SIZES.contains(&bytes)).then_some(bytes)
 }
 
+/// So many rounds of syncs a window of buffered writes has to hold.
+const SYNC_ROUNDS: u64 = 5;
+
 /// A level of [`PATTERN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
@@ -255,6 +258,23 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// How many reads and how many writes come to five rounds of syncs, whichever are fewer. Between two
+    /// rounds buffered writes go to memory, so that a window of fewer tells more of memory than of a disk.
+    pub fn least_of_each_kind(self, pattern: Pattern, clients: usize) -> u64 {
+        let (reads, writes) = (u64::from(pattern.reads), u64::from(100 - pattern.reads));
+        if writes == 0 {
+            return 0;
+        }
+        let fewer = if reads == 0 { writes } else { reads.min(writes) };
+        match self {
+            Self::Never | Self::Dsync | Self::After { writes: 1, .. } => 0,
+            Self::All { requests } => SYNC_ROUNDS * u64::from(requests) * fewer / 100,
+            Self::After { writes: each, .. } => {
+                SYNC_ROUNDS * u64::from(each) * clients as u64 * fewer / writes
+            }
+        }
+    }
+
     /// Reads it.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, number) = match text.split_once(':') {
@@ -294,6 +314,21 @@ impl fmt::Display for Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_of_buffered_writes_holds_five_rounds_of_syncs() {
+        let pattern = |text| Pattern::parse(text).unwrap();
+        let rule = |text| Rule::parse(text).unwrap();
+        let least = |sync, shape, clients| rule(sync).least_of_each_kind(pattern(shape), clients);
+        assert_eq!(least("all:100", "randwrite", 16), 500);
+        // 500 requests, of which 200 write.
+        assert_eq!(least("all:100", "randrw:60", 16), 200);
+        // Each of 4 clients syncs after 32 writes of its own.
+        assert_eq!(least("fdatasync:32", "randwrite", 4), 640);
+        assert_eq!(least("fdatasync:1", "randwrite", 4), 0, "no write stays in memory");
+        assert_eq!(least("all:100", "randread", 16), 0);
+        assert_eq!(least("never", "randwrite", 16), 0);
+    }
 
     /// The canonical forms of levels; an empty one where a level is refused.
     fn canonical(factor: &Declared, texts: &[(&str, &str)]) {

@@ -59,6 +59,11 @@ impl Running for Open {
         }
     }
 
+    fn least_operations(&self, clients: usize) -> u64 {
+        let Resolved { rule, pattern, direct, .. } = self.resolved;
+        if direct { 0 } else { rule.least_of_each_kind(pattern, clients) }
+    }
+
     fn concurrency(&self, clients: usize) -> usize {
         clients * self.resolved.depth
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bakeoff_experiment::State;
 use bakeoff_load::{self as load, Outcome};
 use bakeoff_results::measure::{self, Measures, Scope};
-use bakeoff_results::{Debts, Measured, Operation, Slot, operations_failed};
+use bakeoff_results::{Debts, ENOUGH_OPERATIONS, Measured, Operation, Slot, operations_failed};
 use bakeoff_workloads::Name;
 
 use super::seconds::{put_rounds, slope, warm_up};
@@ -26,6 +26,9 @@ pub fn of_clients(
     let names = running.operations();
     let mut measures = Measures::default();
     in_all(&mut measures, running.concurrency(drive.clients), outcome, tally);
+    let least = running.least_operations(drive.clients);
+    let least = (least > ENOUGH_OPERATIONS).then_some(least as f64);
+    measures.set_some(&measure::LEAST_OPERATIONS, Scope::Clients, least);
     put_work(&mut measures, outcome, names);
     let window_s = outcome.window_s;
     if let Some(slope) = slope(outcome) {
