@@ -27,6 +27,7 @@ mod power;
 mod power_cut;
 mod published;
 mod rates;
+mod readme;
 mod same_shape;
 mod scarce_memory;
 mod schema;
