@@ -3,24 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::{FileSystem, Levels, PromiseFactors, TrialSummary};
-use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, Verdict};
 use crate::document::{CellView, Document};
 use crate::flush::flush_turns;
-use crate::promises::PromiseView;
+use crate::promises::{BrokenPromise, PromiseView};
 use crate::warning::{self, Warning, WarningKind};
 use crate::{cells, over, warnings};
-
-/// How a cell broke the promise of its level of durability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BrokenPromise {
-    /// It did not sync for the commits that it acknowledged.
-    NotSynced,
-    /// A power cut took more than the level allows, or left damage.
-    BrokenInPowerCut,
-}
 
 impl Document {
     /// Marks the cells that did not sync for their commits.

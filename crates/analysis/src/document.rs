@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use bakeoff_results::{Canary, Cut, CutPlan, Levels, OperationSummary, RunState, TrialSummary};
 use serde::{Deserialize, Serialize};
 
-use crate::broken_promises::BrokenPromise;
 pub use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::condition::ConditionView;
 use crate::cost::{CostView, Cpu};
@@ -20,7 +19,7 @@ use crate::machines::MachinesView;
 use crate::open_loop::OpenLoop;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
-use crate::promises::PromiseView;
+use crate::promises::{BrokenPromise, PromiseView};
 use crate::published::PublishedView;
 use crate::series::TrialSeries;
 use crate::space::SpaceView;

@@ -53,7 +53,6 @@ mod work;
 pub use bakeoff_stats::none_seen::most_of_none;
 
 pub use assemble::document;
-pub use broken_promises::BrokenPromise;
 pub use cells::counted;
 pub use changes::{Change, changes, interval};
 pub use comparison::{Comparison, Contrast, OtherwiseCounted, RatioIs, Verdict};
@@ -74,7 +73,7 @@ pub use open_loop::OpenLoop;
 pub use over::{sweep, times};
 pub use over_time::{OverTime, OwedOverTime, Piece};
 pub use priced::{PriceRatio, PricedView};
-pub use promises::{Found, PromiseView, RuleView};
+pub use promises::{BrokenPromise, Found, PromiseView, RuleView};
 pub use published::{Goes, Ours, PublishedView, Shape, Statement, Why, shape};
 pub use replay::{Replayed, Word, replay};
 pub use series::{OperationSeries, SlotView, TrialSeries};

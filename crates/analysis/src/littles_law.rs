@@ -9,6 +9,10 @@ use crate::open_loop;
 /// By which factor the counted rate may be above that by Little's law before clients are said to starve.
 const STARVING: f64 = 1.10;
 
+/// Below this part of the window its longest operation kept no client waiting: operations that come in
+/// bursts, as writes between two syncs, make the two rates differ, too.
+const LONG: f64 = 0.10;
+
 /// How many operations of a trial can be in flight at once: what was measured of it, or else the
 /// level of `clients`.
 pub fn concurrency(trial: &TrialSummary) -> Option<f64> {
@@ -36,13 +40,16 @@ pub(crate) fn has_counted_rates(trial: &TrialSummary) -> bool {
 }
 
 /// By which factor more operations ended than Little's law has from the latencies, where that is too much:
-/// some clients waited for so long that others did most of the work. `None` where they agree, and where
-/// the operations at the edges of the window, one of each client, can make the difference.
+/// some clients waited for so long that others did most of the work. `None` where they agree, where the
+/// operations at the edges of the window, one of each client, can make the difference, and where no operation
+/// was long.
 pub(crate) fn starving(trial: &TrialSummary) -> Option<f64> {
     let of = |measure| trial.measures.get(measure, &Scope::Clients);
     let (from, to) = trial.window_s.filter(|_| has_counted_rates(trial))?;
     let (counted, little) = (of(&DONE_RATE)?, of(&LITTLE_RATE)?);
     let is_beyond_edges = (counted - little) * (to - from) > concurrency(trial)?;
+    let longest = trial.operations.iter().filter_map(|it| it.max_s).fold(0.0, f64::max);
+    let is_beyond_edges = is_beyond_edges && longest > LONG * (to - from);
     let factor = counted / little;
     (is_beyond_edges && factor > STARVING && factor.is_finite()).then_some(factor)
 }

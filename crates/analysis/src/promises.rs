@@ -4,6 +4,16 @@ use bakeoff_results::{Cut, FileSystem, Judged, Promised, Run};
 use bakeoff_stats::quantile::median;
 use serde::{Deserialize, Serialize};
 
+/// How a cell broke the promise of its level of durability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BrokenPromise {
+    /// It did not sync for the commits that it acknowledged.
+    NotSynced,
+    /// A power cut took more than the level allows, or left damage.
+    BrokenInPowerCut,
+}
+
 /// What was found of an engine's promise at a level of durability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromiseView {

@@ -36,7 +36,7 @@ fn how_clients_starved(trial: &TrialSummary) -> String {
             starved.min(clients)
         );
     }
-    format!("an operation took {longest:.1} s in a window of {window:.1} s")
+    format!("an operation took {longest:.2} s in a window of {window:.1} s")
 }
 
 /// Trials whose rates an older bakeoff took from latencies, and which can't be counted any more.

@@ -1,8 +1,8 @@
 //! The page docs/findings/break-tarantool.md says what its run folders say: every row of its tables is made
 //! from there.
 
-use bakeoff_analysis::Comparison;
-use bakeoff_results::{AuditResult, Cut, RunFolder};
+use bakeoff_analysis::{Comparison, PromiseView, Verdict};
+use bakeoff_results::{AuditResult, Cut, FileSystem, RunFolder};
 
 use super::kept;
 
@@ -103,6 +103,56 @@ fn the_faults_of_vinyls_metadata_are_found_and_counted_as_the_run_has_them() {
         found.len(),
         payments.len()
     ));
+}
+
+/// After how many cuts an engine did not keep a level on ext4, of a run.
+fn broken(run: &str, engine: &str) -> String {
+    let document = read(run, |folder| bakeoff_analysis::document(folder).unwrap());
+    let is_it = |it: &&PromiseView| {
+        it.engine == engine && it.durability == "strict" && it.file_system == FileSystem::Ext4
+    };
+    let it = document.promises.iter().find(is_it).expect("it was cut");
+    format!("{} of {}", it.broken, it.cuts)
+}
+
+/// The version that each run had.
+fn version() -> String {
+    let mut versions = ["restart", "turns"].map(|name| {
+        let run = read(name, |folder| folder.run().unwrap());
+        let engine =
+            run.engines.iter().find(|it| it.name.starts_with("tarantool")).expect("Tarantool");
+        engine.version.clone()
+    });
+    versions.sort();
+    assert_eq!(versions[0], versions[1]);
+    versions[0].clone()
+}
+
+/// What README says of these runs.
+pub fn in_short() -> Vec<String> {
+    vec![format!(
+        "Tarantool {}'s vinyl after {} cuts",
+        version(),
+        broken("turns", "tarantool:vinyl")
+    )]
+}
+
+/// What the index of the findings says of them.
+pub fn in_index() -> Vec<String> {
+    let restarted = ["tarantool:memtx", "tarantool:vinyl"].map(|engine| broken("restart", engine));
+    assert_eq!(restarted, ["6 of 6"; 2]);
+    let [memtx, vinyl] =
+        ["tarantool:memtx", "tarantool:vinyl"].map(|engine| broken("turns", engine));
+    let document = read("log-as-it-comes", |folder| bakeoff_analysis::document(folder).unwrap());
+    let of_strict = document.comparisons.iter().filter(|it| it.levels["durability"] == "strict");
+    assert!(
+        of_strict.clone().count() == 2 && of_strict.clone().all(|it| it.verdict == Verdict::Void)
+    );
+    vec![
+        "each of 6 cuts of each engine".to_owned(),
+        format!("memtx does not start after {memtx} cuts, and vinyl after {vinyl}"),
+        format!("Tarantool {}", version()),
+    ]
 }
 
 /// Times with the log synced and without one, and the ratio with its interval.

@@ -3,6 +3,7 @@
 
 mod claims;
 mod cuts;
+pub mod headlines;
 
 use std::sync::LazyLock;
 
@@ -259,7 +260,16 @@ fn how_many_trials_count_and_how_long_each_run_took_is_told() {
 }
 
 #[test]
+fn how_far_rates_were_off_is_told() {
+    let off = kept::rates_by_latency(&[&FILES, &cuts::CUTS]);
+    assert_says(&format!("in single trials they were {off}"));
+}
+
+#[test]
 fn what_could_mislead_is_named() {
+    let all: Vec<&Comparison> = FILES.comparisons.iter().chain(&FILES.between).collect();
+    let decided = all.iter().filter(|it| it.verdict.is_decided()).count();
+    assert_says(&format!("Of the {} comparisons of `files` {decided} are decided", all.len()));
     for (name, document) in
         [("files", &FILES), ("application", &APPLICATION), ("cuts", &cuts::CUTS)]
     {

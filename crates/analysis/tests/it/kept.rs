@@ -4,7 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bakeoff_results::RunFolder;
+use bakeoff_analysis::{Comparison, Contrast, Document, RatioIs, counted};
+use bakeoff_report::{Options, Reports};
+use bakeoff_results::measure::{DONE_RATE, LITTLE_RATE};
+use bakeoff_results::{RunFolder, Scope};
 use flate2::read::GzDecoder;
 
 /// Where a file or a folder of docs/findings is.
@@ -32,6 +35,42 @@ pub fn digits(value: f64) -> String {
     let whole = value.abs().log10().floor().max(-4.0) as i32;
     let step = 10_f64.powi(whole - 2);
     format!("{:.*}", (2 - whole).max(0) as usize, (value / step).round() * step)
+}
+
+/// How many times as much, or as long, with its interval: "2.34 times as much (2.23 to 2.46)".
+pub fn times(as_what: &str, [ratio, low, high]: [f64; 3]) -> String {
+    let [ratio, low, high] = [ratio, low, high].map(digits);
+    format!("{ratio} times {as_what} ({low} to {high})")
+}
+
+/// How many times as fast a level is as its baseline, and the verdict: "6.68 times as much (6.48 to 6.88, faster)".
+pub fn judged(as_what: &str, it: &Comparison) -> String {
+    let verdict = it.verdict.word();
+    let of = Contrast::of(it).map(Contrast::turned).expect("it has pairs");
+    assert_eq!(of.is, RatioIs::Exact);
+    let (Some(low), Some(high)) = of.ends else { panic!("no interval") };
+    let told = times(as_what, [of.ratio, low, high]);
+    format!("{}, {verdict})", told.trim_end_matches(')'))
+}
+
+/// How sure the report of a run is of its answer: "low confidence".
+pub fn confidence(document: &Document) -> String {
+    let json = Reports::standard().render(document, "json", &Options::default()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let level = json["answer"]["confidence"]["level"].as_str().expect("something is compared");
+    format!("{level} confidence")
+}
+
+/// How many times what is counted the rates of trials were that followed from latencies: the least and the most.
+pub fn rates_by_latency(documents: &[&Document]) -> String {
+    let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+    for trial in documents.iter().flat_map(|it| counted(&it.trials)) {
+        let of = |measure| trial.measures.get(measure, &Scope::Clients);
+        let (Some(by_latency), Some(ended)) = (of(&LITTLE_RATE), of(&DONE_RATE)) else { continue };
+        let times = by_latency / ended;
+        ends = (ends.0.min(times), ends.1.max(times));
+    }
+    format!("{} to {} times what is counted", digits(ends.0), digits(ends.1))
 }
 
 /// What lies in a folder of docs/findings, folders in it too, by its path from there.

@@ -30,6 +30,7 @@ mod power_cut;
 mod programs;
 mod published;
 mod rates;
+mod readme;
 mod same_shape;
 mod scarce_memory;
 mod schema;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bakeoff_analysis::PromiseView;
+
 use super::kept;
 
 const PAGE: &str = include_str!("../../../../docs/findings/power-cut.md");
@@ -99,6 +101,31 @@ fn assert_page(rows: &[String], number: usize) {
         rows.iter().map(String::as_str).filter(|row| !PAGE.contains(row)).collect();
     let rows = missing.join("\n");
     assert!(missing.is_empty(), "docs/findings/power-cut.md should hold these rows:\n{rows}");
+}
+
+/// What fjall broke at every moment, which is kept as a report.
+fn broken_at_every_moment() -> String {
+    let report = std::fs::read_to_string(kept::path("power-cut-every.html")).unwrap();
+    let (_, rest) = report.split_once("fjall broke its promise at strict in ").expect("it was cut");
+    let (counts, _) = rest.split_once(" crash images").expect("the number of images");
+    let (broken, images) = counts.split_once(" of ").expect("two counts");
+    let images = images.split_whitespace().collect::<Vec<_>>().join(",");
+    format!("after {broken} of {images} images at `strict`")
+}
+
+/// What the index of the findings says of these cuts.
+pub fn in_index() -> Vec<String> {
+    let document =
+        kept::read("power-cut-again", |folder| bakeoff_analysis::document(folder).unwrap());
+    let myrocks = |durability: &str| {
+        let is_it =
+            |it: &&PromiseView| it.engine == "mariadb:rocksdb" && it.durability == durability;
+        let it = document.promises.iter().find(is_it).expect("it was cut");
+        format!("{} of {} cuts at `{durability}`", it.broken, it.cuts)
+    };
+    let starts =
+        format!("does not start after {}, and after {}", myrocks("strict"), myrocks("relaxed"));
+    vec![broken_at_every_moment(), starts]
 }
 
 #[test]

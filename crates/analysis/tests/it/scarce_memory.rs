@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use bakeoff_analysis::{CellView, Comparison, Document, Shape, WorkView};
+use bakeoff_analysis::{CellView, Comparison, Document, Shape, Verdict, WorkView};
 use bakeoff_results::FigureOfMerit;
 
 use super::kept::{self, digits};
@@ -154,6 +154,14 @@ fn rows_a_second_are_those_of_the_runs() {
 }
 
 #[test]
+fn how_far_rates_were_off_is_told() {
+    let [first, second, third] = &*RUNS;
+    let documents = [first, second, third].map(|run| &run.document);
+    let off = kept::rates_by_latency(&documents);
+    assert_says(&format!("in single trials they were {off}"));
+}
+
+#[test]
 fn ratios_are_those_of_the_runs_beside_the_published_ones() {
     for run in &*RUNS {
         assert_page(&rows(run, |test, memory| {
@@ -264,6 +272,113 @@ fn the_lead_of_myrocks_at_a_million_rows_is_that_of_the_run() {
             assert_eq!(above, single.contains(&test), "{test} {memory}");
         }
     }
+}
+
+/// The comparisons of an engine with InnoDB in a run, in these tests and at these levels of memory.
+fn against_innodb(
+    run: &'static Run,
+    engine: &str,
+    tests: &[&str],
+    memory: &[&str],
+) -> Vec<&'static Comparison> {
+    let levels = tests.iter().flat_map(|test| memory.iter().map(|memory| (*test, *memory)));
+    levels.filter_map(|(test, memory)| run.comparison(engine, test, memory)).collect()
+}
+
+/// How many of some comparisons have such a verdict.
+fn count(all: &[&Comparison], is: fn(Verdict) -> bool) -> usize {
+    all.iter().filter(|it| is(it.verdict)).count()
+}
+
+/// Those of MyRocks, in both runs that have it; and those of the others with memory for a twelfth.
+fn of_myrocks_and_at_a_twelfth() -> [Vec<&'static Comparison>; 2] {
+    let [first, second, article] = &*RUNS;
+    let myrocks = [first, article].map(|run| against_innodb(run, MYROCKS, &TESTS, run.memory));
+    let others =
+        ["postgres", "sqlite"].map(|engine| against_innodb(second, engine, &TESTS, &["8%"]));
+    [myrocks.concat(), others.concat()]
+}
+
+/// SQLite's lead with single rows and memory for a twelfth.
+fn lead_of_sqlite() -> String {
+    let it = RUNS[1].comparison("sqlite", "point_select", "8%").expect("it was compared");
+    kept::judged("as many single rows", it)
+}
+
+/// The confidence of all three runs.
+fn confidence() -> String {
+    let [first, second, article] = &*RUNS;
+    let each = [first, second, article].map(|run| kept::confidence(&run.document));
+    assert!(each.iter().all(|it| *it == each[0]), "{each:?}");
+    each[0].clone()
+}
+
+/// What README says of these runs.
+pub fn in_short() -> Vec<String> {
+    let [myrocks, twelfth] = of_myrocks_and_at_a_twelfth();
+    assert_eq!(count(&myrocks, Verdict::is_decided), 0);
+    let decided = count(&twelfth, Verdict::is_decided);
+    let few = count(&twelfth, |it| it == Verdict::TooFew);
+    vec![format!(
+        "Text and scarce memory, {}: none of {} comparisons of MyRocks with InnoDB is decided; where a twelfth \
+         fits, {decided} of {} of SQLite and PostgreSQL with InnoDB is, {few} too few: SQLite had {}",
+        confidence(),
+        myrocks.len(),
+        twelfth.len(),
+        lead_of_sqlite()
+    )]
+}
+
+/// What the index of the findings says of them.
+pub fn in_index() -> Vec<String> {
+    let [first, second, article] = &*RUNS;
+    let (single, whole) = TESTS.split_at(2);
+    let times = |all: &[&Comparison]| {
+        let (least, most) = ends(all.iter().map(|it| 1.0 / it.ratio.expect("a ratio")));
+        format!("{} to {} times", digits(least), digits(most))
+    };
+    let all_fits =
+        [first, article].map(|run| against_innodb(run, MYROCKS, whole, &["200%"])).concat();
+    assert!(all_fits.iter().all(|it| it.low > Some(1.0)));
+    let (least, most) = ends(all_fits.iter().map(|it| it.ratio.expect("a ratio")));
+    let leads = against_innodb(article, MYROCKS, single, &["33%", "25%"]);
+    let twelfth = |engine| times(&against_innodb(second, engine, &TESTS, &["8%"]));
+    let of_half_as_many = against_innodb(first, MYROCKS, &TESTS, &["33%"]);
+    assert!(of_half_as_many.iter().all(|it| it.high > Some(1.0)), "ahead in no test");
+    let [myrocks, others] = of_myrocks_and_at_a_twelfth();
+    vec![
+        format!(
+            "none of {} comparisons of MyRocks with InnoDB is decided, {}",
+            myrocks.len(),
+            confidence()
+        ),
+        format!("whole rows and ranges {} to {} times as fast", digits(least), digits(most)),
+        format!("MyRocks served {} as many single rows", times(&leads)),
+        format!(
+            "of {} comparisons with InnoDB {} is decided and {} have too few operations",
+            others.len(),
+            count(&others, Verdict::is_decided),
+            count(&others, |it| it == Verdict::TooFew)
+        ),
+        format!("SQLite had {}", lead_of_sqlite()),
+        format!("SQLite is {} and PostgreSQL {} as fast", twelfth("sqlite"), twelfth("postgres")),
+    ]
+}
+
+/// Of what is held against InnoDB in all three runs.
+#[test]
+fn one_lead_alone_is_decided() {
+    let all = RUNS.iter().flat_map(|run| &run.document.comparisons);
+    let decided: Vec<&Comparison> =
+        all.filter(|it| it.baseline == BASELINE && it.verdict.is_decided()).collect();
+    let [it] = decided[..] else { panic!("{decided:?}") };
+    assert_eq!(
+        (&*it.level, &*it.levels["test"], &*it.levels["memory"]),
+        ("sqlite", "point_select", "8%")
+    );
+    assert_says(
+        "Held against InnoDB as a family, only SQLite's lead with single rows and the least memory is decided",
+    );
 }
 
 /// A fifth to a seventh of what InnoDB and PostgreSQL write, and half of what SQLite does.

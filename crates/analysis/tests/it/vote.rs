@@ -125,14 +125,19 @@ impl Times {
     }
 }
 
-/// Requests a second of a step over those of a less bare one, of the same blocks.
-fn step_over(level: &str, baseline: &str, engine: &str, clients: &str) -> Times {
+/// A step against a less bare one, of the same blocks.
+fn compared(level: &str, baseline: &str, engine: &str, clients: &str) -> &'static Comparison {
     let is_it = |it: &&Comparison| {
         let is_there = it.levels["engine"] == engine && it.levels["clients"] == clients;
         is_there && it.level == level && it.baseline == baseline
     };
     let mut all = DOCUMENT.comparisons.iter().chain(&DOCUMENT.between);
-    Times::as_many(all.find(is_it).expect("a comparison"))
+    all.find(is_it).expect("a comparison")
+}
+
+/// Requests a second of a step over those of a less bare one.
+fn step_over(level: &str, baseline: &str, engine: &str, clients: &str) -> Times {
+    Times::as_many(compared(level, baseline, engine, clients))
 }
 
 /// The whole page's requests a second over those of Tarantool with its log, of the same repetitions.
@@ -201,14 +206,18 @@ fn what_was_published_stands_beside_what_the_run_has() {
     let [fewer, more] = ["50", "150"].map(|clients| (LOGGED, "stub", clients));
     let off = published("everything,off,50") / whole;
     let ours = Times::of(pages_a_second, fewer, BASE);
-    let open = "; [open with votes counted](#what-could-mislead)";
-    let compatible = "; [compatible with votes counted](#what-could-mislead)";
+    // What each is called with votes counted, too.
+    let with_votes = |theirs: f64, over| {
+        let word = Times::of(requests_a_second, over, BASE).beside(theirs);
+        let word = if word.starts_with("can’t tell") { "open".into() } else { word };
+        format!("; [{word} with votes counted](#what-could-mislead)")
+    };
     let (second, third) =
         (Times::of(pages_a_second, more, BASE), Times::of(pages_a_second, more, fewer));
     for (there, theirs, ours, rest) in [
-        ("1,150 over 879: ", few, ours, open),
-        ("about 3,000 over 879: ", many, second, compatible),
-        ("about 3,000 over 1,150: ", many / few, third, ""),
+        ("1,150 over 879: ", few, ours, with_votes(few, fewer)),
+        ("about 3,000 over 879: ", many, second, with_votes(many, more)),
+        ("about 3,000 over 1,150: ", many / few, third, String::new()),
     ] {
         let word = ours.beside(theirs);
         assert_page(&format!("| {there}{} | {} | {word}{rest} |\n", digits(theirs), ours.pairs()));
@@ -289,12 +298,18 @@ fn what_each_step_costs_is_what_the_run_compared() {
     assert_says("the interval of `read` leaves 1 out in two of six rows");
 }
 
+/// By how many milliseconds a page takes longer that connects, alone on the server, with the interval and its blocks.
+fn connecting_takes_longer(engine: &str) -> ([f64; 3], u32) {
+    let Times { ratio, low, high, pairs } = step_over("stub", "connect", engine, "1");
+    let bare_ms = page(&cell((engine, "stub", "1")).operations).mean_s.unwrap() * 1e3;
+    ([ratio, low, high].map(|it| (it - 1.0) * bare_ms), pairs)
+}
+
 #[test]
 fn what_connecting_costs_is_what_the_run_has() {
     let longer = |engine: &str| {
-        let Times { ratio, low, high, pairs } = step_over("stub", "connect", engine, "1");
-        let bare = page(&cell((engine, "stub", "1")).operations).mean_s.unwrap() * 1e3;
-        let [more, least, most] = [ratio, low, high].map(|it| digits((it - 1.0) * bare));
+        let (times, pairs) = connecting_takes_longer(engine);
+        let [more, least, most] = times.map(digits);
         (format!("{more} ms ({least} to {most}), {pairs} blocks"), more)
     };
     let part = |engine: &str, clients: &str| {
@@ -310,6 +325,61 @@ fn what_connecting_costs_is_what_the_run_has() {
     assert!(ours.beside(theirs).contains("same direction, stronger"), "it is less of it");
     let theirs = digits(theirs);
     assert_page(&format!("| 20 points of 28: {theirs} | {} | less of it here |\n", ours.pairs()));
+}
+
+/// What README says of this run.
+pub fn in_short() -> Vec<String> {
+    let at_150 = |step| ("postgres", step, "150");
+    let part = Times::of(processor_time, at_150("connect"), at_150(WHOLE));
+    assert!(part.low > 0.5, "most of it");
+    assert_eq!(kept::confidence(&DOCUMENT), "low confidence", "as what stands before it");
+    vec![format!("connecting took {} of PostgreSQL's processor time", digits(part.ratio))]
+}
+
+/// What the index of the findings says of it.
+pub fn in_index() -> Vec<String> {
+    let all = || DOCUMENT.comparisons.iter().chain(&DOCUMENT.between);
+    let decided = all().filter(|it| it.verdict.is_decided()).count();
+    let constants = |engine| kept::judged("as often", compared("stub", WHOLE, engine, "150"));
+    let times = |as_what, it: Times| kept::times(as_what, [it.ratio, it.low, it.high]);
+    let rises = Times::of(pages_a_second, (LOGGED, "stub", "150"), (LOGGED, "stub", "50"));
+    let theirs = published("constants,on,150") / published("constants,on,50");
+    let longer_ms = |engine: &str| connecting_takes_longer(engine).0;
+    let others = DATABASES.iter().filter(|(engine, _)| *engine != "postgres");
+    let [ratio, low, high] = longer_ms("postgres").map(digits);
+    let log = Times::of(pages_a_second, (UNLOGGED, WHOLE, "50"), BASE);
+    vec![
+        format!(
+            "{decided} of {} comparisons are decided, {}",
+            all().count(),
+            kept::confidence(&DOCUMENT)
+        ),
+        format!(
+            "With 150 connections a page of constants is served {} as the whole page of Tarantool with its log",
+            constants(LOGGED)
+        ),
+        format!("and {} as PostgreSQL's", constants("postgres")),
+        format!(
+            "With 150 instead of 50 connections it is served {}, in the article {} times: {}",
+            times("as often", rises),
+            digits(theirs),
+            rises.beside(theirs)
+        ),
+        format!(
+            "takes {} ms longer, and PostgreSQL's {ratio} ms ({low} to {high})",
+            span(others.map(|(engine, _)| longer_ms(engine)[0]))
+        ),
+        format!(
+            "SQLite serves {} as Tarantool with its log",
+            times("as many requests", over_the_log("sqlite", "150"))
+        ),
+        format!("PostgreSQL {}", times("as many", over_the_log("postgres", "150"))),
+        format!("without it {} with 50 connections", times("as many pages", log)),
+        format!(
+            "The article had {}",
+            digits(published("everything,off,50") / published("everything,on,50"))
+        ),
+    ]
 }
 
 #[test]
@@ -401,6 +471,12 @@ fn the_whole_page_and_constants_are_told_as_the_run_has_them() {
     // As the table of connections has them; nobody votes there.
     let [fewer, more] = ["50", "150"].map(|clients| digits(rate((LOGGED, "stub", clients))));
     assert_says(&format!("here {fewer} and {more}."));
+}
+
+#[test]
+fn how_far_rates_were_off_is_told() {
+    let off = kept::rates_by_latency(&[&DOCUMENT]);
+    assert_says(&format!("in single trials they were {off}"));
 }
 
 #[test]

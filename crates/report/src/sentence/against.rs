@@ -124,11 +124,12 @@ fn place_of<'a>(layout: &Layout<'a>, pair: &Pair<'_, 'a>, all: &[Pair<'_, 'a>]) 
 }
 
 /// "more in 22 of 30 comparisons"; "more in all 6 comparisons"; of none that is decided "the same within 5 % in 9 of 30
-/// comparisons" or "undecided in all 30 comparisons".
+/// comparisons", "undecided in all 30 comparisons" or "void in all 3 comparisons".
 fn tally(pairs: &[Pair<'_, '_>], word: &str) -> String {
     let decided = of(pairs, Verdict::Faster).len() + of(pairs, Verdict::Slower).len();
     let same = of(pairs, Verdict::Same).len();
     let (word, number) = match (decided, same) {
+        (0, 0) if of(pairs, Verdict::Void).len() == pairs.len() => ("void", pairs.len()),
         (0, 0) => ("undecided", pairs.len()),
         (0, same) => ("the same within 5 %", same),
         (decided, _) => (word, decided),

@@ -83,12 +83,19 @@ pub fn otherwise_counted<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<Str
             ALL_OPERATIONS => String::new(),
             operation => format!(" in {operation}"),
         };
-        Some(format!(
-            "{lead}, {next} would take {} times as long as {leader}{what} ({}), and not {}{more}",
-            words::two(other.ratio),
-            other.verdict.word(),
-            words::two(case.contrast.ratio),
-        ))
+        let pair = layout.pair(case.operation, &case.condition, case.leader, case.next)?;
+        let would = words::two(other.ratio);
+        Some(match other.is_outside(&pair) {
+            true => format!(
+                "{lead}, {next} would take {would} times as long as {leader}{what} ({}), and not {}{more}",
+                other.verdict.word(),
+                words::two(case.contrast.ratio)
+            ),
+            false => format!(
+                "{lead}, {next} against {leader}{what} would be {} ({would} times as long){more}",
+                other.verdict.word()
+            ),
+        })
     };
     kinds.into_iter().filter_map(clause).collect()
 }

@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use bakeoff_analysis::{Document, Found, PromiseView, RuleView};
+use bakeoff_analysis::{Comparison, Document, Found, PromiseView, RuleView, Verdict};
 use bakeoff_results::Promised;
 
 use super::{NONE, assert_page, assert_says, cell, levels_of, or_none, per_second, table, times};
+use crate::kept::digits;
 
 /// The run of docs/findings/fileio-cuts.toml.
 pub static CUTS: LazyLock<Document> = LazyLock::new(|| super::read("cuts"));
@@ -73,6 +74,32 @@ fn what_cuts_kept_is_what_the_run_found() {
     let rows: Vec<Vec<String>> = CUTS.promises.iter().map(row).collect();
     let columns = format!("disk | sync | promised | {} | at most", RULES.join(" | "));
     assert_page(&table(&columns, &rows));
+}
+
+/// Whether a disk is without barriers.
+fn has_no_barriers(disk: &str) -> bool {
+    disk.split('/').any(|option| option == "barrier=0")
+}
+
+/// After how many cuts something was lost without barriers, the fewest and the most, and how many cuts there were.
+pub fn broken_without_barriers() -> (String, u32) {
+    let all: Vec<_> = CUTS.promises.iter().filter(|it| has_no_barriers(&it.engine)).collect();
+    let broken = || all.iter().map(|it| it.broken);
+    let (fewest, most) = (broken().min().expect("one"), broken().max().expect("one"));
+    assert!(all.iter().all(|it| it.cuts == all[0].cuts));
+    (format!("{fewest} to {most}"), all[0].cuts)
+}
+
+/// How many times as many synced writes there were without barriers, the least and the most. It is no verdict,
+/// since the promise was broken.
+pub fn faster_without_barriers() -> String {
+    let base = &levels_of(&CUTS, "disk")[0];
+    let is_it = |it: &&Comparison| it.baseline == *base && has_no_barriers(&it.level);
+    let all: Vec<&Comparison> = CUTS.comparisons.iter().filter(is_it).collect();
+    assert!(all.iter().all(|it| it.verdict == Verdict::Void));
+    let ratios = || all.iter().map(|it| 1.0 / it.ratio.expect("a ratio"));
+    let (least, most) = (ratios().reduce(f64::min), ratios().reduce(f64::max));
+    format!("{} to {} times", digits(least.expect("some")), digits(most.expect("some")))
 }
 
 #[test]
