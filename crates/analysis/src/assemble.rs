@@ -6,13 +6,14 @@ use std::thread;
 
 use bakeoff_results::{Canary, DATABASE, Error, Levels, RunFolder, RunState, TrialSummary};
 
-use crate::compare::{self, Compared, ComparedSpan, Groups};
+use crate::compare::{self, Compared, Groups};
 use crate::document::{Document, SCHEMA};
+use crate::find_unreached::find_unreached;
 use crate::judged::Judged;
 use crate::machines::MachinesView;
 use crate::over_time::OverTime;
 use crate::priced::Prices;
-use crate::unreached::find_unreached;
+use crate::span::ComparedSpan;
 use crate::{
     Result, beside, bounds, cells, limits, over_machines, over_time, promises, series, statements,
     warnings,

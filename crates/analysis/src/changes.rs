@@ -11,9 +11,10 @@ use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::answers;
 use crate::cells;
-use crate::compare::{self, ComparedSpan, Counted, Subject};
+use crate::compare::{self, Counted, Subject};
 use crate::comparison::Comparison;
 use crate::open_loop::{OpenLoop, is_open};
+use crate::span::ComparedSpan;
 use crate::verdict::{Case, Rule, Sample, judge};
 
 /// A change from one cell to another at an operation.

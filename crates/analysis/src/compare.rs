@@ -14,29 +14,11 @@ use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, OtherwiseCounted, Verdict, put_otherwise};
 use crate::document::Attempts;
 use crate::open_loop::{OpenLoop, is_open};
+use crate::span::ComparedSpan;
 use crate::steady::rounds;
 use crate::total::{Total, seconds_a_unit};
 use crate::verdict::{Case, Figure, Rule, Sample, judge};
 use crate::waits::Waited;
-
-/// Which part of a trial is compared.
-#[derive(Clone, Copy)]
-pub(crate) enum ComparedSpan {
-    /// The window, without the warm-up.
-    Window,
-    /// All of it: what the warm-up changes is seen beside the window.
-    WholeTrial,
-}
-
-impl ComparedSpan {
-    /// The mean time of an operation in it, in seconds.
-    pub fn mean_s(self, operation: &OperationSummary) -> Option<f64> {
-        match self {
-            Self::Window => operation.mean_s,
-            Self::WholeTrial => operation.untrimmed_mean_s,
-        }
-    }
-}
 
 /// A trial that counts, and what all its figures have in common: looked up once, however many of them are
 /// compared.

@@ -4,8 +4,8 @@ use bakeoff_results::measure::{BYTES_RATE, DONE_RATE, LITTLE_RATE, OPERATIONS, R
 use bakeoff_results::{FigureOfMerit, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::ComparedSpan;
 use crate::littles_law;
+use crate::span::ComparedSpan;
 
 /// What all kinds of operations of a trial come to a second, without those that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

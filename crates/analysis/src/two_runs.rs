@@ -14,10 +14,11 @@ pub use set_up::SetUp;
 
 use crate::answers;
 use crate::cells::{counted, rank};
-use crate::compare::{ComparedSpan, Counted, blank, subjects_of};
+use crate::compare::{Counted, blank, subjects_of};
 use crate::comparison::{Comparison, Verdict};
 use crate::document::Document;
 use crate::open_loop::{OpenLoop, is_open};
+use crate::span::ComparedSpan;
 use crate::total::geometric_mean;
 use crate::verdict::{Case, Figure, Rule, Sample, judge};
 

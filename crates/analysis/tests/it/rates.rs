@@ -241,7 +241,7 @@ fn slot(second: u32, count: u64) -> Slot {
 
 #[test]
 fn rates_of_an_older_bakeoff_are_counted_from_its_seconds() {
-    let document = of_old_form(0.020, 3);
+    let document = of_old_form(1.0, 3);
     for trial in &document.trials {
         let each: Vec<f64> = trial.operations.iter().map(|it| it.per_second).collect();
         assert_eq!(each, [75.0, 25.0], "two whole seconds lie in the window");

@@ -10,7 +10,7 @@ const HEADING: usize = 16;
 /// The widest that a name is where not all columns have room beside each other.
 const NAME: usize = 24;
 
-/// The widest that a column of figures is where there is little room: "12.3 ms to".
+/// A column of figures is not made narrower than this for the names beside it: "12.3 ms to".
 const FIGURE: usize = 10;
 
 /// What a table puts around each of its columns, and at its edge.
@@ -140,7 +140,8 @@ fn fit(shown: &mut [Shown<'_>], heads: usize, room: usize) {
     let (names, figures) = shown.split_at_mut(heads);
     let widest = |figures: &[Shown]| figures.iter().map(|it| it.width + AROUND).max().unwrap_or(0);
     if around(names) + widest(figures) > room {
-        figures.iter_mut().for_each(|it| it.width = it.width.min(FIGURE));
+        let left = room.saturating_sub(around(names) + AROUND).max(FIGURE);
+        figures.iter_mut().for_each(|it| it.width = it.width.min(left));
     }
     while around(names) + widest(figures) > room {
         match names.iter_mut().max_by_key(|it| it.width) {
