@@ -109,10 +109,11 @@ impl OtherwiseCounted {
     }
 
     /// Whether it says something else than the comparison that is told: its ratio lies outside of the
-    /// interval there.
+    /// interval there, and is another by more than the margin that is too small to choose by.
     pub fn is_outside(&self, told: &Comparison) -> bool {
-        told.low.is_some_and(|low| self.ratio < low)
-            || told.high.is_some_and(|high| self.ratio > high)
+        let matters = told.ratio.is_some_and(|it| (self.ratio / it).ln().abs() > MARGIN.ln_1p());
+        let below = told.low.is_some_and(|low| self.ratio < low);
+        matters && (below || told.high.is_some_and(|high| self.ratio > high))
     }
 }
 
