@@ -4,7 +4,7 @@
 use bakeoff_results::{Machine, Run};
 
 use crate::comparison::Comparison;
-use crate::document::{Application, Document};
+use crate::document::{ApplicationView, Document};
 
 impl Document {
     /// Takes what the run in `folder` found of the levels that this run compares.
@@ -40,7 +40,7 @@ impl Document {
         let varies =
             |(factor, levels): &&(String, Vec<String>)| factor != compare && levels.len() > 1;
         let varying = there.factors.iter().filter(varies).map(|(factor, _)| factor.clone());
-        let application = Application {
+        let application = ApplicationView {
             folder: folder.to_owned(),
             workload: there.workload.clone(),
             varying: varying.collect(),

@@ -9,10 +9,10 @@ use bakeoff_results::{Canary, DATABASE, Error, Levels, RunFolder, RunState, Tria
 use crate::compare::{self, Compared, Groups};
 use crate::document::{Document, SCHEMA};
 use crate::find_unreached::find_unreached;
-use crate::judged::Judged;
+use crate::judged::JudgedRun;
 use crate::machines::MachinesView;
 use crate::over_time::OverTime;
-use crate::priced::Prices;
+use crate::priced::TrialPrices;
 use crate::span::ComparedSpan;
 use crate::{
     Result, beside, bounds, cells, limits, over_machines, over_time, promises, series, statements,
@@ -33,16 +33,16 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     }
     let counted = cells::counted(&trials);
     let mut cells = cells::cells(&run.run, &counted);
-    let prices = Prices::of(&counted);
+    let prices = TrialPrices::of(&counted);
     for cell in &mut cells {
         let Some(view) = &mut cell.priced else { continue };
         view.ratio = prices.to_baseline(&run.run, &cell.levels);
     }
     let canaries = folder.canaries()?;
     let (held, mut courses) = found(folder, &run, &trials, &counted, &canaries)?;
-    let Held { mut compared, machines } = held;
+    let TrialComparisons { mut compared, machines } = held;
     cells.iter_mut().for_each(|cell| cell.over_time = courses.remove(&cell.levels));
-    let conditions = Judged::judge(&run, &compared).conditions;
+    let conditions = JudgedRun::judge(&run, &compared).conditions;
     beside::put(&mut compared.with_baseline, &cells);
     beside::put(&mut compared.between, &cells);
     let limits = limits::all(run.run.limit, &trials);
@@ -87,9 +87,9 @@ fn found(
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
     canaries: &[Canary],
-) -> Result<(Held, BTreeMap<Levels, OverTime>)> {
+) -> Result<(TrialComparisons, BTreeMap<Levels, OverTime>)> {
     thread::scope(|scope| {
-        let held = scope.spawn(|| Held::of(state, trials, counted, canaries));
+        let held = scope.spawn(|| TrialComparisons::of(state, trials, counted, canaries));
         let courses = over_time::all(folder, &state.run.compare, counted);
         match held.join() {
             Ok(held) => Ok((held, courses?)),
@@ -99,12 +99,12 @@ fn found(
 }
 
 /// What is found of trials by holding them against each other.
-struct Held {
+struct TrialComparisons {
     compared: Compared,
     machines: Option<MachinesView>,
 }
 
-impl Held {
+impl TrialComparisons {
     /// Of all trials of a run, of which `counted` count.
     fn of(
         state: &RunState,

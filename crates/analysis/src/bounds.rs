@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::published::Published;
+use bakeoff_results::published::Publication;
 use bakeoff_results::{Applied, Cut, Run, TrialSummary};
 
 /// Something that is counted, how much there is of it, and how much there may be.
-type Bound = (&'static str, usize, usize);
+type SizeBound = (&'static str, usize, usize);
 
 /// What there is more of than in any run, in words; `None` where it is a run's size.
 pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<String> {
     let sizes = Sizes::of(run, trials);
     let machines = run.merged.as_ref().map_or(0, |merged| merged.members.len());
-    let lists: [Bound; 8] = [
+    let lists: [SizeBound; 8] = [
         ("operations", run.operations.len(), 256),
         ("factors", run.factors.len(), 64),
         ("levels", run.factors.iter().map(|(_, levels)| levels.len()).sum(), 2_000),
@@ -59,7 +59,7 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    fn bounds(&self, run: &Run, trials: &[TrialSummary]) -> [Bound; 6] {
+    fn bounds(&self, run: &Run, trials: &[TrialSummary]) -> [SizeBound; 6] {
         // Each pair of levels is looked for among all pairs.
         let fourth = |levels: &BTreeSet<&str>| levels.len().saturating_pow(4);
         let looked_at = self.settings.values().map(fourth).fold(0, usize::saturating_add);
@@ -94,7 +94,7 @@ impl<'a> Sizes<'a> {
     }
 }
 
-fn figures(published: &Published) -> usize {
+fn figures(published: &Publication) -> usize {
     published.tables.iter().map(|table| table.figures.len()).fold(0, usize::saturating_add)
 }
 
@@ -102,7 +102,7 @@ fn texts(levels: &BTreeMap<String, String>) -> usize {
     levels.iter().map(|(factor, level)| factor.len() + level.len()).sum()
 }
 
-fn of_cuts(cuts: &[Cut]) -> [Bound; 3] {
+fn of_cuts(cuts: &[Cut]) -> [SizeBound; 3] {
     let promises: BTreeSet<_> =
         cuts.iter().map(|cut| (&cut.engine, &cut.durability, cut.file_system)).collect();
     let judged = || cuts.iter().flat_map(|cut| &cut.judged);

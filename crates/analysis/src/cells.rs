@@ -7,12 +7,12 @@ use bakeoff_results::{Levels, Measure, OperationSummary, Run, Scope, TrialSummar
 use bakeoff_stats::quantile::median;
 
 use crate::beside;
-use crate::cost::{Cost, CostView, Cpu};
+use crate::cost::{CostView, Cpu, WorkCost};
 use crate::debt::{DebtView, drained_of};
 use crate::document::{Attempts, CellView};
-use crate::from_disk::{Way, share};
+use crate::from_disk::{AccessDirection, share};
 use crate::groups::{GroupView, ProcessView};
-use crate::open_loop::OpenLoop;
+use crate::open_loop::OpenLoopView;
 use crate::priced::PricedView;
 use crate::space::SpaceView;
 use crate::state::{RestartView, SteadyView};
@@ -93,11 +93,11 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
         over_time: None,
         harness_share: beside::harness_share(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
-        open_loop: OpenLoop::of_cell(trials),
+        open_loop: OpenLoopView::of_cell(trials),
         work: WorkView::of(trials, cost.as_ref()),
         cost,
-        from_disk: share(Way::Reads, trials),
-        to_disk: share(Way::Writes, trials),
+        from_disk: share(AccessDirection::Reads, trials),
+        to_disk: share(AccessDirection::Writes, trials),
         groups: GroupView::of_cell(trials),
         processes: ProcessView::of_cell(trials),
         broken_promise: None,
@@ -109,7 +109,8 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
 /// what its work wrote in the end.
 fn cost(trials: &[&TrialSummary]) -> Option<CostView> {
     let trials = drained_of(trials);
-    let costs: Option<Vec<Cost>> = trials.iter().map(|trial| Cost::of(&trial.measures)).collect();
+    let costs: Option<Vec<WorkCost>> =
+        trials.iter().map(|trial| WorkCost::of(&trial.measures)).collect();
     costs?.into_iter().reduce(|sum, cost| sum.plus(&cost)).map(CostView::from)
 }
 

@@ -11,15 +11,15 @@ use bakeoff_stats::{CONFIDENCE, paired};
 
 use crate::answers;
 use crate::cells;
-use crate::compare::{self, Counted, Subject};
+use crate::compare::{self, ComparisonSubject, Counted};
 use crate::comparison::Comparison;
-use crate::open_loop::{OpenLoop, is_open};
+use crate::open_loop::{OpenLoopView, is_open};
 use crate::span::ComparedSpan;
-use crate::verdict::{Case, Rule, Sample, judge};
+use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, judge};
 
 /// A change from one cell to another at an operation.
 #[derive(Clone, Debug)]
-pub struct Change<'a> {
+pub struct CellChange<'a> {
     /// The cell that is changed.
     pub from: &'a Levels,
     /// The cell that it becomes.
@@ -35,12 +35,12 @@ pub fn changes<'a>(
     run: &Run,
     trials: &[TrialSummary],
     pairs: impl IntoIterator<Item = (&'a Levels, &'a Levels)>,
-) -> Vec<Change<'a>> {
-    let mut of_cell: BTreeMap<&Levels, Cell> = BTreeMap::new();
+) -> Vec<CellChange<'a>> {
+    let mut of_cell: BTreeMap<&Levels, TrialsByRepetition> = BTreeMap::new();
     for trial in cells::counted(trials) {
         let cell = of_cell.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
-        cell.is_behind |= OpenLoop::of(trial).is_some_and(|open| !open.kept_up);
+        cell.is_behind |= OpenLoopView::of(trial).is_some_and(|open| !open.kept_up);
         cell.trials.insert(trial.repetition, Counted::of(trial));
     }
     let mut places = Vec::new();
@@ -58,14 +58,14 @@ pub fn changes<'a>(
             }
         }
     }
-    let judged = judge(cases, Rule::Once);
-    let change = |((from, to), comparison)| Change { from, to, comparison };
+    let judged = judge(cases, JudgingRule::Once);
+    let change = |((from, to), comparison)| CellChange { from, to, comparison };
     places.into_iter().zip(judged).map(change).collect()
 }
 
 /// The trials of a cell that count, by their repetition.
 #[derive(Default)]
-struct Cell<'a> {
+struct TrialsByRepetition<'a> {
     trials: BTreeMap<u32, Counted<'a>>,
     is_open: bool,
     is_behind: bool,
@@ -74,9 +74,9 @@ struct Cell<'a> {
 fn case(
     run: &Run,
     (from, to): (&Levels, &Levels),
-    subject: Subject<'_>,
-    (old, new): (&Cell<'_>, &Cell<'_>),
-) -> Case {
+    subject: ComparisonSubject<'_>,
+    (old, new): (&TrialsByRepetition<'_>, &TrialsByRepetition<'_>),
+) -> ComparisonCase {
     let level = |levels: &Levels| levels.get(&run.compare).cloned().unwrap_or_default();
     let mut others = to.clone();
     others.remove(&run.compare);
@@ -86,7 +86,11 @@ fn case(
         Some((figure(trial)?, figure(new.trials.get(repetition)?)?))
     };
     let pairs = old.trials.iter().filter_map(pair).collect();
-    Case { comparison, unlike: answers::differ(run, from, to), sample: Sample::Paired(pairs) }
+    ComparisonCase {
+        comparison,
+        unlike: answers::differ(run, from, to),
+        sample: ComparisonSample::Paired(pairs),
+    }
 }
 
 /// The 95 % interval of the geometric mean of a cell's trials, by their own spread; `None` of fewer than

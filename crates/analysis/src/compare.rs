@@ -13,12 +13,12 @@ use crate::answers;
 use crate::cells::{Rank, rank};
 use crate::comparison::{Comparison, OtherwiseCounted, Verdict, put_otherwise};
 use crate::document::Attempts;
-use crate::open_loop::{OpenLoop, is_open};
+use crate::open_loop::{OpenLoopView, is_open};
 use crate::span::ComparedSpan;
 use crate::steady::rounds;
 use crate::total::{Total, seconds_a_unit};
-use crate::verdict::{Case, Figure, Rule, Sample, judge};
-use crate::waits::Waited;
+use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, judge};
+use crate::waits::ProcessorWait;
 
 /// A trial that counts, and what all its figures have in common: looked up once, however many of them are
 /// compared.
@@ -27,7 +27,7 @@ pub(crate) struct Counted<'a> {
     trial: &'a TrialSummary,
     never_steady: bool,
     broken: bool,
-    waited: Waited,
+    waited: ProcessorWait,
 }
 
 impl<'a> Counted<'a> {
@@ -37,14 +37,14 @@ impl<'a> Counted<'a> {
             trial,
             never_steady: rounds(trial) == Some(Steadiness::NotSteady),
             broken: answers::is_broken(trial),
-            waited: Waited::of(trial),
+            waited: ProcessorWait::of(trial),
         }
     }
 }
 
 /// Blocks that differ in nothing but the repetition.
 #[derive(Default)]
-struct Group<'a> {
+struct BlockGroup<'a> {
     /// The compared factor's levels that were run or tried, in the plan's order.
     levels: BTreeSet<(Rank, &'a str)>,
     /// For each block, the trials that count, by level.
@@ -58,7 +58,7 @@ struct Group<'a> {
 
 /// How far a condition came.
 #[derive(Clone)]
-pub(crate) struct Reached {
+pub(crate) struct ConditionProgress {
     /// The levels of all factors but the compared one.
     pub levels: Levels,
     /// How many blocks were run to their end.
@@ -67,7 +67,7 @@ pub(crate) struct Reached {
     pub judged_at: u32,
 }
 
-impl<'a> Group<'a> {
+impl<'a> BlockGroup<'a> {
     /// Notes that a trial has ended.
     fn end(&mut self, row: &'a TrialSummary, level: &'a str) {
         let (attempt, levels) = self.ended.entry(row.block).or_default();
@@ -80,7 +80,7 @@ impl<'a> Group<'a> {
     }
 
     /// What its levels are compared at.
-    fn subjects(&self, run: &'a Run) -> Vec<Subject<'a>> {
+    fn subjects(&self, run: &'a Run) -> Vec<ComparisonSubject<'a>> {
         subjects_of(run, self.is_open)
     }
 
@@ -125,28 +125,40 @@ pub(crate) struct Compared {
     /// A level with itself under an alias (`sqlite@again`).
     pub noise: Vec<Comparison>,
     /// The conditions, in the plan's order.
-    pub conditions: Vec<Reached>,
+    pub conditions: Vec<ConditionProgress>,
     /// Where enough blocks were run, how the ratios of successive ones hang together, with the levels.
     pub serial: Vec<(Levels, Serial)>,
 }
 
 /// What levels are compared at, and by.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct ComparisonSubject<'a> {
     /// An operation, or all of them.
     operation: &'a str,
     merit: FigureOfMerit,
 }
 
-impl Subject<'_> {
+impl ComparisonSubject<'_> {
     /// What one trial has of it.
-    pub(crate) fn figure(self, counted: &Counted<'_>, span: ComparedSpan) -> Option<Figure> {
+    pub(crate) fn figure(
+        self,
+        counted: &Counted<'_>,
+        span: ComparedSpan,
+    ) -> Option<OperationFigure> {
         let Counted { trial, never_steady, broken, waited } = *counted;
         let figure = |cost_s: Option<f64>, (count, unfinished)| {
             let cost_s = cost_s.filter(|cost| *cost > 0.0)?;
             let cut_off = unfinished > 0;
             let is_too_few = has_too_few(trial);
-            Some(Figure { cost_s, count, is_too_few, cut_off, never_steady, broken, waited })
+            Some(OperationFigure {
+                cost_s,
+                count,
+                is_too_few,
+                cut_off,
+                never_steady,
+                broken,
+                waited,
+            })
         };
         if self.merit.is_rate() {
             let sums = trial.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
@@ -170,12 +182,12 @@ fn has_too_few(trial: &TrialSummary) -> bool {
 
 /// What levels are compared at: each operation by its time, or all together by a rate; where operations
 /// are due at a rate, that is given, and it is their times.
-pub(crate) fn subjects_of(run: &Run, is_open: bool) -> Vec<Subject<'_>> {
+pub(crate) fn subjects_of(run: &Run, is_open: bool) -> Vec<ComparisonSubject<'_>> {
     let merit = if is_open { FigureOfMerit::Time } else { run.figure_of_merit };
-    let operations = run.operations.iter().map(|operation| Subject { operation, merit });
+    let operations = run.operations.iter().map(|operation| ComparisonSubject { operation, merit });
     match (&run.operations[..], merit.is_rate()) {
         (_, false) | ([_], true) => operations.collect(),
-        (_, true) => vec![Subject { operation: ALL_OPERATIONS, merit }],
+        (_, true) => vec![ComparisonSubject { operation: ALL_OPERATIONS, merit }],
     }
 }
 
@@ -190,8 +202,8 @@ enum Purpose {
 
 /// The trials of a run as they are compared: found once, whichever part of them is compared.
 pub(crate) struct Groups<'a> {
-    all: BTreeMap<(Rank, Levels), Group<'a>>,
-    conditions: Vec<Reached>,
+    all: BTreeMap<(Rank, Levels), BlockGroup<'a>>,
+    conditions: Vec<ConditionProgress>,
 }
 
 impl<'a> Groups<'a> {
@@ -204,7 +216,7 @@ impl<'a> Groups<'a> {
         let mut all = groups(run, rows, counted);
         let conditions = all.iter_mut().map(|((_, levels), group)| {
             let (blocks, judged_at) = group.judge_at_last_look(run);
-            Reached { levels: levels.clone(), blocks, judged_at }
+            ConditionProgress { levels: levels.clone(), blocks, judged_at }
         });
         let conditions = conditions.collect();
         Self { all, conditions }
@@ -220,7 +232,7 @@ impl<'a> Groups<'a> {
     pub fn compared(&self, run: &Run, span: ComparedSpan) -> Compared {
         let noise = noise(run, &self.all, span);
         let floors = Floors::of(&noise);
-        let mut cases: Vec<(Purpose, Case)> = Vec::new();
+        let mut cases: Vec<(Purpose, ComparisonCase)> = Vec::new();
         for (subject, others, group) in subjects(run, &self.all) {
             for (purpose, baseline, level) in pairings(run, group, subject.operation) {
                 let floor = floors.of_pair(subject.operation, others, [baseline, level]);
@@ -228,7 +240,7 @@ impl<'a> Groups<'a> {
                     noise_floor: floor,
                     ..blank(run, subject, others, baseline, level)
                 };
-                cases.push((purpose, Case::of(run, comparison, subject, group, span)));
+                cases.push((purpose, ComparisonCase::of(run, comparison, subject, group, span)));
             }
         }
         let (harness, contenders): (Vec<_>, Vec<_>) =
@@ -236,8 +248,11 @@ impl<'a> Groups<'a> {
         let serial = contenders.iter().filter_map(|(_, case)| case.serial()).collect();
         let (mut with_baseline, mut between) = (Vec::new(), Vec::new());
         for family in [contenders, harness] {
-            let (purposes, family): (Vec<Purpose>, Vec<Case>) = family.into_iter().unzip();
-            for (purpose, comparison) in purposes.into_iter().zip(judge(family, Rule::of(run))) {
+            let (purposes, family): (Vec<Purpose>, Vec<ComparisonCase>) =
+                family.into_iter().unzip();
+            for (purpose, comparison) in
+                purposes.into_iter().zip(judge(family, JudgingRule::of(run)))
+            {
                 match purpose {
                     Purpose::Between => between.push(comparison),
                     Purpose::Baseline | Purpose::Harness => with_baseline.push(comparison),
@@ -319,9 +334,9 @@ fn position(run: &Run, operation: &str) -> usize {
 /// What is compared where, in the order of the workload's operations, then of the groups.
 fn subjects<'a>(
     run: &'a Run,
-    groups: &'a BTreeMap<(Rank, Levels), Group<'a>>,
-) -> Vec<(Subject<'a>, &'a Levels, &'a Group<'a>)> {
-    let of = |((_, others), group): (&'a (Rank, Levels), &'a Group<'a>)| {
+    groups: &'a BTreeMap<(Rank, Levels), BlockGroup<'a>>,
+) -> Vec<(ComparisonSubject<'a>, &'a Levels, &'a BlockGroup<'a>)> {
+    let of = |((_, others), group): (&'a (Rank, Levels), &'a BlockGroup<'a>)| {
         group.subjects(run).into_iter().map(move |subject| (subject, others, group))
     };
     let mut all: Vec<_> = groups.iter().flat_map(of).collect();
@@ -332,7 +347,7 @@ fn subjects<'a>(
 /// Each level that was entered twice against itself.
 fn noise(
     run: &Run,
-    groups: &BTreeMap<(Rank, Levels), Group>,
+    groups: &BTreeMap<(Rank, Levels), BlockGroup>,
     span: ComparedSpan,
 ) -> Vec<Comparison> {
     let mut noise = Vec::new();
@@ -343,7 +358,10 @@ fn noise(
                 continue;
             }
             let comparison = blank(run, subject, others, base, level);
-            noise.extend(judge(vec![Case::of(run, comparison, subject, group, span)], Rule::Once));
+            noise.extend(judge(
+                vec![ComparisonCase::of(run, comparison, subject, group, span)],
+                JudgingRule::Once,
+            ));
         }
     }
     noise
@@ -377,7 +395,7 @@ impl<'a> Floors<'a> {
 /// A comparison of which nothing is known.
 pub(crate) fn blank(
     run: &Run,
-    subject: Subject<'_>,
+    subject: ComparisonSubject<'_>,
     others: &Levels,
     baseline: &str,
     level: &str,
@@ -409,7 +427,7 @@ pub(crate) fn blank(
 /// Which levels are held against each other at an operation, the baseline of each pair first.
 fn pairings<'a>(
     run: &'a Run,
-    group: &Group<'a>,
+    group: &BlockGroup<'a>,
     operation: &str,
 ) -> Vec<(Purpose, &'a str, &'a str)> {
     let is_harness = |level: &str| run.compare == "engine" && !run.stores(level);
@@ -437,7 +455,7 @@ fn pairings<'a>(
 }
 
 /// What a group's levels are held against at an operation.
-fn baseline<'a>(run: &'a Run, group: &Group<'a>, operation: &str) -> &'a str {
+fn baseline<'a>(run: &'a Run, group: &BlockGroup<'a>, operation: &str) -> &'a str {
     let counts = |level: &str| group.has(level, operation);
     let levels = group.levels.iter().map(|(_, level)| *level);
     let mut with_trials =
@@ -454,13 +472,13 @@ fn groups<'a>(
     run: &Run,
     rows: impl IntoIterator<Item = &'a TrialSummary>,
     counted: &[&'a TrialSummary],
-) -> BTreeMap<(Rank, Levels), Group<'a>> {
+) -> BTreeMap<(Rank, Levels), BlockGroup<'a>> {
     let key = |row: &TrialSummary| {
         let mut others = row.levels.clone();
         others.remove(&run.compare);
         (rank(run, &others), others)
     };
-    let mut groups: BTreeMap<(Rank, Levels), Group> = BTreeMap::new();
+    let mut groups: BTreeMap<(Rank, Levels), BlockGroup> = BTreeMap::new();
     for row in rows {
         if let Some(level) = row.levels.get(&run.compare) {
             let place = rank(run, &row.levels);
@@ -472,7 +490,7 @@ fn groups<'a>(
     }
     let behind: BTreeSet<&Levels> = counted
         .iter()
-        .filter(|trial| OpenLoop::of(trial).is_some_and(|open| !open.kept_up))
+        .filter(|trial| OpenLoopView::of(trial).is_some_and(|open| !open.kept_up))
         .map(|trial| &trial.levels)
         .collect();
     for &row in counted.iter().filter(|trial| !behind.contains(&trial.levels)) {
@@ -485,13 +503,13 @@ fn groups<'a>(
     groups
 }
 
-impl Case {
+impl ComparisonCase {
     /// With the figures of the baseline and of the level in every block that has both.
     fn of(
         run: &Run,
         comparison: Comparison,
-        subject: Subject<'_>,
-        group: &Group,
+        subject: ComparisonSubject<'_>,
+        group: &BlockGroup,
         span: ComparedSpan,
     ) -> Self {
         let of = |counted: &Counted<'_>| subject.figure(counted, span);
@@ -501,13 +519,15 @@ impl Case {
         };
         let pairs = group.blocks.values().filter_map(pair).collect();
         let unlike = answers::are_unlike(run, &comparison);
-        Self { comparison, unlike, sample: Sample::Paired(pairs) }
+        Self { comparison, unlike, sample: ComparisonSample::Paired(pairs) }
     }
 
     /// How the ratios of successive blocks hang together.
     fn serial(&self) -> Option<(Levels, Serial)> {
-        let log = |(baseline, level): &(Figure, Figure)| (level.cost_s / baseline.cost_s).ln();
-        let Sample::Paired(pairs) = &self.sample else { return None };
+        let log = |(baseline, level): &(OperationFigure, OperationFigure)| {
+            (level.cost_s / baseline.cost_s).ln()
+        };
+        let ComparisonSample::Paired(pairs) = &self.sample else { return None };
         let serial = serial::lag1(&pairs.iter().map(log).collect::<Vec<_>>())?;
         let Comparison { levels, factor, level, .. } = &self.comparison;
         let mut levels = levels.clone();

@@ -22,7 +22,7 @@ pub struct Cpu {
 
 /// What the clients did over the whole time that they ran, and what it cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
+pub struct WorkCost {
     /// Operations that ended, those with an error among them.
     pub operations: u64,
     /// Transactions that changed a row and were committed; `None` for work that has none.
@@ -37,14 +37,14 @@ pub struct Cost {
     /// Processor seconds of the engine; `None` for a server elsewhere.
     pub engine_cpu_s: Option<f64>,
     /// What was made durable; `None` where nobody could count it.
-    pub syncs: Option<Syncs>,
+    pub syncs: Option<SyncCount>,
 }
 
 /// How often an engine synced something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Syncs {
+pub struct SyncCount {
     /// Who counted.
-    pub counted_by: Counter,
+    pub counted_by: SyncObserver,
     /// How many.
     pub count: u64,
 }
@@ -52,7 +52,7 @@ pub struct Syncs {
 /// Who counts syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Counter {
+pub enum SyncObserver {
     /// The virtual disk: each fsync, fdatasync and msync of a file in it, and each write through
     /// a descriptor opened with `O_SYNC` or `O_DSYNC`.
     Disk,
@@ -63,7 +63,7 @@ pub enum Counter {
     Device,
 }
 
-impl Counter {
+impl SyncObserver {
     /// Its name, as in the JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl Counter {
     }
 }
 
-impl Cost {
+impl WorkCost {
     /// Of one trial; `None` where its operations were not counted.
     pub fn of(measures: &Measures) -> Option<Self> {
         let count = |measure, scope| measures.get(measure, &scope).map(|value| value as u64);
@@ -89,7 +89,7 @@ impl Cost {
             application_bytes: count(&PAYLOAD, Scope::Clients),
             device_bytes: count(&WORK_WRITTEN, Scope::Trial),
             engine_cpu_s: measures.of_database(&CPU),
-            syncs: Syncs::of(measures),
+            syncs: SyncCount::of(measures),
         })
     }
 
@@ -118,19 +118,19 @@ impl Cost {
             application_bytes: sum(self.application_bytes, other.application_bytes),
             device_bytes: sum(self.device_bytes, other.device_bytes),
             engine_cpu_s: self.engine_cpu_s.zip(other.engine_cpu_s).map(|(a, b)| a + b),
-            syncs: syncs.map(|(a, b)| Syncs { count: a.count.saturating_add(b.count), ..a }),
+            syncs: syncs.map(|(a, b)| SyncCount { count: a.count.saturating_add(b.count), ..a }),
         }
     }
 }
 
-impl Syncs {
+impl SyncCount {
     /// By whoever knows best: a virtual disk and the kernel see each sync of the engine and nothing
     /// else, a device sees flushes.
     fn of(measures: &Measures) -> Option<Self> {
         let counters = [
-            (Counter::Disk, Scope::Disk),
-            (Counter::Kernel, Scope::DATABASE),
-            (Counter::Device, Scope::Device),
+            (SyncObserver::Disk, Scope::Disk),
+            (SyncObserver::Kernel, Scope::DATABASE),
+            (SyncObserver::Device, Scope::Device),
         ];
         let counted = |(counted_by, scope)| {
             let count = measures.get(&SYNCS, &scope)? as u64;
@@ -152,11 +152,11 @@ fn per(sum: f64, number: u64) -> Option<f64> {
 
 /// A cost with the figures that follow from it, as the JSON has it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Cost")]
+#[serde(from = "WorkCost")]
 pub struct CostView {
     /// The sums.
     #[serde(flatten)]
-    pub sums: Cost,
+    pub sums: WorkCost,
     /// See [`Cost::write_amplification`].
     pub write_amplification: Option<f64>,
     /// See [`Cost::syncs_per_commit`].
@@ -165,8 +165,8 @@ pub struct CostView {
     pub engine_cpu_per_operation_s: Option<f64>,
 }
 
-impl From<Cost> for CostView {
-    fn from(sums: Cost) -> Self {
+impl From<WorkCost> for CostView {
+    fn from(sums: WorkCost) -> Self {
         Self {
             sums,
             write_amplification: sums.write_amplification(),
@@ -180,29 +180,29 @@ impl From<Cost> for CostView {
 mod tests {
     use super::*;
 
-    const COST: Cost = Cost {
+    const COST: WorkCost = WorkCost {
         operations: 10,
         commits: Some(4),
         application_bytes: Some(1000),
         device_bytes: Some(3500),
         engine_cpu_s: Some(0.5),
-        syncs: Some(Syncs { counted_by: Counter::Disk, count: 6 }),
+        syncs: Some(SyncCount { counted_by: SyncObserver::Disk, count: 6 }),
     };
 
     #[test]
     fn figures_follow_from_the_sums() {
-        let both = COST.plus(&Cost { commits: Some(0), ..COST });
+        let both = COST.plus(&WorkCost { commits: Some(0), ..COST });
         assert_eq!(both.write_amplification(), Some(3.5));
         assert_eq!(both.syncs_per_commit(), Some(3.0));
         assert_eq!(both.engine_cpu_per_operation_s(), Some(0.05));
-        assert_eq!(Cost::default().write_amplification(), None);
-        assert_eq!(Cost { commits: Some(0), ..COST }.syncs_per_commit(), None);
+        assert_eq!(WorkCost::default().write_amplification(), None);
+        assert_eq!(WorkCost { commits: Some(0), ..COST }.syncs_per_commit(), None);
     }
 
     #[test]
     fn what_one_does_not_know_or_counts_otherwise_is_not_known() {
-        let device = Some(Syncs { counted_by: Counter::Device, count: 6 });
-        let other = Cost { device_bytes: None, syncs: device, ..COST };
+        let device = Some(SyncCount { counted_by: SyncObserver::Device, count: 6 });
+        let other = WorkCost { device_bytes: None, syncs: device, ..COST };
         let both = COST.plus(&other);
         assert_eq!((both.device_bytes, both.syncs), (None, None));
         assert_eq!(both.engine_cpu_s, Some(1.0));
@@ -211,15 +211,15 @@ mod tests {
     #[test]
     fn the_best_witness_counts_the_syncs() {
         let mut measures = Measures::default();
-        assert_eq!(Syncs::of(&measures), None);
+        assert_eq!(SyncCount::of(&measures), None);
         for (scope, counted_by, count) in [
-            (Scope::Device, Counter::Device, 1),
-            (Scope::DATABASE, Counter::Kernel, 2),
-            (Scope::Disk, Counter::Disk, 3),
+            (Scope::Device, SyncObserver::Device, 1),
+            (Scope::DATABASE, SyncObserver::Kernel, 2),
+            (Scope::Disk, SyncObserver::Disk, 3),
         ] {
             measures.set(&SYNCS, scope, count as f64);
-            assert_eq!(Syncs::of(&measures), Some(Syncs { counted_by, count }));
+            assert_eq!(SyncCount::of(&measures), Some(SyncCount { counted_by, count }));
         }
-        assert_eq!(Cost::of(&measures), None, "its operations were not counted");
+        assert_eq!(WorkCost::of(&measures), None, "its operations were not counted");
     }
 }

@@ -16,7 +16,7 @@ use crate::flush::FlushTurn;
 use crate::groups::{GroupView, ProcessView};
 use crate::limits::LimitView;
 use crate::machines::MachinesView;
-use crate::open_loop::OpenLoop;
+use crate::open_loop::OpenLoopView;
 use crate::over_time::OverTime;
 use crate::priced::PricedView;
 use crate::promises::{BrokenPromise, PromiseView};
@@ -85,7 +85,7 @@ pub struct Document {
     /// What other runs found of the levels that this one compares, where a report was asked to take them
     /// ([`Document::take_application`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub applications: Vec<Application>,
+    pub applications: Vec<ApplicationView>,
     /// What somebody else measured beside what was measured here; `None` where the experiment has
     /// nothing of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,7 +146,7 @@ pub struct CellView {
     /// Mean requests a second of the neighbours.
     pub neighbour_per_second: f64,
     /// What was offered, all trials together; `None` for a closed loop.
-    pub open_loop: Option<OpenLoop>,
+    pub open_loop: Option<OpenLoopView>,
     /// What the clients' work cost, all trials together; `None` where it was not counted.
     pub cost: Option<CostView>,
     /// What each row of the work took, or each operation; `None` where neither rows were counted nor a
@@ -179,7 +179,7 @@ pub struct CellView {
 
 /// What another run found of levels that this one compares, too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Application {
+pub struct ApplicationView {
     /// The other run's folder, as it was named.
     pub folder: String,
     /// Its workload.

@@ -11,14 +11,14 @@ const LEAST: f64 = 0.5;
 
 /// What clients do with files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum AccessDirection {
     /// They read them.
     Reads,
     /// They write to them.
     Writes,
 }
 
-impl Way {
+impl AccessDirection {
     /// The bytes that clients read or wrote so.
     fn moved(self) -> &'static Measure {
         match self {
@@ -64,7 +64,7 @@ pub(crate) fn is_too_little(share: f64) -> bool {
 /// The part of the bytes that clients read from files, or wrote to them, that reached a disk, over all these
 /// trials; it can be above 1 where whole pages are moved for less. `None` for an engine, which has caches of its
 /// own, and where nothing was moved or nobody counted.
-pub(crate) fn share(way: Way, trials: &[&TrialSummary]) -> Option<f64> {
+pub(crate) fn share(way: AccessDirection, trials: &[&TrialSummary]) -> Option<f64> {
     let (mut moved, mut reached) = (0.0, 0.0);
     for trial in trials {
         moved += moved_by_clients(way, trial)?;
@@ -74,13 +74,13 @@ pub(crate) fn share(way: Way, trials: &[&TrialSummary]) -> Option<f64> {
 }
 
 /// Whether clients read files, or wrote to them, and nobody counted what of it reached a disk.
-pub(crate) fn is_unknown(way: Way, trial: &TrialSummary) -> bool {
+pub(crate) fn is_unknown(way: AccessDirection, trial: &TrialSummary) -> bool {
     let moved = moved_by_clients(way, trial).is_some_and(|bytes| bytes > 0.0);
     moved && way.reached(&trial.measures).is_none()
 }
 
 /// The bytes that clients read from files or wrote to them; `None` for an engine.
-fn moved_by_clients(way: Way, trial: &TrialSummary) -> Option<f64> {
+fn moved_by_clients(way: AccessDirection, trial: &TrialSummary) -> Option<f64> {
     let is_of_files = !trial.levels.contains_key("engine");
     trial.measures.get(way.moved(), &Scope::Clients).filter(|_| is_of_files)
 }
@@ -94,14 +94,14 @@ mod tests {
     /// A trial that moved so many bytes one way, with these readings of what reached a disk.
     fn trial(
         levels: &[(&str, &str)],
-        way: Way,
+        way: AccessDirection,
         moved: f64,
         reached: &[(Scope, f64)],
     ) -> TrialSummary {
         let levels = levels.iter().map(|(name, level)| ((*name).into(), (*level).into()));
         let mut measures = Measures::default();
         measures.set(way.moved(), Scope::Clients, moved);
-        let measure = if way == Way::Reads { &READ } else { &WRITTEN };
+        let measure = if way == AccessDirection::Reads { &READ } else { &WRITTEN };
         for (scope, bytes) in reached {
             measures.set(measure, scope.clone(), *bytes);
         }
@@ -130,23 +130,29 @@ mod tests {
 
     #[test]
     fn what_came_from_a_disk_is_told_by_the_virtual_disk_or_else_by_the_kernel() {
-        let of =
-            |from: &[(Scope, f64)]| share(Way::Reads, &[&trial(HOST, Way::Reads, 100.0, from)]);
+        let of = |from: &[(Scope, f64)]| {
+            share(AccessDirection::Reads, &[&trial(HOST, AccessDirection::Reads, 100.0, from)])
+        };
         let host = [(files(), 40.0), (Scope::Device, 95.0)];
         assert_eq!(of(&host), Some(0.4), "others read from the device, too");
         assert_eq!(of(&[(files(), 40.0), (Scope::Disk, 90.0)]), Some(0.9));
         assert_eq!(of(&[]), None, "nobody counted");
-        let nothing = trial(HOST, Way::Reads, 0.0, &host);
-        assert_eq!(share(Way::Reads, &[&nothing]), None);
-        let engine = trial(&[("engine", "it")], Way::Reads, 100.0, &host);
-        assert_eq!(share(Way::Reads, &[&engine]), None, "it has caches of its own");
-        assert_eq!(share(Way::Writes, &[&trial(HOST, Way::Reads, 100.0, &host)]), None);
+        let nothing = trial(HOST, AccessDirection::Reads, 0.0, &host);
+        assert_eq!(share(AccessDirection::Reads, &[&nothing]), None);
+        let engine = trial(&[("engine", "it")], AccessDirection::Reads, 100.0, &host);
+        assert_eq!(share(AccessDirection::Reads, &[&engine]), None, "it has caches of its own");
+        assert_eq!(
+            share(AccessDirection::Writes, &[&trial(HOST, AccessDirection::Reads, 100.0, &host)]),
+            None
+        );
     }
 
     /// A process is charged with a write when the page cache has it.
     #[test]
     fn what_reached_a_disk_is_told_by_the_disk_and_not_by_what_processes_handed_to_the_kernel() {
-        let of = |to: &[(Scope, f64)]| share(Way::Writes, &[&trial(HOST, Way::Writes, 100.0, to)]);
+        let of = |to: &[(Scope, f64)]| {
+            share(AccessDirection::Writes, &[&trial(HOST, AccessDirection::Writes, 100.0, to)])
+        };
         assert_eq!(of(&[(files(), 100.0), (Scope::Device, 20.0)]), Some(0.2));
         assert_eq!(of(&[(files(), 100.0), (Scope::Disk, 110.0)]), Some(1.1));
         assert_eq!(of(&[(files(), 100.0)]), None, "nobody counted");
@@ -154,7 +160,7 @@ mod tests {
 
     #[test]
     fn without_a_block_device_it_is_not_known_what_reached_one() {
-        for way in [Way::Reads, Way::Writes] {
+        for way in [AccessDirection::Reads, AccessDirection::Writes] {
             let uncounted = trial(HOST, way, 100.0, &[(files(), 0.0)]);
             assert_eq!(share(way, &[&uncounted]), None, "{way:?}");
             assert!(is_unknown(way, &uncounted), "{way:?}");

@@ -14,14 +14,14 @@ use crate::condition::{ConditionState, ConditionView};
 
 /// What the last looks of a run have shown.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedRun {
     /// The conditions of which a trial has ended, in the plan's order.
     pub conditions: Vec<ConditionView>,
     /// What decides them: all pairs of levels that a summary counts.
     pub comparisons: Vec<Comparison>,
 }
 
-impl Judged {
+impl JudgedRun {
     /// What a run folder shows at this moment, without more than a planner needs.
     ///
     /// # Errors

@@ -11,12 +11,12 @@ pub struct Leader<'a> {
     /// leader's. There is one at least.
     pub rivals: Vec<(&'a str, Contrast)>,
     /// What follows.
-    pub outcome: Outcome,
+    pub outcome: LeaderOutcome,
 }
 
 /// What follows from the leader's comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LeaderOutcome {
     /// The leader is faster than every other level.
     Won,
     /// The leader would be, but a level against itself differs by as much.
@@ -57,7 +57,7 @@ impl<'a> Leader<'a> {
             rest.iter().filter_map(|(level, _)| Some((*level, contrast(leader, level)?))).collect();
         rivals.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
         rivals.first()?;
-        let outcome = Outcome::of(&rivals, rivals.len() == rest.len());
+        let outcome = LeaderOutcome::of(&rivals, rivals.len() == rest.len());
         Some(Self { leader, rivals, outcome })
     }
 
@@ -67,7 +67,7 @@ impl<'a> Leader<'a> {
     }
 }
 
-impl Outcome {
+impl LeaderOutcome {
     /// What the leader's words against its rivals come to; `all` where it has been held against each.
     fn of(rivals: &[(&str, Contrast)], all: bool) -> Self {
         let has = |verdict| rivals.iter().any(|(_, c)| c.verdict == verdict);

@@ -56,42 +56,44 @@ pub use bakeoff_stats::none_seen::most_of_none;
 
 pub use assemble::document;
 pub use cells::counted;
-pub use changes::{Change, changes, interval};
+pub use changes::{CellChange, changes, interval};
 pub use comparison::{Comparison, Contrast, OtherwiseCounted, RatioIs, Verdict};
 pub use condition::{ConditionState, ConditionView};
-pub use cost::{Cost, CostView, Counter, Cpu, Syncs};
+pub use cost::{CostView, Cpu, SyncCount, SyncObserver, WorkCost};
 pub use debt::DebtView;
-pub use document::{Application, Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
+pub use document::{ApplicationView, Attempts, CellView, Document, JSON_SCHEMA, OtherCuts, SCHEMA};
 pub use flush::FlushTurn;
 pub use groups::{GroupView, ProcessView};
-pub use judged::{Judged, schedule};
-pub use leader::{Leader, Outcome};
-pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeView, Said};
+pub use judged::{JudgedRun, schedule};
+pub use leader::{Leader, LeaderOutcome};
+pub use limits::{LimitOutcome, LimitView, MOST_PROBES, ProbeVerdict, ProbeView};
 pub use littles_law::{concurrency, littles_law};
 pub use machines::{
     Agreement, Apart, DiskView, MachineView, MachinesView, OnMachine, RatioOverMachines,
 };
-pub use open_loop::OpenLoop;
+pub use open_loop::OpenLoopView;
 pub use over::{sweep, times};
-pub use over_time::{OverTime, OwedOverTime, Piece};
+pub use over_time::{LinePiece, OverTime, OwedOverTime};
 pub use priced::{PriceRatio, PricedView};
-pub use promises::{BrokenPromise, Found, PromiseView, RuleView};
-pub use published::{Goes, Ours, PublishedView, Shape, Statement, Why, shape};
+pub use promises::{BrokenPromise, FoundInCuts, PromiseView, RuleView};
+pub use published::{
+    Goes, Ours, PublishedStatement, PublishedView, RatioShape, UntoldReason, shape,
+};
 pub use replay::{Replayed, Word, replay};
 pub use series::{OperationSeries, SlotView, TrialSeries};
 pub use space::SpaceView;
 pub use state::{RestartView, SteadyView};
 pub use steady::steadiness;
 pub use sweep::{
-    Knee, PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint,
-    SweepSeries, Told, Turn,
+    FastestVerdict, Knee, LeadChange, PointState, SecondFactor, Sweep, SweepFastest, SweepLevel,
+    SweepPanel, SweepPoint, SweepSeries,
 };
 pub use total::{CellTotal, Total};
-pub use two_runs::{Gate, SetUp, Shared, TwoRuns, two_runs};
+pub use two_runs::{GateVerdict, SetUp, SharedCell, TwoRuns, two_runs};
 pub use unreached::Unreached;
 pub use warning::{Warning, WarningKind, Weight};
 pub use warnings::{in_memory, share_of_others, unprotected};
-pub use work::{Each, Figure, Lack, Unknown, WorkView};
+pub use work::{Each, Lack, Unknown, WorkFigure, WorkView};
 
 pub use bakeoff_results::ALL_OPERATIONS;
 /// At how many blocks of a condition a run is looked at first that goes on until it is decided.

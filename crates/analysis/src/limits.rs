@@ -5,12 +5,12 @@ mod probe;
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::limit::Limit;
+use bakeoff_results::limit::ResponseTimeLimit;
 use bakeoff_results::{Levels, TrialSummary};
-use bakeoff_stats::limit::{Probe, Search, Step};
+use bakeoff_stats::limit::{Probe, Search, SearchStep};
 use serde::{Deserialize, Serialize};
 
-pub use probe::{ProbeView, Said};
+pub use probe::{ProbeVerdict, ProbeView};
 
 /// How many rates are tried at most in a search.
 pub const MOST_PROBES: usize = 40;
@@ -74,7 +74,7 @@ pub enum LimitOutcome {
 
 /// The searches of a run with these trials, in the order in which their first ones ended; none of a run without
 /// a limit.
-pub(crate) fn all(limit: Option<Limit>, trials: &[TrialSummary]) -> Vec<LimitView> {
+pub(crate) fn all(limit: Option<ResponseTimeLimit>, trials: &[TrialSummary]) -> Vec<LimitView> {
     let Some(limit) = limit else { return Vec::new() };
     let mut found: Vec<(Levels, Vec<&TrialSummary>)> = Vec::new();
     let mut places = BTreeMap::new();
@@ -96,7 +96,12 @@ pub(crate) fn all(limit: Option<Limit>, trials: &[TrialSummary]) -> Vec<LimitVie
 impl LimitView {
     /// What is known of a search by its trials, in their order; `start` is the first rate where the experiment
     /// names one, else it follows from the closed loop.
-    pub fn of(limit: Limit, levels: Levels, trials: &[&TrialSummary], start: Option<f64>) -> Self {
+    pub fn of(
+        limit: ResponseTimeLimit,
+        levels: Levels,
+        trials: &[&TrialSummary],
+        start: Option<f64>,
+    ) -> Self {
         // Of a block that was run again the last attempt counts.
         let mut last = BTreeMap::new();
         for trial in trials {
@@ -120,16 +125,17 @@ impl LimitView {
         let start = start.or_else(|| probes.first().map(|it| it.per_second));
         let said: Vec<Probe> = probes
             .iter()
-            .map(|it| Probe { rate: it.per_second, kept: it.said != Said::Breaks })
+            .map(|it| Probe { rate: it.per_second, kept: it.said != ProbeVerdict::Breaks })
             .collect();
         let search = Search { start: start.unwrap_or(f64::NAN), ..SEARCH };
         let (step, found) = (search.next(&said), search.found(&said));
         let next_per_second = match step {
-            Step::Probe(rate) => Some(rate),
-            Step::Over(_) => None,
+            SearchStep::Probe(rate) => Some(rate),
+            SearchStep::Over(_) => None,
         };
-        let unknown =
-            |keeps: f64| probes.iter().any(|it| it.per_second == keeps && it.said == Said::Unknown);
+        let unknown = |keeps: f64| {
+            probes.iter().any(|it| it.per_second == keeps && it.said == ProbeVerdict::Unknown)
+        };
         let outcome = match (next_per_second, found.keeps) {
             _ if probes.is_empty() && closed.is_none() => LimitOutcome::NotBegun,
             (Some(_), _) => LimitOutcome::NotOver,
@@ -162,7 +168,7 @@ impl LimitView {
         let Some(breaks) = self.breaks_per_second else {
             return "no higher rate was tried".to_owned();
         };
-        let at_it = |it: &&ProbeView| it.per_second == breaks && it.said == Said::Breaks;
+        let at_it = |it: &&ProbeView| it.per_second == breaks && it.said == ProbeVerdict::Breaks;
         let broke: Vec<&ProbeView> = self.probes.iter().filter(at_it).collect();
         let all_failed = broke.iter().all(|it| it.failed.is_some());
         let why = broke.last().and_then(|it| it.failed.as_deref());
@@ -175,7 +181,7 @@ impl LimitView {
     }
 
     /// What it has found, in words.
-    pub fn answer(&self, limit: Limit) -> String {
+    pub fn answer(&self, limit: ResponseTimeLimit) -> String {
         let above = self.above();
         let (keeps, confirmed) = (self.keeps_per_second.unwrap_or_default(), self.confirmed);
         match self.outcome {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was offered to a trial, or to all trials of a cell, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OpenLoop {
+pub struct OpenLoopView {
     /// Operations a second that were to start: the mean of the trials.
     pub offered_per_second: f64,
     /// Operations that were to start, all trials together.
@@ -33,7 +33,7 @@ pub(crate) fn is_open(trial: &TrialSummary) -> bool {
     trial.measures.get(&OFFERED, &Scope::Clients).is_some()
 }
 
-impl OpenLoop {
+impl OpenLoopView {
     /// Of one trial; `None` for a closed loop, and for a trial that failed.
     pub fn of(trial: &TrialSummary) -> Option<Self> {
         let of = |measure| trial.measures.get(measure, &Scope::Clients);

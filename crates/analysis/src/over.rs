@@ -13,11 +13,11 @@ use bakeoff_stats::{CONFIDENCE, paired};
 use crate::cells::{counted, rank};
 use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::document::Document;
-use crate::leader::{Leader, Outcome};
-use crate::open_loop::{OpenLoop, is_open};
+use crate::leader::{Leader, LeaderOutcome};
+use crate::open_loop::{OpenLoopView, is_open};
 use crate::sweep::{
-    PointState, SecondFactor, Sweep, SweepFastest, SweepLevel, SweepPanel, SweepPoint, SweepSeries,
-    Told, Turn,
+    FastestVerdict, LeadChange, PointState, SecondFactor, Sweep, SweepFastest, SweepLevel,
+    SweepPanel, SweepPoint, SweepSeries,
 };
 use crate::total::Total;
 use level::numbers;
@@ -50,7 +50,7 @@ fn lines(document: &Document, merit: FigureOfMerit) -> Option<Sweep> {
     let (factor, levels) = numeric.next()?;
     let second = numeric.next();
     let second = second.map(|(factor, levels)| SecondFactor { factor: factor.to_owned(), levels });
-    let cells = Cells::of(document, merit);
+    let cells = CellIndex::of(document, merit);
     let panels = cells.panels(factor, &levels);
     let knees = cells.knees(factor, &levels);
     (!panels.is_empty()).then(|| Sweep { factor: factor.to_owned(), levels, second, panels, knees })
@@ -75,12 +75,12 @@ fn tried(document: &Document, factor: &str, levels: &[String]) -> Option<Vec<Swe
 
 /// What lines are of: an operation by its time, or all of them by a rate.
 #[derive(Clone, Copy)]
-struct Subject<'a> {
+struct LineSubject<'a> {
     operation: &'a str,
     merit: FigureOfMerit,
 }
 
-impl Subject<'_> {
+impl LineSubject<'_> {
     /// Whether a trial's clients do it.
     fn is_done(self, trial: &TrialSummary) -> bool {
         self.operation == ALL_OPERATIONS
@@ -102,7 +102,7 @@ impl Subject<'_> {
 }
 
 /// The trials and comparisons of a document by their places.
-struct Cells<'a> {
+struct CellIndex<'a> {
     run: &'a Run,
     /// What lines are of, where no rate was given.
     merit: FigureOfMerit,
@@ -115,7 +115,7 @@ struct Cells<'a> {
     comparisons: BTreeMap<(&'a str, &'a Levels), Vec<&'a Comparison>>,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> CellIndex<'a> {
     fn of(document: &'a Document, merit: FigureOfMerit) -> Self {
         let run = &document.run.run;
         let by_levels = |trials: Vec<&'a TrialSummary>| {
@@ -175,7 +175,7 @@ impl<'a> Cells<'a> {
         let is_open = trials.any(|trial| is_open(trial));
         let merit = if is_open { FigureOfMerit::Time } else { self.merit };
         let of = |operation: &str| {
-            self.panel(Subject { operation, merit }, rest.clone(), factor, levels)
+            self.panel(LineSubject { operation, merit }, rest.clone(), factor, levels)
         };
         match (&self.run.operations[..], merit.is_rate()) {
             (operations, false) | (operations @ [_], true) => {
@@ -188,7 +188,7 @@ impl<'a> Cells<'a> {
     /// The lines of an operation; those of which nothing was run are left out.
     fn panel(
         &self,
-        subject: Subject<'_>,
+        subject: LineSubject<'_>,
         rest: Levels,
         factor: &str,
         levels: &[SweepLevel],
@@ -218,14 +218,14 @@ impl<'a> Cells<'a> {
     }
 
     /// What is known of a level of the compared factor at a place.
-    fn point(&self, subject: Subject<'_>, place: &Levels, level: &str) -> SweepPoint {
+    fn point(&self, subject: LineSubject<'_>, place: &Levels, level: &str) -> SweepPoint {
         let cell = with(place, &self.run.compare, level);
         let of = |trials: &BTreeMap<&Levels, Vec<&'a TrialSummary>>| {
             trials.get(&cell).cloned().unwrap_or_default()
         };
         let (all, counted) = (of(&self.all), of(&self.counted));
         let does = |trial: &&TrialSummary| subject.is_done(trial);
-        let behind = |trial: &&TrialSummary| OpenLoop::of(trial).is_some_and(|it| !it.kept_up);
+        let behind = |trial: &&TrialSummary| OpenLoopView::of(trial).is_some_and(|it| !it.kept_up);
         if all.is_empty() || (!counted.is_empty() && !counted.iter().any(does)) {
             return blank(PointState::NotRun, None);
         }
@@ -260,7 +260,11 @@ impl<'a> Cells<'a> {
         let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
         let pair = |baseline: &str, level: &str| self.pair(operation, place, baseline, level);
         let Some(leader) = Leader::of(&levels, pair) else {
-            let told = if levels.len() + aside > 1 { Told::Unknown } else { Told::Alone };
+            let told = if levels.len() + aside > 1 {
+                FastestVerdict::Unknown
+            } else {
+                FastestVerdict::Alone
+            };
             return SweepFastest { told, levels: Vec::new() };
         };
         for it in series.iter_mut() {
@@ -269,13 +273,16 @@ impl<'a> Cells<'a> {
         }
         let is_short = leader.rivals.iter().any(|it| it.1.verdict == Verdict::ShortOfProcessors);
         let told = match leader.outcome {
-            _ if aside > 0 || leader.rivals.len() + 1 < levels.len() => Told::Unknown,
-            Outcome::Won => Told::Won,
-            Outcome::Open if is_short => Told::Unknown,
-            Outcome::Even | Outcome::Open | Outcome::Noise => Told::TooClose,
-            Outcome::Spiky | Outcome::TooFew | Outcome::NeverSteady | Outcome::Void => {
-                Told::Unknown
+            _ if aside > 0 || leader.rivals.len() + 1 < levels.len() => FastestVerdict::Unknown,
+            LeaderOutcome::Won => FastestVerdict::Won,
+            LeaderOutcome::Open if is_short => FastestVerdict::Unknown,
+            LeaderOutcome::Even | LeaderOutcome::Open | LeaderOutcome::Noise => {
+                FastestVerdict::TooClose
             }
+            LeaderOutcome::Spiky
+            | LeaderOutcome::TooFew
+            | LeaderOutcome::NeverSteady
+            | LeaderOutcome::Void => FastestVerdict::Unknown,
         };
         SweepFastest { told, levels: may_be_it(&leader) }
     }
@@ -320,7 +327,7 @@ fn blank(state: PointState, why: Option<&str>) -> SweepPoint {
 }
 
 /// What the trials' device serves at most: the mean, where each knows it.
-fn limit(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<f64> {
+fn limit(trials: &[&TrialSummary], subject: LineSubject<'_>) -> Option<f64> {
     let of = |trial: &&TrialSummary| trial.measures.get(&DEVICE_LIMIT, &Scope::Disk);
     let all: Vec<f64> = trials.iter().map(of).collect::<Option<_>>()?;
     let is_its = subject.merit == FigureOfMerit::Operations && !all.is_empty();
@@ -328,7 +335,7 @@ fn limit(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<f64> {
 }
 
 /// The geometric mean of trials' figures, with its interval.
-fn known(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<SweepPoint> {
+fn known(trials: &[&TrialSummary], subject: LineSubject<'_>) -> Option<SweepPoint> {
     let figures: Vec<(f64, RatioIs)> =
         trials.iter().filter_map(|trial| subject.figure(trial)).collect();
     // Against 1 each, so that the ratio is the mean.
@@ -348,13 +355,13 @@ fn known(trials: &[&TrialSummary], subject: Subject<'_>) -> Option<SweepPoint> {
 }
 
 /// Where another is shown to be fastest than the last one that was.
-fn turns(fastest: &[SweepFastest], levels: &[SweepLevel]) -> Vec<Turn> {
-    let won = fastest.iter().zip(levels).filter(|(fastest, _)| fastest.told == Told::Won);
+fn turns(fastest: &[SweepFastest], levels: &[SweepLevel]) -> Vec<LeadChange> {
+    let won = fastest.iter().zip(levels).filter(|(fastest, _)| fastest.told == FastestVerdict::Won);
     let won: Vec<(&str, &str)> = won
         .filter_map(|(fastest, it)| Some((fastest.levels.first()?.as_str(), it.level.as_str())))
         .collect();
     let pairs = won.windows(2).filter(|pair| pair[0].0 != pair[1].0);
-    let turn = |pair: &[(&str, &str)]| Turn {
+    let turn = |pair: &[(&str, &str)]| LeadChange {
         after: pair[0].1.to_owned(),
         at: pair[1].1.to_owned(),
         from: pair[0].0.to_owned(),
@@ -400,7 +407,7 @@ mod tests {
         let of = |limits: &[Option<f64>], merit| {
             let trials: Vec<TrialSummary> = limits.iter().map(|it| trial(*it)).collect();
             let trials: Vec<&TrialSummary> = trials.iter().collect();
-            limit(&trials, Subject { operation: "read", merit })
+            limit(&trials, LineSubject { operation: "read", merit })
         };
         let both = [Some(100.0), Some(300.0)];
         assert_eq!(of(&both, FigureOfMerit::Operations), Some(200.0));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::{Canary, Levels, Machine, Member, Merged, Run, RunState, TrialSummary};
-use bakeoff_stats::heterogeneity::{self, Group, Heterogeneity};
+use bakeoff_results::{Canary, Levels, Machine, Merged, Run, RunMember, RunState, TrialSummary};
+use bakeoff_stats::heterogeneity::{self, GroupSummary, Heterogeneity};
 use bakeoff_stats::{CONFIDENCE, MARGIN, holm};
 
 use crate::compare;
@@ -52,7 +52,7 @@ pub(crate) fn view(
 }
 
 /// Which machine ran each block, as a place.
-fn owners(members: &[Member], machines: &[Vec<usize>]) -> BTreeMap<u32, usize> {
+fn owners(members: &[RunMember], machines: &[Vec<usize>]) -> BTreeMap<u32, usize> {
     let of = |(machine, own): (usize, &Vec<usize>)| {
         let blocks: Vec<u32> = own
             .iter()
@@ -79,9 +79,9 @@ fn settled(run: &Run, canaries: &[Canary], ended_s: Option<f64>) -> Option<Merge
 }
 
 /// Which of the looks are each member's.
-fn spans(members: &[Member]) -> Vec<std::ops::Range<usize>> {
+fn spans(members: &[RunMember]) -> Vec<std::ops::Range<usize>> {
     let mut seen = 0;
-    let span = |member: &Member| {
+    let span = |member: &RunMember| {
         let begin = seen;
         seen += member.canaries as usize;
         begin..seen
@@ -90,7 +90,7 @@ fn spans(members: &[Member]) -> Vec<std::ops::Range<usize>> {
 }
 
 /// The members by the machine that they ran on, as places.
-fn grouped(members: &[Member]) -> Vec<Vec<usize>> {
+fn grouped(members: &[RunMember]) -> Vec<Vec<usize>> {
     let mut machines: Vec<Vec<usize>> = Vec::new();
     for (place, member) in members.iter().enumerate() {
         let is_its =
@@ -107,12 +107,12 @@ fn grouped(members: &[Member]) -> Vec<Vec<usize>> {
 /// Whether a member ran on the machine of these: since one start of its kernel; or under one name with one
 /// processor, and after or before each of them. Machines of one kind may have one default name, and what ran
 /// at one time since two starts was on two.
-fn is_same<'a>(mut known: impl Iterator<Item = &'a Member> + Clone, member: &Member) -> bool {
-    let boot = |one: &Member| !one.host.boot.is_empty() && one.host.boot == member.host.boot;
-    let before = |one: &Member, other: &Member| {
+fn is_same<'a>(mut known: impl Iterator<Item = &'a RunMember> + Clone, member: &RunMember) -> bool {
+    let boot = |one: &RunMember| !one.host.boot.is_empty() && one.host.boot == member.host.boot;
+    let before = |one: &RunMember, other: &RunMember| {
         one.ended_s.is_some_and(|ended_s| ended_s <= other.started_s)
     };
-    let alike = |one: &Member| {
+    let alike = |one: &RunMember| {
         let is_known = !one.host.boot.is_empty() && !member.host.boot.is_empty();
         !one.host.name.is_empty()
             && one.host.name == member.host.name
@@ -123,7 +123,7 @@ fn is_same<'a>(mut known: impl Iterator<Item = &'a Member> + Clone, member: &Mem
 }
 
 /// One machine, of which so many trials count.
-fn machine(members: Vec<&Member>, trials: usize, looks: Vec<&Canary>) -> MachineView {
+fn machine(members: Vec<&RunMember>, trials: usize, looks: Vec<&Canary>) -> MachineView {
     let all = || members.iter().copied();
     let first = members[0];
     MachineView {
@@ -145,7 +145,7 @@ fn machine(members: Vec<&Member>, trials: usize, looks: Vec<&Canary>) -> Machine
 }
 
 /// The disks that these lay on, each once.
-fn disks<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<DiskView> {
+fn disks<'a>(members: impl Iterator<Item = &'a RunMember>) -> Vec<DiskView> {
     let mut disks: Vec<DiskView> = Vec::new();
     for member in members {
         let Machine { device, file_system, .. } = &member.machine;
@@ -163,7 +163,7 @@ fn disks<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<DiskView> {
 }
 
 /// Whether two of them ran at one time, by the machine's own clock.
-fn overlap<'a>(members: impl Iterator<Item = &'a Member>) -> bool {
+fn overlap<'a>(members: impl Iterator<Item = &'a RunMember>) -> bool {
     let times = members.filter_map(|it| Some((it.started_s, it.ended_s?)));
     let mut times: Vec<(f64, f64)> = times.collect();
     times.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -208,12 +208,12 @@ fn of(it: &Comparison) -> Of<'_> {
 }
 
 /// A comparison, and the machine that made it, as a place.
-type Made<'a> = (usize, &'a Comparison);
+type MachineComparison<'a> = (usize, &'a Comparison);
 
 /// The ratios that two machines or more have. A machine that lacks the first ones may have others.
 fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
     let mut places: BTreeMap<Of<'_>, usize> = BTreeMap::new();
-    let mut known: Vec<Vec<Made<'_>>> = Vec::new();
+    let mut known: Vec<Vec<MachineComparison<'_>>> = Vec::new();
     for (machine, comparisons) in found.iter().enumerate() {
         for comparison in comparisons {
             let place = *places.entry(of(comparison)).or_insert(known.len());
@@ -245,7 +245,7 @@ fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
 }
 
 /// One ratio on all machines that have it; `None` where fewer than two have.
-fn ratio(made: &[Made<'_>]) -> Option<(RatioOverMachines, Option<Heterogeneity>)> {
+fn ratio(made: &[MachineComparison<'_>]) -> Option<(RatioOverMachines, Option<Heterogeneity>)> {
     let (_, first) = made.first()?;
     let mut on = Vec::new();
     let mut groups = Vec::new();
@@ -255,7 +255,7 @@ fn ratio(made: &[Made<'_>]) -> Option<(RatioOverMachines, Option<Heterogeneity>)
         let (low, high, blocks) = (it.low, it.high, it.blocks);
         on.push(OnMachine { machine: *machine as u32, ratio, low, high, blocks });
     }
-    let groups: Option<Vec<Group>> = groups.into_iter().collect();
+    let groups: Option<Vec<GroupSummary>> = groups.into_iter().collect();
     let heterogeneity = groups.and_then(|groups| heterogeneity::of_groups(&groups, CONFIDENCE));
     // What overflows when it is no logarithm any more is no figure.
     let heterogeneity = heterogeneity.filter(|it| {
@@ -275,14 +275,14 @@ fn ratio(made: &[Made<'_>]) -> Option<(RatioOverMachines, Option<Heterogeneity>)
 }
 
 /// The logarithms of a machine's ratios, as its interval tells them.
-fn group(it: &Comparison, ratio: f64) -> Option<Group> {
+fn group(it: &Comparison, ratio: f64) -> Option<GroupSummary> {
     let mean = ratio.ln();
     match (it.low, it.high) {
         (Some(low), Some(high)) => {
             let half = (high / low).ln() / 2.0;
-            Group::of_interval(mean, half, it.blocks as usize, CONFIDENCE)
+            GroupSummary::of_interval(mean, half, it.blocks as usize, CONFIDENCE)
         }
-        _ if it.blocks < 2 => Some(Group { mean, deviation: 0.0, values: 1 }),
+        _ if it.blocks < 2 => Some(GroupSummary { mean, deviation: 0.0, values: 1 }),
         // An interval without an end.
         _ => None,
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_results::{
-    Course, DATABASE, Error, Levels, OwedSeries, PaymentSeries, RunFolder, SlotSummary,
+    DATABASE, Error, Levels, OwedSeries, PaymentSeries, RunFolder, SlotSummary, TrialCourse,
     TrialSummary,
 };
 use serde::{Deserialize, Serialize};
@@ -42,9 +42,9 @@ pub struct OverTime {
     /// The longest stretch of such seconds.
     pub longest_idle_s: f64,
     /// Operations that ended a second, all kinds together.
-    pub per_second: Vec<Piece>,
+    pub per_second: Vec<LinePiece>,
     /// Their mean latency, or response time, in seconds: nothing where none ended.
-    pub latency_s: Vec<Piece>,
+    pub latency_s: Vec<LinePiece>,
     /// What was put off.
     pub owed: Vec<OwedOverTime>,
     /// When it was paid: of two moments that are as near as the pieces of a line, the first stands
@@ -55,7 +55,7 @@ pub struct OverTime {
 /// What a line says of a stretch of time: the mean over it, and the least and the most of the
 /// seconds, or looks, that are in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct LinePiece {
     /// Where it starts.
     pub start_s: f64,
     /// Where it ends.
@@ -78,7 +78,7 @@ pub struct OwedOverTime {
     /// Where the engine begins to pay at the latest, where there is such a limit.
     pub limit: Option<u64>,
     /// How much there was.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<LinePiece>,
 }
 
 /// How the trials went that are shown of each cell; nothing of those that were too short.
@@ -139,14 +139,14 @@ fn speed(trials: &[&TrialSummary]) -> f64 {
 
 /// What ended in a stretch of time, all kinds together.
 #[derive(Clone, Copy)]
-struct Ended {
+struct EndedInStretch {
     start_s: f64,
     end_s: f64,
     operations: u64,
     latency_s: f64,
 }
 
-impl Ended {
+impl EndedInStretch {
     fn length(&self) -> f64 {
         self.end_s - self.start_s
     }
@@ -170,17 +170,18 @@ impl Ended {
 }
 
 /// The seconds of a trial; what is left of one at its end goes to the second before.
-fn seconds(operations: &[Vec<SlotSummary>]) -> Vec<Ended> {
+fn seconds(operations: &[Vec<SlotSummary>]) -> Vec<EndedInStretch> {
     let slots = operations.iter().map(Vec::len).max().unwrap_or(0);
-    let mut seconds: Vec<Ended> = Vec::with_capacity(slots);
+    let mut seconds: Vec<EndedInStretch> = Vec::with_capacity(slots);
     for number in 0..slots {
-        let kinds = operations.iter().filter_map(|slots| slots.get(number)).map(|slot| Ended {
-            start_s: slot.start_s,
-            end_s: slot.end_s,
-            operations: slot.count,
-            latency_s: slot.mean * slot.count as f64 / 1e9,
-        });
-        let Some(second) = kinds.reduce(Ended::and) else { continue };
+        let kinds =
+            operations.iter().filter_map(|slots| slots.get(number)).map(|slot| EndedInStretch {
+                start_s: slot.start_s,
+                end_s: slot.end_s,
+                operations: slot.count,
+                latency_s: slot.mean * slot.count as f64 / 1e9,
+            });
+        let Some(second) = kinds.reduce(EndedInStretch::and) else { continue };
         match seconds.last_mut() {
             Some(last) if second.length() < SHORT_S => *last = last.and(second),
             _ if second.length() < SHORT_S => {}
@@ -192,14 +193,14 @@ fn seconds(operations: &[Vec<SlotSummary>]) -> Vec<Ended> {
 
 impl OverTime {
     /// `None` for a trial that was too short.
-    fn of(trial: &TrialSummary, course: &Course) -> Option<Self> {
+    fn of(trial: &TrialSummary, course: &TrialCourse) -> Option<Self> {
         let seconds = seconds(&course.operations);
         if seconds.len() < FEWEST {
             return None;
         }
-        let is_idle = |second: &Ended| second.operations == 0;
-        let idle_s = |stretch: &[Ended]| -> f64 {
-            stretch.iter().filter(|it| is_idle(it)).map(Ended::length).sum()
+        let is_idle = |second: &EndedInStretch| second.operations == 0;
+        let idle_s = |stretch: &[EndedInStretch]| -> f64 {
+            stretch.iter().filter(|it| is_idle(it)).map(EndedInStretch::length).sum()
         };
         let stretches = seconds.chunk_by(|one, next| is_idle(one) == is_idle(next));
         Some(Self {
@@ -211,7 +212,7 @@ impl OverTime {
             idle_s: idle_s(&seconds),
             longest_idle_s: stretches.map(idle_s).fold(0.0, f64::max),
             per_second: pieces(&seconds, |it| Some(it.per_second()), |all| Some(all.per_second())),
-            latency_s: pieces(&seconds, Ended::mean_s, |all| all.mean_s()),
+            latency_s: pieces(&seconds, EndedInStretch::mean_s, |all| all.mean_s()),
             owed: course.debts.owed.iter().map(owed).collect(),
             payments: course.debts.payments.iter().map(|it| payments(it, trial.ran_s)).collect(),
         })
@@ -231,14 +232,14 @@ fn chunks<T>(values: &[T]) -> impl Iterator<Item = &[T]> {
 
 /// Pieces of what is known of each second, and of all seconds of a piece together.
 fn pieces(
-    seconds: &[Ended],
-    each: impl Fn(&Ended) -> Option<f64>,
-    all: impl Fn(Ended) -> Option<f64>,
-) -> Vec<Piece> {
-    let piece = |seconds: &[Ended]| {
-        let sum = seconds.iter().copied().reduce(Ended::and)?;
+    seconds: &[EndedInStretch],
+    each: impl Fn(&EndedInStretch) -> Option<f64>,
+    all: impl Fn(EndedInStretch) -> Option<f64>,
+) -> Vec<LinePiece> {
+    let piece = |seconds: &[EndedInStretch]| {
+        let sum = seconds.iter().copied().reduce(EndedInStretch::and)?;
         let values = || seconds.iter().filter_map(&each);
-        Some(Piece {
+        Some(LinePiece {
             start_s: sum.start_s,
             end_s: sum.end_s,
             mean: all(sum),
@@ -253,7 +254,7 @@ fn owed(series: &OwedSeries) -> OwedOverTime {
     let piece = |looks: &[(f64, u64)]| {
         let amounts = || looks.iter().map(|(_, amount)| *amount as f64);
         let (first, last) = (looks.first()?, looks.last()?);
-        Some(Piece {
+        Some(LinePiece {
             start_s: first.0,
             end_s: last.0,
             mean: Some(amounts().sum::<f64>() / looks.len() as f64),
@@ -283,11 +284,11 @@ fn payments(series: &PaymentSeries, ran_s: Option<f64>) -> PaymentSeries {
 }
 
 /// Operations a second in each third of the seconds.
-fn thirds(seconds: &[Ended]) -> [f64; 3] {
+fn thirds(seconds: &[EndedInStretch]) -> [f64; 3] {
     let bound = |third: usize| seconds.len() * third / 3;
     [0, 1, 2].map(|third| {
         let seconds = seconds[bound(third)..bound(third + 1)].iter().copied();
-        seconds.reduce(Ended::and).map_or(0.0, |all| all.per_second())
+        seconds.reduce(EndedInStretch::and).map_or(0.0, |all| all.per_second())
     })
 }
 

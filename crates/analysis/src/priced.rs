@@ -116,9 +116,9 @@ fn watched_s(trial: &TrialSummary) -> Option<f64> {
 }
 
 /// The price of each trial that has one, by its cell and its block.
-pub(crate) struct Prices<'a>(BTreeMap<&'a Levels, BTreeMap<u32, f64>>);
+pub(crate) struct TrialPrices<'a>(BTreeMap<&'a Levels, BTreeMap<u32, f64>>);
 
-impl<'a> Prices<'a> {
+impl<'a> TrialPrices<'a> {
     /// Of the trials that count.
     pub fn of(counted: &[&'a TrialSummary]) -> Self {
         let mut prices: BTreeMap<_, BTreeMap<u32, f64>> = BTreeMap::new();
@@ -215,9 +215,9 @@ mod tests {
         let of = |block, price| TrialSummary { block, ..trial(price, "0") };
         let trials = [of(1, 0.01), of(2, 0.04), of(3, 0.02)];
         let counted: Vec<&TrialSummary> = trials.iter().collect();
-        let prices = Prices::of(&counted).0.remove(&trials[0].levels).unwrap();
+        let prices = TrialPrices::of(&counted).0.remove(&trials[0].levels).unwrap();
         assert_eq!(prices, BTreeMap::from([(1, 0.01), (2, 0.04), (3, 0.02)]));
-        assert!(!Prices::of(&counted).0.contains_key(&Levels::new()));
+        assert!(!TrialPrices::of(&counted).0.contains_key(&Levels::new()));
         // Twice as dear in each block that has both.
         let level = BTreeMap::from([(1, 0.02), (2, 0.08), (9, 7.0)]);
         let ratio = ratio(&prices, &level).unwrap();

@@ -1,6 +1,6 @@
 //! Sums up the power cuts of each engine at each level of durability: whether the promise was kept.
 
-use bakeoff_results::{Cut, FileSystem, Judged, Promised, Run};
+use bakeoff_results::{Cut, FileSystem, JudgedImage, Promised, Run};
 use bakeoff_stats::quantile::median;
 use serde::{Deserialize, Serialize};
 
@@ -53,17 +53,17 @@ pub struct RuleView {
     /// After how many of them there was less than was promised.
     pub broken: u32,
     /// After how many of them an acknowledged transaction was lost, and by how many at most.
-    pub lost: Found,
+    pub lost: FoundInCuts,
     /// How old the oldest of these was at most, in seconds before the cut.
     pub oldest_lost_s: Option<f64>,
     /// There and never sent.
-    pub phantom: Found,
+    pub phantom: FoundInCuts,
     /// Part of a transaction.
-    pub torn: Found,
+    pub torn: FoundInCuts,
     /// Gone, while a later one of the same client is there.
-    pub hole: Found,
+    pub hole: FoundInCuts,
     /// Found by key and not by an index, or the other way round.
-    pub index_broken: Found,
+    pub index_broken: FoundInCuts,
     /// After how many cuts the engine would not start, or its own check failed.
     pub corrupt: u32,
     /// The first words on what was found that breaks the promise, or else on what was found.
@@ -74,14 +74,14 @@ pub struct RuleView {
 
 /// In how many cuts something was found, and how much of it in the worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundInCuts {
     /// In how many cuts.
     pub cuts: u32,
     /// How many at most.
     pub most: u64,
 }
 
-impl Found {
+impl FoundInCuts {
     fn add(&mut self, number: u64) {
         self.cuts += u32::from(number > 0);
         self.most = self.most.max(number);
@@ -153,7 +153,7 @@ fn promise(cuts: &[&Cut]) -> PromiseView {
 
 impl RuleView {
     /// Adds what the rule has found in a cut.
-    fn add(&mut self, cut: &Cut, judged: &Judged) {
+    fn add(&mut self, cut: &Cut, judged: &JudgedImage) {
         let verdict = &judged.verdict;
         let breaks = verdict.breaks(cut.promised);
         self.cuts += 1;

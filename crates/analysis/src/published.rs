@@ -4,25 +4,25 @@
 mod shape;
 
 use bakeoff_results::Levels;
-use bakeoff_results::published::{Quantity, Value};
+use bakeoff_results::published::{PublishedValue, Quantity};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::RatioIs;
 
-pub use shape::{Goes, Shape, Why, shape};
+pub use shape::{Goes, RatioShape, UntoldReason, shape};
 
 /// Published figures beside the run's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedView {
     /// One for each published figure of a cell of the plan that is not a base cell, in their order.
-    pub statements: Vec<Statement>,
+    pub statements: Vec<PublishedStatement>,
     /// How many more figures there are, of levels that the plan does not have.
     pub elsewhere: u32,
 }
 
 /// What was published of a cell against its base cell, and what was measured here of the same two.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Statement {
+pub struct PublishedStatement {
     /// The operation; `None` for what is of none, as space is.
     pub operation: Option<String>,
     /// What the ratios are of.
@@ -33,11 +33,11 @@ pub struct Statement {
     pub base: Levels,
     /// What was published, divided by what was published of the base cell; `None` where either is
     /// missing.
-    pub theirs: Option<Value>,
+    pub theirs: Option<PublishedValue>,
     /// The same of what was measured here; `None` where there is none.
     pub ours: Option<Ours>,
     /// What follows.
-    pub shape: Shape,
+    pub shape: RatioShape,
 }
 
 /// A ratio that was measured here.

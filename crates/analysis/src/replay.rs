@@ -10,7 +10,7 @@ use crate::cells;
 use crate::compare;
 use crate::comparison::Verdict;
 use crate::condition::ConditionState;
-use crate::judged::{Judged, schedule};
+use crate::judged::{JudgedRun, schedule};
 
 /// What a condition of a recorded run would have needed.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,9 +83,9 @@ pub fn replay(folder: &RunFolder) -> Result<Vec<Replayed>> {
     Ok(ended)
 }
 
-fn judged(state: &bakeoff_results::RunState, trials: &[TrialSummary]) -> Judged {
+fn judged(state: &bakeoff_results::RunState, trials: &[TrialSummary]) -> JudgedRun {
     let counted = cells::counted(trials);
-    Judged::judge(state, &compare::all(&state.run, trials, &counted))
+    JudgedRun::judge(state, &compare::all(&state.run, trials, &counted))
 }
 
 /// The blocks of each condition.

@@ -1,6 +1,6 @@
 //! How every trial went, slot by slot, as it was recorded: for a table that leaves nothing out.
 
-use bakeoff_results::{Course, DATABASE, Debts, Error, RunFolder, SlotSummary, TrialSummary};
+use bakeoff_results::{DATABASE, Debts, Error, RunFolder, SlotSummary, TrialCourse, TrialSummary};
 
 use crate::Result;
 
@@ -61,7 +61,7 @@ pub(crate) fn all(folder: &RunFolder, trials: &[TrialSummary]) -> Result<Vec<Tri
 }
 
 impl TrialSeries {
-    fn of(trial: &TrialSummary, course: Course) -> Self {
+    fn of(trial: &TrialSummary, course: TrialCourse) -> Self {
         let operations = trial.operations.iter().zip(&course.operations);
         let operations = operations.map(|(operation, slots)| OperationSeries {
             name: operation.name.clone(),

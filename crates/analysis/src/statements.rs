@@ -6,10 +6,10 @@ mod ours;
 use std::collections::BTreeMap;
 
 use bakeoff_results::Levels;
-use bakeoff_results::published::{Quantity, Table, Unit, Value};
+use bakeoff_results::published::{FigureUnit, PublishedTable, PublishedValue, Quantity};
 
 use crate::document::Document;
-use crate::published::{PublishedView, Statement, Why, shape};
+use crate::published::{PublishedStatement, PublishedView, UntoldReason, shape};
 
 /// So many statements are made at most.
 const MOST: usize = 5_000;
@@ -17,7 +17,7 @@ const MOST: usize = 5_000;
 /// The published figures of a run beside its own; `None` where it has none.
 pub(crate) fn view(document: &Document) -> Option<PublishedView> {
     let published = document.run.run.published.as_ref()?;
-    let measured = ours::Measured::of(document);
+    let measured = ours::TrialsByCell::of(document);
     let mut view = PublishedView { statements: Vec::new(), elsewhere: 0 };
     for table in &published.tables {
         statements(document, table, &measured, &mut view);
@@ -26,20 +26,20 @@ pub(crate) fn view(document: &Document) -> Option<PublishedView> {
 }
 
 /// What a published figure is found by.
-type Key<'a> = (Option<&'a str>, &'a BTreeMap<String, String>);
+type PublishedKey<'a> = (Option<&'a str>, &'a BTreeMap<String, String>);
 
 fn statements(
     document: &Document,
-    table: &Table,
-    measured: &ours::Measured<'_>,
+    table: &PublishedTable,
+    measured: &ours::TrialsByCell<'_>,
     view: &mut PublishedView,
 ) {
     let keys = table.figures.iter().map(|it| ((it.operation.as_deref(), &it.levels), it));
-    let all: BTreeMap<Key<'_>, _> = keys.collect();
+    let all: BTreeMap<PublishedKey<'_>, _> = keys.collect();
     for figure in &table.figures {
         let mut at_base = figure.levels.clone();
         at_base.extend(table.base.clone());
-        let divided = Unit::named(&figure.unit).is_some_and(|unit| unit.divided);
+        let divided = FigureUnit::named(&figure.unit).is_some_and(|unit| unit.divided);
         // Who published ratios has none of the base cell.
         if at_base == figure.levels {
             continue;
@@ -52,8 +52,8 @@ fn statements(
         }
         let base_figure = all.get(&(figure.operation.as_deref(), &at_base));
         let theirs = match (divided, base_figure) {
-            (true, _) => figure.value.ok_or(Why::Gap),
-            (false, None) => Err(Why::BaseGap),
+            (true, _) => figure.value.ok_or(UntoldReason::Gap),
+            (false, None) => Err(UntoldReason::BaseGap),
             (false, Some(base)) => divide(figure.value, base.value, &figure.unit, &base.unit),
         };
         for levels in cells {
@@ -64,7 +64,7 @@ fn statements(
             let mut base = table.base.clone();
             base.retain(|factor, level| levels.get(factor) != Some(level));
             let found = measured.ratio(table.of, figure.operation.as_deref(), &levels, &base);
-            view.statements.push(Statement {
+            view.statements.push(PublishedStatement {
                 operation: figure.operation.clone(),
                 of: table.of,
                 levels,
@@ -106,22 +106,22 @@ fn cells(document: &Document, of: Quantity, levels: &Levels) -> Vec<Levels> {
 
 /// A published figure over that of its base cell.
 fn divide(
-    value: Option<Value>,
-    base: Option<Value>,
+    value: Option<PublishedValue>,
+    base: Option<PublishedValue>,
     unit: &str,
     base_unit: &str,
-) -> Result<Value, Why> {
-    let base = match base.ok_or(Why::BaseGap)? {
-        Value::Exactly(base) => base,
-        _ => return Err(Why::BaseIsABound),
+) -> Result<PublishedValue, UntoldReason> {
+    let base = match base.ok_or(UntoldReason::BaseGap)? {
+        PublishedValue::Exactly(base) => base,
+        _ => return Err(UntoldReason::BaseIsABound),
     };
-    let [unit, base_unit] = [unit, base_unit].map(Unit::named);
-    let (unit, base_unit) = unit.zip(base_unit).ok_or(Why::Gap)?;
+    let [unit, base_unit] = [unit, base_unit].map(FigureUnit::named);
+    let (unit, base_unit) = unit.zip(base_unit).ok_or(UntoldReason::Gap)?;
     let over = |value: f64| value * unit.scale / (base * base_unit.scale);
-    Ok(match value.ok_or(Why::Gap)? {
-        Value::Exactly(value) => Value::Exactly(over(value)),
-        Value::AtLeast(value) => Value::AtLeast(over(value)),
-        Value::AtMost(value) => Value::AtMost(over(value)),
-        Value::Between(low, high) => Value::Between(over(low), over(high)),
+    Ok(match value.ok_or(UntoldReason::Gap)? {
+        PublishedValue::Exactly(value) => PublishedValue::Exactly(over(value)),
+        PublishedValue::AtLeast(value) => PublishedValue::AtLeast(over(value)),
+        PublishedValue::AtMost(value) => PublishedValue::AtMost(over(value)),
+        PublishedValue::Between(low, high) => PublishedValue::Between(over(low), over(high)),
     })
 }

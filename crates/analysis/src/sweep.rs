@@ -78,7 +78,7 @@ pub struct SweepPanel {
     /// Who is fastest at each of the numeric factor's levels.
     pub fastest: Vec<SweepFastest>,
     /// Where another is fastest than before.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<LeadChange>,
 }
 
 /// The figures of a level of the compared factor.
@@ -131,7 +131,7 @@ pub enum PointState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepFastest {
     /// How sure that is.
-    pub told: Told,
+    pub told: FastestVerdict,
     /// Those that may be it, that with the shortest mean first; one alone where it is `won`, none where
     /// nothing is to be told.
     pub levels: Vec<String>,
@@ -140,7 +140,7 @@ pub struct SweepFastest {
 /// Whether it can be said who is fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Told {
+pub enum FastestVerdict {
     /// One is faster than every other.
     Won,
     /// The first is not shown to be faster than the others.
@@ -154,7 +154,7 @@ pub enum Told {
 
 /// Where another is fastest than before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct LeadChange {
     /// The last of the numeric factor's levels at which the one was shown to be fastest.
     pub after: String,
     /// The first at which the other is.
@@ -190,7 +190,7 @@ impl SweepPanel {
 
     /// Who is shown to be fastest at a level, by the level's place.
     pub fn winner(&self, at: usize) -> Option<&str> {
-        let fastest = self.fastest.get(at).filter(|fastest| fastest.told == Told::Won)?;
+        let fastest = self.fastest.get(at).filter(|fastest| fastest.told == FastestVerdict::Won)?;
         fastest.levels.first().map(String::as_str)
     }
 }

@@ -17,10 +17,10 @@ use crate::cells::{counted, rank};
 use crate::compare::{Counted, blank, subjects_of};
 use crate::comparison::{Comparison, Verdict};
 use crate::document::Document;
-use crate::open_loop::{OpenLoop, is_open};
+use crate::open_loop::{OpenLoopView, is_open};
 use crate::span::ComparedSpan;
 use crate::total::geometric_mean;
-use crate::verdict::{Case, Figure, Rule, Sample, judge};
+use crate::verdict::{ComparisonCase, ComparisonSample, JudgingRule, OperationFigure, judge};
 
 /// What stands for the compared factor, and for its two levels.
 const FACTOR: &str = "run";
@@ -34,7 +34,7 @@ pub struct TwoRuns {
     pub set_up: Vec<SetUp>,
     /// How each cell that both have stands at each operation, in the order of the first run's operations,
     /// then of its factors.
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedCell>,
     /// The cells that kept up with their rate in the first run and, in more than half of their trials, not
     /// in the second: they are worse, and no ratio says by how much.
     pub fell_behind: Vec<Levels>,
@@ -53,7 +53,7 @@ pub struct TwoRuns {
 
 /// How a cell of both runs stands at an operation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shared {
+pub struct SharedCell {
     /// The second run (`after`) against the first (`before`): the factor is `run`, the levels are the
     /// cell's.
     #[serde(flatten)]
@@ -69,7 +69,7 @@ pub struct Shared {
 /// What a limit makes of two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Gate {
+pub enum GateVerdict {
     /// Something is slower by more than the limit, no longer keeps up with its rate, or does not end.
     Worse,
     /// Something is decided, and nothing of that is worse than the limit.
@@ -78,7 +78,7 @@ pub enum Gate {
     Undecided,
 }
 
-impl Shared {
+impl SharedCell {
     /// Whether it is decided that the second run is slower, and by more than so large a share.
     pub fn is_worse(&self, limit: f64) -> bool {
         let Comparison { verdict, ratio, .. } = &self.comparison;
@@ -93,13 +93,13 @@ impl Shared {
 
 impl TwoRuns {
     /// What a limit makes of them: a share, by which the second run may be slower.
-    pub fn gate(&self, limit: f64) -> Gate {
+    pub fn gate(&self, limit: f64) -> GateVerdict {
         let is_worse = self.shared.iter().any(|it| it.is_worse(limit));
         let is_stuck = !(self.fell_behind.is_empty() && self.hung.is_empty());
-        match self.shared.iter().any(Shared::is_decided) {
-            _ if is_worse || is_stuck => Gate::Worse,
-            true => Gate::Passed,
-            false => Gate::Undecided,
+        match self.shared.iter().any(SharedCell::is_decided) {
+            _ if is_worse || is_stuck => GateVerdict::Worse,
+            true => GateVerdict::Passed,
+            false => GateVerdict::Undecided,
         }
     }
 
@@ -110,7 +110,7 @@ impl TwoRuns {
     }
 
     /// Sets a cell of both aside that has no ratio, by how it kept up with its rate, and says whether it did.
-    fn set_aside(&mut self, levels: &Levels, [one, other]: [&Cell<'_>; 2]) -> bool {
+    fn set_aside(&mut self, levels: &Levels, [one, other]: [&CellTrials<'_>; 2]) -> bool {
         let is_like = one.behind == 0 && one.is_open == other.is_open;
         let list = match other.behind {
             0 if is_like => return false,
@@ -124,14 +124,14 @@ impl TwoRuns {
 
 /// The trials of a cell that count.
 #[derive(Default)]
-struct Cell<'a> {
+struct CellTrials<'a> {
     trials: Vec<&'a TrialSummary>,
     is_open: bool,
     /// How many of them did not keep up with their rate.
     behind: usize,
 }
 
-impl Cell<'_> {
+impl CellTrials<'_> {
     /// Whether a trial was cut off while operations were running.
     fn is_cut_off(&self) -> bool {
         let mut operations = self.trials.iter().flat_map(|trial| &trial.operations);
@@ -169,15 +169,15 @@ pub fn two_runs(before: &Document, after: &Document) -> TwoRuns {
             figures.push(shown);
         }
     }
-    let judged = judge(cases, Rule::Once);
-    let shared = judged.into_iter().zip(figures).map(|(comparison, shown)| Shared {
+    let judged = judge(cases, JudgingRule::Once);
+    let shared = judged.into_iter().zip(figures).map(|(comparison, shown)| SharedCell {
         comparison,
         before: shown.means[0],
         after: shown.means[1],
         trials: shown.trials,
     });
     found.shared = shared.collect();
-    let place = |it: &Shared| {
+    let place = |it: &SharedCell| {
         let operations = &runs[0].operations;
         let place = operations.iter().position(|name| *name == it.comparison.operation);
         place.unwrap_or(usize::MAX)
@@ -187,7 +187,7 @@ pub fn two_runs(before: &Document, after: &Document) -> TwoRuns {
 }
 
 /// The figures of both runs that are shown of a cell.
-struct Shown {
+struct ShownMeans {
     means: [f64; 2],
     trials: [u32; 2],
 }
@@ -196,16 +196,16 @@ struct Shown {
 #[derive(Default)]
 struct OfCell {
     /// A case for each operation that both have figures of.
-    cases: Vec<(Case, Shown)>,
+    cases: Vec<(ComparisonCase, ShownMeans)>,
     /// Whether an operation has figures in the first run alone, or in the second.
     alone: [bool; 2],
 }
 
-fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&Cell<'_>; 2]) -> OfCell {
+fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&CellTrials<'_>; 2]) -> OfCell {
     let unlike = answers::differ_between(runs, levels);
     let mut of_cell = OfCell::default();
     for subject in subjects_of(runs[0], cells[0].is_open) {
-        let figures = cells.map(|cell| -> Vec<Figure> {
+        let figures = cells.map(|cell| -> Vec<OperationFigure> {
             let figure =
                 |trial: &&TrialSummary| subject.figure(&Counted::of(trial), ComparedSpan::Window);
             cell.trials.iter().filter_map(figure).collect()
@@ -216,7 +216,7 @@ fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&Cell<'_>; 2]) -> OfCell {
         };
         let is_rate =
             FigureOfMerit::of_metric(&comparison.metric).is_some_and(FigureOfMerit::is_rate);
-        let mean = |figures: &Vec<Figure>| {
+        let mean = |figures: &Vec<OperationFigure>| {
             let costs: Vec<f64> = figures.iter().map(|figure| figure.cost_s).collect();
             let mean = geometric_mean(&costs)?;
             Some(if is_rate { 1.0 / mean } else { mean })
@@ -231,27 +231,28 @@ fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&Cell<'_>; 2]) -> OfCell {
         };
         let trials = [figures[0].len() as u32, figures[1].len() as u32];
         let [baseline, level] = figures;
-        let case = Case { comparison, unlike, sample: Sample::Apart(baseline, level) };
-        of_cell.cases.push((case, Shown { means, trials }));
+        let case =
+            ComparisonCase { comparison, unlike, sample: ComparisonSample::Apart(baseline, level) };
+        of_cell.cases.push((case, ShownMeans { means, trials }));
     }
     of_cell
 }
 
 /// The cells of a run with trials that count.
-fn cells(document: &Document) -> BTreeMap<&Levels, Cell<'_>> {
+fn cells(document: &Document) -> BTreeMap<&Levels, CellTrials<'_>> {
     let run = &document.run.run;
     let is_left_out = |levels: &Levels| {
         let stores_nothing = levels.get("engine").is_some_and(|engine| !run.stores(engine));
         stores_nothing || levels.iter().any(|(factor, level)| run.alias(factor, level).is_some())
     };
-    let mut cells: BTreeMap<&Levels, Cell> = BTreeMap::new();
+    let mut cells: BTreeMap<&Levels, CellTrials> = BTreeMap::new();
     for trial in counted(&document.trials) {
         if is_left_out(&trial.levels) {
             continue;
         }
         let cell = cells.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
-        cell.behind += usize::from(OpenLoop::of(trial).is_some_and(|open| !open.kept_up));
+        cell.behind += usize::from(OpenLoopView::of(trial).is_some_and(|open| !open.kept_up));
         cell.trials.push(trial);
     }
     cells
@@ -260,8 +261,8 @@ fn cells(document: &Document) -> BTreeMap<&Levels, Cell<'_>> {
 /// Cells in the order of a run's factors.
 fn in_order<'b, 'a>(
     run: &Run,
-    cells: &'b BTreeMap<&'a Levels, Cell<'a>>,
-) -> Vec<(&'a Levels, &'b Cell<'a>)> {
+    cells: &'b BTreeMap<&'a Levels, CellTrials<'a>>,
+) -> Vec<(&'a Levels, &'b CellTrials<'a>)> {
     let mut ordered: Vec<_> = cells.iter().map(|(levels, cell)| (*levels, cell)).collect();
     ordered.sort_by_cached_key(|(levels, _)| rank(run, levels));
     ordered
@@ -270,8 +271,8 @@ fn in_order<'b, 'a>(
 /// The cells of a run that the other one has no trials of.
 fn missing(
     run: &Run,
-    cells: &BTreeMap<&Levels, Cell<'_>>,
-    other: &BTreeMap<&Levels, Cell<'_>>,
+    cells: &BTreeMap<&Levels, CellTrials<'_>>,
+    other: &BTreeMap<&Levels, CellTrials<'_>>,
 ) -> Vec<Levels> {
     let ordered = in_order(run, cells).into_iter();
     ordered.filter(|(levels, _)| !other.contains_key(*levels)).map(|(it, _)| it.clone()).collect()

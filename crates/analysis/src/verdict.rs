@@ -6,7 +6,7 @@ use bakeoff_results::{ENOUGH_OPERATIONS, Run, Sequential};
 use bakeoff_stats::{CONFIDENCE, Decision, Estimate, MARGIN, holm, paired, unpaired};
 
 use crate::comparison::{Comparison, RatioIs, Verdict};
-use crate::waits::{Waited, could_turn};
+use crate::waits::{ProcessorWait, could_turn};
 
 /// The fewest operations of a kind in each trial behind a word: the mean of fewer is too rough, and
 /// too easily made by one of them.
@@ -14,7 +14,7 @@ pub(crate) const ENOUGH: u64 = ENOUGH_OPERATIONS;
 
 /// What one trial has of an operation.
 #[derive(Clone, Copy)]
-pub(crate) struct Figure {
+pub(crate) struct OperationFigure {
     /// What is compared, in seconds: the trial's mean, or the inverse of its rate. Less is better.
     pub cost_s: f64,
     /// How many operations that is of.
@@ -29,26 +29,26 @@ pub(crate) struct Figure {
     /// Whether what its trial has left is broken.
     pub broken: bool,
     /// What was waited for a processor in its trial.
-    pub waited: Waited,
+    pub waited: ProcessorWait,
 }
 
 /// A comparison to be judged, and what it goes by.
-pub(crate) struct Case {
+pub(crate) struct ComparisonCase {
     pub comparison: Comparison,
     /// Whether the two did not answer alike when they were asked.
     pub unlike: bool,
-    pub sample: Sample,
+    pub sample: ComparisonSample,
 }
 
 /// The figures that a comparison goes by.
-pub(crate) enum Sample {
+pub(crate) enum ComparisonSample {
     /// Those of the baseline and of the level in every block that has both.
-    Paired(Vec<(Figure, Figure)>),
+    Paired(Vec<(OperationFigure, OperationFigure)>),
     /// Those of the baseline, and those of the level, which were not run in the same blocks.
-    Apart(Vec<Figure>, Vec<Figure>),
+    Apart(Vec<OperationFigure>, Vec<OperationFigure>),
 }
 
-impl Sample {
+impl ComparisonSample {
     /// How many pairs there are, or figures of the side that has fewer.
     pub fn size(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ impl Sample {
     }
 
     /// This of each figure of the baseline, and of each of the level.
-    fn each<T>(&self, of: impl Fn(&Figure) -> T) -> [Vec<T>; 2] {
+    fn each<T>(&self, of: impl Fn(&OperationFigure) -> T) -> [Vec<T>; 2] {
         match self {
             Self::Paired(pairs) => {
                 let both = pairs.iter().map(|(one, other)| (of(one), of(other)));
@@ -71,7 +71,7 @@ impl Sample {
     }
 
     /// Whether this is so of a figure of the baseline, and whether it is of one of the level.
-    fn any(&self, is: impl Fn(&Figure) -> bool) -> [bool; 2] {
+    fn any(&self, is: impl Fn(&OperationFigure) -> bool) -> [bool; 2] {
         self.each(is).map(|side| side.contains(&true))
     }
 
@@ -93,7 +93,7 @@ impl Sample {
                 paired::ratio(&costs, confidence).ok()
             }
             Self::Apart(baseline, level) => {
-                let logs = |side: &[Figure]| -> Vec<f64> {
+                let logs = |side: &[OperationFigure]| -> Vec<f64> {
                     side.iter().map(|figure| figure.cost_s.ln()).collect()
                 };
                 unpaired::ratio_of_logs(&logs(baseline), &logs(level), confidence).ok()
@@ -104,7 +104,7 @@ impl Sample {
 
 /// When a family is judged.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Rule {
+pub(crate) enum JudgingRule {
     /// Once, of all blocks: by intervals of 95 % and Holm's adjustment over the family.
     Once,
     /// At several looks, by intervals of a confidence that holds for all looks and all comparisons of the
@@ -117,7 +117,7 @@ pub(crate) enum Rule {
     },
 }
 
-impl Rule {
+impl JudgingRule {
     /// That of a run.
     pub fn of(run: &Run) -> Self {
         let first = |it: &Sequential| it.looks.first().copied();
@@ -128,7 +128,7 @@ impl Rule {
     }
 
     /// What figures say, without an interval before the first look.
-    fn estimate(self, sample: &Sample) -> Option<Estimate> {
+    fn estimate(self, sample: &ComparisonSample) -> Option<Estimate> {
         match self {
             Self::Once => sample.estimate(CONFIDENCE),
             Self::Looks { confidence, first } => {
@@ -155,7 +155,7 @@ impl Rule {
 
 /// Fills in what the figures say. The cases are one family: the more of them there are, the more often
 /// one looks different by chance, and the more each must show.
-pub(crate) fn judge(mut family: Vec<Case>, rule: Rule) -> Vec<Comparison> {
+pub(crate) fn judge(mut family: Vec<ComparisonCase>, rule: JudgingRule) -> Vec<Comparison> {
     let estimates: Vec<Option<Estimate>> =
         family.iter_mut().map(|case| measure(case, rule)).collect();
     let tested: Vec<Estimate> = estimates.iter().flatten().copied().collect();
@@ -178,7 +178,7 @@ pub(crate) fn judge(mut family: Vec<Case>, rule: Rule) -> Vec<Comparison> {
     family.into_iter().map(|case| case.comparison).collect()
 }
 
-impl Case {
+impl ComparisonCase {
     /// Whether a trial behind it was to be steady and was not.
     fn is_never_steady(&self) -> bool {
         self.sample.any(|figure| figure.never_steady).contains(&true)
@@ -254,9 +254,9 @@ fn is_within_noise(it: &Comparison, shift: f64) -> bool {
 
 /// Fills in ratio and interval, and returns what the family needs of them; `None` where nothing can
 /// be worked out.
-fn measure(case: &mut Case, rule: Rule) -> Option<Estimate> {
+fn measure(case: &mut ComparisonCase, rule: JudgingRule) -> Option<Estimate> {
     let wordless = case.is_void() || case.is_never_steady() || case.is_too_few();
-    let Case { comparison, sample, .. } = case;
+    let ComparisonCase { comparison, sample, .. } = case;
     comparison.blocks = sample.size() as u32;
     comparison.fewest_operations = sample.fewest();
     let ratio_is = match sample.any(|figure| figure.cut_off) {

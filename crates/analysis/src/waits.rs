@@ -27,7 +27,7 @@ pub(crate) const SERVERS_MOST: f64 = 0.10;
 /// What was waited for a processor in a trial, in shares of the clients' time. What is not known counts as
 /// no waiting.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waited {
+pub(crate) struct ProcessorWait {
     /// By the clients' own threads: each of these waits holds a client up.
     pub clients: f64,
     /// By those of servers and of the disk's daemon: some of these waits may hold nobody up. Above 1 where
@@ -37,7 +37,7 @@ pub(crate) struct Waited {
     pub open: bool,
 }
 
-impl Waited {
+impl ProcessorWait {
     /// In a trial.
     pub fn of(trial: &TrialSummary) -> Self {
         Self {
@@ -62,9 +62,12 @@ impl Waited {
 
 /// Whether a verdict could be another without what was waited in the trials of the baseline and of the
 /// level. `keeps` says whether the ratio has that verdict when it and its interval are multiplied by a number.
-pub(crate) fn could_turn(keeps: impl Fn(f64) -> bool, [baseline, level]: [&[Waited]; 2]) -> bool {
+pub(crate) fn could_turn(
+    keeps: impl Fn(f64) -> bool,
+    [baseline, level]: [&[ProcessorWait]; 2],
+) -> bool {
     let all = || baseline.iter().chain(level);
-    if !all().any(Waited::is_told) {
+    if !all().any(ProcessorWait::is_told) {
         return false;
     }
     let closed = !all().any(|waited| waited.open);
@@ -74,8 +77,8 @@ pub(crate) fn could_turn(keeps: impl Fn(f64) -> bool, [baseline, level]: [&[Wait
 
 /// What a ratio is to be multiplied by without the waiting, at least and at most. `None` without a trial of
 /// both, and where clients did nothing but wait.
-fn shifts(baseline: &[Waited], level: &[Waited]) -> Option<[f64; 2]> {
-    let mean = |side: &[Waited], part: f64| {
+fn shifts(baseline: &[ProcessorWait], level: &[ProcessorWait]) -> Option<[f64; 2]> {
+    let mean = |side: &[ProcessorWait], part: f64| {
         let logs = side.iter().map(|it| Some(it.rest(part)?.ln()));
         let sum = logs.sum::<Option<f64>>()?;
         (!side.is_empty()).then(|| sum / side.len() as f64)
@@ -121,12 +124,13 @@ mod tests {
 
     use super::*;
 
-    fn waited(clients: f64, servers: f64) -> Waited {
-        Waited { clients, servers, open: false }
+    fn waited(clients: f64, servers: f64) -> ProcessorWait {
+        ProcessorWait { clients, servers, open: false }
     }
 
-    fn of_pairs(pairs: &[(Waited, Waited)]) -> Option<[f64; 2]> {
-        let (baseline, level): (Vec<Waited>, Vec<Waited>) = pairs.iter().copied().unzip();
+    fn of_pairs(pairs: &[(ProcessorWait, ProcessorWait)]) -> Option<[f64; 2]> {
+        let (baseline, level): (Vec<ProcessorWait>, Vec<ProcessorWait>) =
+            pairs.iter().copied().unzip();
         shifts(&baseline, &level)
     }
 
@@ -145,7 +149,7 @@ mod tests {
             let [least, most] = of_pairs(&[(baseline, level); 3]).unwrap();
             for step in 0..36 {
                 let [one, other] = [step % 6, step / 6].map(|part| f64::from(part) / 5.0);
-                let measured = |service_s: f64, waited: Waited, part: f64| {
+                let measured = |service_s: f64, waited: ProcessorWait, part: f64| {
                     service_s / (1.0 - waited.clients - part * waited.servers)
                 };
                 let ratio = measured(level_s, level, one) / measured(baseline_s, baseline, other);
@@ -181,11 +185,12 @@ mod tests {
     #[test]
     fn a_verdict_turns_where_the_interval_without_the_waiting_says_something_else() {
         type Ends = (f64, f64);
-        let turns_from = |verdict: Decision, ends: Ends, baseline: Waited, level: Waited| {
-            let of = |shift: f64| Decision::of(ends.0 * shift, ends.1 * shift, MARGIN);
-            let keeps = |shift: f64| of(shift) == verdict;
-            could_turn(keeps, [&[baseline; 4], &[level; 4]])
-        };
+        let turns_from =
+            |verdict: Decision, ends: Ends, baseline: ProcessorWait, level: ProcessorWait| {
+                let of = |shift: f64| Decision::of(ends.0 * shift, ends.1 * shift, MARGIN);
+                let keeps = |shift: f64| of(shift) == verdict;
+                could_turn(keeps, [&[baseline; 4], &[level; 4]])
+            };
         let turns =
             |ends: Ends, baseline, level| turns_from(Decision::Slower, ends, baseline, level);
         let (none, ends) = (waited(0.0, 0.0), (1.2, 1.4));
@@ -197,7 +202,7 @@ mod tests {
         let near = (1.06, 1.4);
         assert!(!turns(near, none, waited(0.0, 0.09)) && !turns(near, none, waited(0.04, 0.0)));
         assert!(turns(near, none, waited(0.06, 0.0)));
-        let open = Waited { open: true, ..waited(0.0, 0.12) };
+        let open = ProcessorWait { open: true, ..waited(0.0, 0.12) };
         assert!(turns(ends, none, open), "nothing tells what came of it");
         let same = turns_from(Decision::Same, (0.99, 1.01), none, waited(0.06, 0.0));
         assert!(same, "1.01 (1 - 0.06) is no longer within the margin");

@@ -123,7 +123,7 @@ kinds! {
 /// A warning about a run as a whole: at most one of each kind, with how often it occurs and where
 /// it is worst.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Written", try_from = "Written")]
+#[serde(into = "WrittenWarning", try_from = "WrittenWarning")]
 pub struct Warning {
     /// What it is about.
     pub kind: WarningKind,
@@ -166,23 +166,23 @@ fn sentence(text: &str) -> String {
 
 /// A warning as it stands in the document.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct WrittenWarning {
     code: String,
     weight: Weight,
     text: String,
     remedy: Option<String>,
 }
 
-impl From<Warning> for Written {
+impl From<Warning> for WrittenWarning {
     fn from(Warning { kind, text, remedy }: Warning) -> Self {
         Self { code: kind.code().to_owned(), weight: kind.weight(), text, remedy }
     }
 }
 
-impl TryFrom<Written> for Warning {
+impl TryFrom<WrittenWarning> for Warning {
     type Error = String;
 
-    fn try_from(Written { code, text, remedy, .. }: Written) -> Result<Self, String> {
+    fn try_from(WrittenWarning { code, text, remedy, .. }: WrittenWarning) -> Result<Self, String> {
         let kind = WarningKind::ALL.iter().find(|kind| kind.code() == code);
         let kind = *kind.ok_or_else(|| format!("there is no warning `{code}`"))?;
         Ok(Self { kind, text, remedy })

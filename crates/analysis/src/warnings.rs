@@ -96,14 +96,14 @@ pub(crate) fn all(
 }
 
 /// How often something occurs, and where it is worst.
-struct Tally<'a> {
+struct WarningTally<'a> {
     times: usize,
     of: usize,
     /// How bad it is at its worst, and where that is.
     worst: Option<(f64, &'a Levels)>,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> WarningTally<'a> {
     /// Goes through `items`; `how_bad` is above 0 where there is something to say.
     fn of<T>(
         items: impl IntoIterator<Item = T>,

@@ -48,7 +48,7 @@ pub struct WorkView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lack {
     /// Which.
-    pub figure: Figure,
+    pub figure: WorkFigure,
     /// Why.
     pub why: Unknown,
 }
@@ -56,7 +56,7 @@ pub struct Lack {
 /// The figures that can be unknown, by their names in the JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Figure {
+pub enum WorkFigure {
     /// See [`WorkView::cache_misses`].
     CacheMisses,
     /// See [`WorkView::device_reads`].
@@ -161,13 +161,13 @@ impl Sums {
             (Some(_), Some(_)) => None,
         };
         let all = [
-            (Figure::CacheMisses, counted(self.cache_misses, Unknown::NoCounter)),
-            (Figure::DeviceReads, counted(self.device_reads, Unknown::NoVirtualDisk)),
-            (Figure::DeviceReadBytes, counted(self.device_read_bytes, Unknown::Elsewhere)),
-            (Figure::EngineCpuS, counted(self.engine_cpu_s, Unknown::Elsewhere)),
-            (Figure::ClientCpuS, counted(self.client_cpu_s, Unknown::NotCounted)),
-            (Figure::WriteAmplification, write),
-            (Figure::ReadAmplification, read),
+            (WorkFigure::CacheMisses, counted(self.cache_misses, Unknown::NoCounter)),
+            (WorkFigure::DeviceReads, counted(self.device_reads, Unknown::NoVirtualDisk)),
+            (WorkFigure::DeviceReadBytes, counted(self.device_read_bytes, Unknown::Elsewhere)),
+            (WorkFigure::EngineCpuS, counted(self.engine_cpu_s, Unknown::Elsewhere)),
+            (WorkFigure::ClientCpuS, counted(self.client_cpu_s, Unknown::NotCounted)),
+            (WorkFigure::WriteAmplification, write),
+            (WorkFigure::ReadAmplification, read),
         ];
         all.into_iter().filter_map(|(figure, why)| Some(Lack { figure, why: why? })).collect()
     }
@@ -199,7 +199,7 @@ impl WorkView {
     }
 
     /// Why a figure is not known; `None` where it is.
-    pub fn why_not(&self, figure: Figure) -> Option<Unknown> {
+    pub fn why_not(&self, figure: WorkFigure) -> Option<Unknown> {
         self.lacks.iter().find(|lack| lack.figure == figure).map(|lack| lack.why)
     }
 }

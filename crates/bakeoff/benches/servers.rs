@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use bakeoff_engines::Durability;
 use bakeoff_lab::driving::Drive;
-use bakeoff_lab::place::Place;
+use bakeoff_lab::place::TargetPlace;
 use bakeoff_lab::procedures::drive;
 use bakeoff_lab::process::Received;
 use bakeoff_lab::process::job::{Message, Task};
@@ -139,7 +139,7 @@ fn load(engine: &str, scale: &str, directory: &Path) -> f64 {
     fs::create_dir(directory).expect("a folder for the database");
     let (setup, _) = set_up(engine, scale, directory);
     let begin = Instant::now();
-    job::perform(&setup, &Place::folder(directory), Task::Load);
+    job::perform(&setup, &TargetPlace::folder(directory), Task::Load);
     begin.elapsed().as_secs_f64()
 }
 
@@ -149,7 +149,7 @@ fn until_ready(engine: &str, scale: &str, directory: &Path) -> f64 {
     let (setup, drive) = set_up(engine, scale, directory);
     let begin = Instant::now();
     let task = drive::task(&[&drive]);
-    let process = job::start(&setup, &Place::folder(directory), task);
+    let process = job::start(&setup, &TargetPlace::folder(directory), task);
     let said = process.receive(PATIENCE);
     let seconds = begin.elapsed().as_secs_f64();
     assert!(matches!(said, Received::Message(Message::Ready)), "{}", process.exit_report());

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use bakeoff_lab::place::Place;
+use bakeoff_lab::place::TargetPlace;
 use bakeoff_lab::process::job::Task;
 use bakeoff_testkit::{is_root, skip};
 
@@ -215,7 +215,7 @@ fn load(place: &Path) -> (f64, PathBuf) {
     let keys = [("workload", "\"redmine\"".into()), ("scale", "\"giant\"".into())];
     let (setup, _) = job::cell(place, Some("sqlite"), &keys);
     let start = Instant::now();
-    job::perform(&setup, &Place::folder(&folder), Task::Load);
+    job::perform(&setup, &TargetPlace::folder(&folder), Task::Load);
     (start.elapsed().as_secs_f64(), folder)
 }
 

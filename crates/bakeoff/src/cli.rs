@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bakeoff_experiment::{ARTICLES, Changes, Factor, HOST};
+use bakeoff_experiment::{ARTICLES, Factor, FlagOverrides, HOST};
 use bakeoff_report::{Exporter, Reports};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -15,15 +15,15 @@ mod unknown;
 
 pub use cluster::Cluster;
 pub use disk::{
-    Disk, DiskArm, DiskCut, DiskFault, DiskMount, DiskSet, DiskSnapshot, DiskStat, DiskUnmount,
-    Moment, Switch,
+    CutMomentArguments, DiskArm, DiskCommand, DiskCut, DiskFault, DiskMount, DiskSet, DiskSnapshot,
+    DiskStat, DiskUnmount, Switch,
 };
 use factors::OwnFactors;
 pub use shards::{Merge, Shards, Which};
 use unknown::explained;
 
 use crate::Lab;
-use crate::log::Level;
+use crate::log::LogLevel;
 use crate::output::{self, program};
 use crate::until_decided::UNTIL_DECIDED;
 
@@ -34,7 +34,7 @@ use crate::until_decided::UNTIL_DECIDED;
 pub struct Cli {
     /// Log each step to standard error (or set BAKEOFF_LOG)
     #[arg(long, global = true, value_enum, value_name = "LEVEL")]
-    pub log: Option<Level>,
+    pub log: Option<LogLevel>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -96,9 +96,9 @@ fn by_own_name(command: clap::Command) -> clap::Command {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run an experiment: a preset or a TOML file
-    Run(Box<Run>),
+    Run(Box<RunArguments>),
     /// Show what a run found
-    Report(Report),
+    Report(ReportArguments),
     /// Hold two runs against each other: another version, machine or month
     Compare(Compare),
     /// Print a job file that spreads a run over several machines; nothing is run
@@ -107,7 +107,7 @@ pub enum Command {
     /// Make one run of the shards of a plan
     Merge(Merge),
     /// List what there is to choose from
-    List(List),
+    List(ListArguments),
     /// Say what this machine can run, and how to install or allow the rest
     Doctor(Doctor),
     /// Print the commands that set up arrays of disks to compare; bakeoff runs none of them
@@ -118,7 +118,7 @@ pub enum Command {
     Man(Man),
     /// Mount a virtual disk, look at it, change it, pull its plug
     #[command(subcommand)]
-    Disk(Disk),
+    Disk(DiskCommand),
     /// A trial's own process; bakeoff starts it for itself
     #[command(hide = true)]
     Trial,
@@ -129,7 +129,7 @@ pub enum Command {
 
 /// `bakeoff run`.
 #[derive(Clone, Debug, Args)]
-pub struct Run {
+pub struct RunArguments {
     /// A preset (see `bakeoff list presets`), a TOML file, or a job file of fio (FILE.fio); `articles` runs all
     /// presets of articles and makes a page of them; not needed with --resume
     #[arg(value_name = "PRESET|FILE.toml")]
@@ -157,7 +157,7 @@ pub struct Run {
     pub until_decided: bool,
     /// What else they change in the experiment, a flag each.
     #[command(flatten)]
-    pub keys: Changes,
+    pub keys: FlagOverrides,
     /// Which part of the plan it is, where several machines share it.
     #[command(flatten)]
     pub shards: Shards,
@@ -205,9 +205,9 @@ pub struct Run {
     pub quiet: bool,
 }
 
-impl Run {
+impl RunArguments {
     /// What the flags change in the experiment.
-    pub fn changes(&self) -> Changes {
+    pub fn changes(&self) -> FlagOverrides {
         let planner = match self.until_decided {
             true => Some(UNTIL_DECIDED.name.into()),
             false => self.keys.planner.clone(),
@@ -216,7 +216,7 @@ impl Run {
         let url = self.url.iter().map(|url| format!("url={}", url.replace(',', "%2C")));
         let named = self.factors.iter().cloned().chain(url).collect();
         let mut changes =
-            Changes { factors: self.own.0.clone(), named, planner, ..self.keys.clone() };
+            FlagOverrides { factors: self.own.0.clone(), named, planner, ..self.keys.clone() };
         // What goes on has its disk.
         if self.path.is_some() && self.resume.is_none() && !changes.gives(Factor::DISK) {
             changes.factors.push((Factor::DISK, HOST.into()));
@@ -253,7 +253,7 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// `bakeoff report`.
 #[derive(Debug, Args)]
-pub struct Report {
+pub struct ReportArguments {
     /// The run folder
     pub dir: PathBuf,
     /// The format of the report (by default that of FILE's ending, else term)
@@ -261,7 +261,7 @@ pub struct Report {
     pub format: Option<String>,
     /// What each row of --format csv is (by default a trial, or a power cut if there are no trials)
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub rows: Option<Rows>,
+    pub rows: Option<CsvRowKind>,
     /// Add what the power cuts of another run, in this folder, found about the same engines at the
     /// same durability levels; may be given several times
     #[arg(long, value_name = "DIR")]
@@ -279,7 +279,7 @@ pub struct Report {
     pub output: Option<PathBuf>,
 }
 
-impl Report {
+impl ReportArguments {
     /// The form of the report: the one that was asked for, else that of the file's ending, else the
     /// terminal's.
     ///
@@ -306,7 +306,7 @@ impl Report {
 
 /// What rows are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Rows {
+pub enum CsvRowKind {
     /// A row for each trial and operation
     Trials,
     /// A row for each power cut and rule
@@ -335,15 +335,15 @@ pub struct Compare {
 
 /// `bakeoff list`.
 #[derive(Debug, Args)]
-pub struct List {
+pub struct ListArguments {
     /// What to list whole (by default the names of everything, by question)
     #[arg(value_enum)]
-    pub what: Option<Listed>,
+    pub what: Option<ListTopic>,
 }
 
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Listed {
+pub enum ListTopic {
     /// Experiments that are built in
     Presets,
     /// Engines, and their settings for each durability level

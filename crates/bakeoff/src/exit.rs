@@ -110,14 +110,14 @@ impl From<Exit> for ExitCode {
 
 /// Why a command could not do what it was asked to.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandFailure {
     /// The exit code.
     pub exit: Exit,
     /// What was wrong, where, and what to do.
     pub message: String,
 }
 
-impl Failure {
+impl CommandFailure {
     /// A failure that ends in `exit`.
     pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
         Self { exit, message: message.to_string() }
@@ -140,7 +140,7 @@ impl Failure {
     }
 }
 
-impl From<disk::Error> for Failure {
+impl From<disk::Error> for CommandFailure {
     fn from(error: disk::Error) -> Self {
         let exit = match error {
             disk::Error::Usage(_) => Exit::Usage,
@@ -151,7 +151,7 @@ impl From<disk::Error> for Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names of files and what engines say are in it, and a terminal obeys what it is shown.
         let message = visible(self.message.trim_end());
@@ -167,23 +167,24 @@ impl fmt::Display for Failure {
 mod tests {
     use bakeoff_lab::{LabError, MachineError, TrialError};
 
-    use super::{Exit, Failure};
+    use super::{CommandFailure, Exit};
 
     #[test]
     fn a_full_disk_tells_how_to_go_on_and_nothing_else_does() {
         let again = Some("bakeoff run --resume r --path /mnt/array");
         let folder = "/mnt/array".into();
         let full = MachineError::Full { folder, free: 0, needed: 1, what_for: String::new() };
-        let full = Failure::lab(LabError::Trial(TrialError::Machine(full)), again);
+        let full = CommandFailure::lab(LabError::Trial(TrialError::Machine(full)), again);
         let told = "to go on: bakeoff run --resume r --path /mnt/array";
         assert!(full.message.ends_with(told), "{}", full.message);
-        let other = Failure::lab(LabError::Trial(TrialError::User("no".into())), again);
+        let other = CommandFailure::lab(LabError::Trial(TrialError::User("no".into())), again);
         assert!(!other.message.contains("to go on"), "{}", other.message);
     }
 
     #[test]
     fn a_failure_obeys_nobody() {
-        let failure = Failure::new(Exit::Failed, "\u{1b}]0;owned\u{7}\nsecond \u{202e}line\r");
+        let failure =
+            CommandFailure::new(Exit::Failed, "\u{1b}]0;owned\u{7}\nsecond \u{202e}line\r");
         assert_eq!(failure.to_string(), "error: \\u{1b}]0;owned\\u{7}\nsecond \\u{202e}line");
     }
 

@@ -9,8 +9,10 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use bakeoff_analysis::{LimitView, MOST_PROBES, share_of_others};
-use bakeoff_experiment::{Block, Experiment, Factor, Limit, Plan, PlannedTrial, Rate};
-use bakeoff_lab::planner::{Due, Planner, PlannerKind, due, due_after};
+use bakeoff_experiment::{
+    Experiment, Factor, PlannedTrial, Rate, ResponseTimeLimit, TrialBlock, TrialPlan,
+};
+use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due, due_after};
 use bakeoff_results::{Error, Levels, RunFolder, TrialSummary};
 
 use crate::until_decided::AGAIN;
@@ -32,17 +34,17 @@ pub static FIND_LIMIT: PlannerKind = PlannerKind {
 };
 
 struct FindLimit {
-    limit: Limit,
+    limit: ResponseTimeLimit,
     /// What is run before any search: the plan's blocks, in so far as they were not run.
-    due: VecDeque<Due>,
-    conditions: Vec<Condition>,
+    due: VecDeque<DueBlock>,
+    conditions: Vec<LimitCondition>,
     /// The number of the first block that the plan has not.
     beyond: u32,
     news: Option<String>,
 }
 
 /// A combination of levels of the factors beside `rate`.
-struct Condition {
+struct LimitCondition {
     /// The plan's trial.
     first: PlannedTrial,
     levels: Levels,
@@ -59,7 +61,7 @@ struct Condition {
 /// When the folder can't be read.
 pub fn answers(
     experiment: &Experiment,
-    plan: &Plan,
+    plan: &TrialPlan,
     folder: &mut RunFolder,
 ) -> Result<Vec<String>, Error> {
     if experiment.limit.is_none() {
@@ -67,30 +69,35 @@ pub fn answers(
     }
     let planner = FindLimit::new(experiment, plan, folder)?;
     let trials = folder.trials()?;
-    let line = |at: &Condition| at.line(&planner.look(at, &trials).answer(planner.limit));
+    let line = |at: &LimitCondition| at.line(&planner.look(at, &trials).answer(planner.limit));
     Ok(planner.conditions.iter().map(line).collect())
 }
 
 impl FindLimit {
-    fn new(experiment: &Experiment, plan: &Plan, folder: &mut RunFolder) -> Result<Self, Error> {
+    fn new(
+        experiment: &Experiment,
+        plan: &TrialPlan,
+        folder: &mut RunFolder,
+    ) -> Result<Self, Error> {
         let limit = experiment.limit.ok_or_else(|| Error::Refused {
             path: folder.dir().to_owned(),
             why: "its experiment names no limit".into(),
         })?;
         let done = folder.done()?;
-        let due: Result<Vec<Option<Due>>, Error> =
+        let due: Result<Vec<Option<DueBlock>>, Error> =
             plan.blocks.iter().map(|block| due_after(block, &done, folder)).collect();
         let mut trials: Vec<&PlannedTrial> =
             plan.blocks.iter().flat_map(|block| &block.trials).collect();
         trials.sort_by(|one, other| one.cell.cmp(&other.cell));
-        let conditions = trials.into_iter().map(|first| Condition::of(experiment, first)).collect();
+        let conditions =
+            trials.into_iter().map(|first| LimitCondition::of(experiment, first)).collect();
         let beyond = plan.blocks.iter().map(|block| block.number + 1).max().unwrap_or(0);
         let due = due?.into_iter().flatten().collect();
         Ok(Self { limit, due, conditions, beyond, news: None })
     }
 
     /// What is known of a condition.
-    fn look(&self, at: &Condition, trials: &[TrialSummary]) -> LimitView {
+    fn look(&self, at: &LimitCondition, trials: &[TrialSummary]) -> LimitView {
         let own: Vec<&TrialSummary> = trials.iter().filter(|it| at.holds(it)).collect();
         let named = match at.first.cell.rate() {
             Rate::Open { per_second, .. } => Some(per_second),
@@ -106,7 +113,7 @@ impl FindLimit {
         &mut self,
         trials: &[TrialSummary],
         folder: &mut RunFolder,
-    ) -> Result<Option<Due>, Error> {
+    ) -> Result<Option<DueBlock>, Error> {
         let blocks: BTreeSet<u32> = trials.iter().map(|it| it.block).collect();
         if trials.len() - blocks.len() >= blocks.len().div_ceil(AGAIN) {
             return Ok(None);
@@ -133,8 +140,8 @@ impl FindLimit {
             Some(at.line(&format!("{level} is tried again: the machine was disturbed ({what})")));
         let cell = at.first.cell.with(Factor::RATE, level.clone());
         let trials = vec![PlannedTrial { order: trial.order, cell }];
-        let block = Block { number: trial.block, repetition: trial.repetition, trials };
-        Ok(Some(Due { block, attempt: trial.attempt + 1 }))
+        let block = TrialBlock { number: trial.block, repetition: trial.repetition, trials };
+        Ok(Some(DueBlock { block, attempt: trial.attempt + 1 }))
     }
 
     /// What has come of the last trial of a condition, and what is next.
@@ -154,7 +161,7 @@ impl FindLimit {
     }
 }
 
-impl Condition {
+impl LimitCondition {
     fn of(experiment: &Experiment, first: &PlannedTrial) -> Self {
         let several =
             |factor: &Factor| *factor != Factor::RATE && experiment.levels(*factor).len() > 1;
@@ -178,19 +185,19 @@ impl Condition {
     }
 
     /// The block that probes a rate.
-    fn probe(&self, number: u32, repetition: u32, rate: f64) -> Block {
+    fn probe(&self, number: u32, repetition: u32, rate: f64) -> TrialBlock {
         let arrivals = match self.first.cell.rate() {
             Rate::Open { arrivals, .. } => arrivals,
             Rate::Closed => None,
         };
         let level = Rate::Open { per_second: rate, arrivals }.to_string();
         let cell = self.first.cell.with(Factor::RATE, level);
-        Block { number, repetition, trials: vec![PlannedTrial { order: 0, cell }] }
+        TrialBlock { number, repetition, trials: vec![PlannedTrial { order: 0, cell }] }
     }
 }
 
 impl Planner for FindLimit {
-    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, Error> {
+    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
         if let Some(due) = self.due.pop_front() {
             return Ok(Some(due));
         }
@@ -229,7 +236,7 @@ impl Planner for FindLimit {
         }
     }
 
-    fn left(&self) -> Vec<&Due> {
+    fn left(&self) -> Vec<&DueBlock> {
         self.due.iter().collect()
     }
 

@@ -2,18 +2,18 @@
 
 use std::process::ExitCode;
 
-use bakeoff_devices::device::model::Model;
+use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_engines::Engine;
 use bakeoff_experiment::{Preset, without_passwords};
 use bakeoff_lab::Registry;
 use bakeoff_lab::planner::PlannerKind;
 use bakeoff_lab::targets::Target;
-use bakeoff_load::Arrivals;
+use bakeoff_load::ArrivalProcess;
 use bakeoff_report::{Exporter, Reports, Section};
 use bakeoff_workloads::Workload;
 
 use crate::cli::{Cli, Command};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::find_limit::FIND_LIMIT;
 use crate::until_decided::UNTIL_DECIDED;
 use crate::{commands, log, output};
@@ -66,7 +66,7 @@ impl Lab {
 
     /// Adds an arrival process, for rates: how the starts of an open loop follow each other.
     #[must_use]
-    pub fn arrivals(self, arrivals: &'static Arrivals) -> Self {
+    pub fn arrivals(self, arrivals: &'static ArrivalProcess) -> Self {
         Self { registry: self.registry.with_arrivals(arrivals), ..self }
     }
 
@@ -78,7 +78,7 @@ impl Lab {
 
     /// Adds a model of devices, for disks.
     #[must_use]
-    pub fn model(self, model: Model) -> Self {
+    pub fn model(self, model: DeviceModel) -> Self {
         Self { registry: self.registry.with_model(model), ..self }
     }
 
@@ -138,7 +138,7 @@ impl Lab {
         }
     }
 
-    fn run(&self, cli: &Cli) -> Result<Exit, Failure> {
+    fn run(&self, cli: &Cli) -> Result<Exit, CommandFailure> {
         // A disk's daemon has nobody who would read what it says.
         if !matches!(cli.command, Command::DiskDaemon) {
             log::start(cli.log)?;

@@ -5,14 +5,14 @@ use std::io;
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// The variable that says how much, for this process and for those that it starts.
 pub const VARIABLE: &str = bakeoff_lab::LOG;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Level {
+pub enum LogLevel {
     /// Nothing
     Off,
     /// What failed
@@ -32,24 +32,24 @@ pub enum Level {
 ///
 /// # Errors
 /// A variable that names no level.
-pub fn start(level: Option<Level>) -> Result<(), Failure> {
+pub fn start(level: Option<LogLevel>) -> Result<(), CommandFailure> {
     let level = match (level, std::env::var(VARIABLE)) {
         (Some(level), _) => level,
-        (None, Ok(name)) if !name.is_empty() => Level::from_str(&name, true).map_err(|_| {
-            let valid = Level::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        (None, Ok(name)) if !name.is_empty() => LogLevel::from_str(&name, true).map_err(|_| {
+            let valid = LogLevel::value_variants().iter().filter_map(ValueEnum::to_possible_value);
             let valid: Vec<String> = valid.map(|value| value.get_name().to_owned()).collect();
             let valid = valid.join(", ");
-            Failure::new(Exit::Usage, format!("{VARIABLE} is `{name}`; valid: {valid}"))
+            CommandFailure::new(Exit::Usage, format!("{VARIABLE} is `{name}`; valid: {valid}"))
         })?,
         (None, _) => return Ok(()),
     };
     let (name, filter) = match level {
-        Level::Off => ("off", LevelFilter::OFF),
-        Level::Error => ("error", LevelFilter::ERROR),
-        Level::Warn => ("warn", LevelFilter::WARN),
-        Level::Info => ("info", LevelFilter::INFO),
-        Level::Debug => ("debug", LevelFilter::DEBUG),
-        Level::Trace => ("trace", LevelFilter::TRACE),
+        LogLevel::Off => ("off", LevelFilter::OFF),
+        LogLevel::Error => ("error", LevelFilter::ERROR),
+        LogLevel::Warn => ("warn", LevelFilter::WARN),
+        LogLevel::Info => ("info", LevelFilter::INFO),
+        LogLevel::Debug => ("debug", LevelFilter::DEBUG),
+        LogLevel::Trace => ("trace", LevelFilter::TRACE),
     };
     // SAFETY: this is the only thread.
     unsafe { std::env::set_var(VARIABLE, name) };

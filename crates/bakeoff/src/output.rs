@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_results::visible;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// Writes a file that a user names, whole or not at all; what is no file, such as a pipe or a device,
 /// is written to. Links are followed that are one's own or root's; root writes nothing where others
 /// decide what is there.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {
     use bakeoff_trust::Error::System;
     let written = match target(path) {
-        Ok(Target::File(path)) => replace(&path, text),
-        Ok(Target::Other(path)) => std::fs::write(path, text),
+        Ok(OutputTarget::File(path)) => replace(&path, text),
+        Ok(OutputTarget::Other(path)) => std::fs::write(path, text),
         Err(System { source, .. }) => Err(source),
         Err(error) => Err(error.into()),
     };
@@ -26,16 +26,19 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Puts a new file in the place of whatever has its name, a link itself too.
-pub fn write_here(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_here(path: &Path, text: &str) -> Result<(), CommandFailure> {
     replace(path, text).map_err(|error| failure(path, &error))
 }
 
-fn failure(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(exit(error), format!("{} can't be written: {}", path.display(), plain(error)))
+fn failure(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::new(
+        exit(error),
+        format!("{} can't be written: {}", path.display(), plain(error)),
+    )
 }
 
 /// What is written to.
-enum Target {
+enum OutputTarget {
     /// A file, there or to be made.
     File(PathBuf),
     /// Something else.
@@ -46,7 +49,7 @@ enum Target {
 const MOST_LINKS: usize = 40;
 
 /// Where the links lead that begin at a path.
-fn target(path: &Path) -> bakeoff_trust::Result<Target> {
+fn target(path: &Path) -> bakeoff_trust::Result<OutputTarget> {
     let mut path = path.to_owned();
     let failed = |path: &Path, source: io::Error| bakeoff_trust::Error::System {
         path: path.to_owned(),
@@ -58,18 +61,20 @@ fn target(path: &Path) -> bakeoff_trust::Result<Target> {
             path = bakeoff_trust::holder(folder_of(&path))?.path().join(name);
         }
         let there = match std::fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Target::File(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(OutputTarget::File(path));
+            }
             there => there.map_err(|error| failed(&path, error))?,
         };
         if there.is_file() {
-            return Ok(Target::File(path));
+            return Ok(OutputTarget::File(path));
         }
         let owner = there.uid();
         if !there.is_symlink() {
             // A pipe's or socket's owner would read what is written, when it suits.
             let device = there.file_type().is_char_device();
             if device || bakeoff_trust::is_trusted(owner) {
-                return Ok(Target::Other(path));
+                return Ok(OutputTarget::Other(path));
             }
             return Err(bakeoff_trust::Error::foreign(&path, owner));
         }
@@ -78,7 +83,7 @@ fn target(path: &Path) -> bakeoff_trust::Result<Target> {
         }
         // What this process was given open is no path any more, as a shell's pipe.
         if path.starts_with("/proc/") {
-            return Ok(Target::Other(path));
+            return Ok(OutputTarget::Other(path));
         }
         let target = std::fs::read_link(&path).map_err(|error| failed(&path, error))?;
         path = folder_of(&path).join(target);
@@ -110,13 +115,14 @@ pub fn plain(error: &io::Error) -> String {
 
 /// Prints to standard output; a reader that has gone away, or a terminal that was closed, is no
 /// mistake of ours.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), CommandFailure> {
     let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     match written {
-        Err(error) if !has_gone(&error) => {
-            Err(Failure::new(exit(&error), format!("standard output can't be written: {error}")))
-        }
+        Err(error) if !has_gone(&error) => Err(CommandFailure::new(
+            exit(&error),
+            format!("standard output can't be written: {error}"),
+        )),
         _ => Ok(()),
     }
 }

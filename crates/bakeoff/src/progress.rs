@@ -5,8 +5,8 @@ mod so_far;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use bakeoff_experiment::{Experiment, Factor, Plan};
-use bakeoff_lab::{Event, Watch};
+use bakeoff_experiment::{Experiment, Factor, TrialPlan};
+use bakeoff_lab::{RunEvent, RunObserver};
 use bakeoff_results::{Answers, Calibration, Cut, FileSystem, TrialSummary, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
@@ -14,7 +14,7 @@ use self::so_far::SoFar;
 use crate::output;
 
 /// Shows a run's progress on standard error.
-pub struct Progress {
+pub struct ProgressDisplay {
     show: Show,
     /// The factors that vary, which is what tells trials apart; one of them all when none does.
     shown: Vec<Factor>,
@@ -58,9 +58,9 @@ fn latency(seconds: f64) -> String {
     }
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// Failures alone when `quiet`, live lines on a terminal, plain ones elsewhere.
-    pub fn new(quiet: bool, experiment: &Experiment, plan: &Plan) -> Self {
+    pub fn new(quiet: bool, experiment: &Experiment, plan: &TrialPlan) -> Self {
         let several = |factor: &Factor| experiment.levels(*factor).len() > 1;
         let factors = experiment.factors.keys().copied();
         let mut shown: Vec<Factor> = factors.clone().filter(several).collect();
@@ -142,7 +142,7 @@ impl Progress {
     }
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// An image was asked; what is unlike another's answers is told at once.
     fn answered(&self, answers: &Answers) {
         if let Some(why) = &answers.failed {
@@ -248,60 +248,62 @@ fn on_a_line(text: &str, width: usize) -> String {
     }
 }
 
-impl Watch for Progress {
-    fn event(&mut self, event: Event<'_>) {
+impl RunObserver for ProgressDisplay {
+    fn event(&mut self, event: RunEvent<'_>) {
         match event {
-            Event::Swept(path) => {
+            RunEvent::Swept(path) => {
                 self.say(&format!("removed what a killed run had left: {}", path.display()));
             }
-            Event::MeasuringNeighbour => {
+            RunEvent::MeasuringNeighbour => {
                 self.now("measuring one stream of background I/O alone".into())
             }
-            Event::Loading { data, rows: 0 } => self.now(format!("loading {}", data.about)),
-            Event::Loading { data, rows } => {
+            RunEvent::Loading { data, rows: 0 } => self.now(format!("loading {}", data.about)),
+            RunEvent::Loading { data, rows } => {
                 self.now(format!("loading {}: {rows} rows", data.about));
             }
-            Event::Loaded { data, seconds, failure: None } => {
+            RunEvent::Loaded { data, seconds, failure: None } => {
                 self.say(&format!("loaded {} in {seconds:.1} s", data.about));
             }
-            Event::Loaded { data, failure: Some(reason), .. } => {
+            RunEvent::Loaded { data, failure: Some(reason), .. } => {
                 self.complain(&format!("could not load {}: {reason}", data.about));
             }
-            Event::Asking(data) => self.now(format!("comparing what is answered: {}", data.about)),
-            Event::Answered(answers) => self.answered(answers),
-            Event::Unsettled(text) => {
+            RunEvent::Asking(data) => {
+                self.now(format!("comparing what is answered: {}", data.about))
+            }
+            RunEvent::Answered(answers) => self.answered(answers),
+            RunEvent::Unsettled(text) => {
                 self.now(format!("waiting for the machine to settle: {text}"));
             }
-            Event::Begins { number, of, cell, left_s } => {
+            RunEvent::Begins { number, of, cell, left_s } => {
                 let name = self.cell(|factor| cell.get(factor));
                 self.begins(number, of, &name, left_s);
             }
-            Event::Calibrating { what } => {
+            RunEvent::Calibrating { what } => {
                 self.now(format!("learning how long a cycle of the deferred work of {what} is"));
             }
-            Event::Calibrated { what, learnt } => self.calibrated(what, learnt),
-            Event::Conditioning { done, of } => {
+            RunEvent::Calibrated { what, learnt } => self.calibrated(what, learnt),
+            RunEvent::Conditioning { done, of } => {
                 let of = of.map_or(String::new(), |of| format!(" of {of}"));
                 self.now(format!("preconditioning: {done}{of} operations"));
             }
-            Event::Progress { per_second, mean_s } => {
+            RunEvent::Progress { per_second, mean_s } => {
                 // Before anything has ended there is no rate and no latency.
                 if let (Show::Live { trial, .. }, true) = (&self.show, per_second > 0.0) {
                     let (cell, latency) = (trial.prefix(), latency(mean_s));
                     self.now(format!("{cell}: {per_second:.0} operations/s, {latency} each"));
                 }
             }
-            Event::Planned(news) => self.say(news),
-            Event::Drawing { cut, images, different } => {
+            RunEvent::Planned(news) => self.say(news),
+            RunEvent::Drawing { cut, images, different } => {
                 self.images(format!("{}: {images} images drawn, {different} differ", whose(cut)));
             }
-            Event::Judging { cut, judged, of, broken } => {
+            RunEvent::Judging { cut, judged, of, broken } => {
                 let seem =
                     if broken > 0 { format!(", {broken} seem broken") } else { String::new() };
                 self.images(format!("{}: {judged} of {of} images judged{seem}", whose(cut)));
             }
-            Event::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
-            Event::Ends(trial) => {
+            RunEvent::Cut { made, of, cut, left_s } => self.cut(made, of, cut, left_s),
+            RunEvent::Ends(trial) => {
                 if let Some(told) = self.so_far.take(trial) {
                     match &self.show {
                         Show::Nothing => {}

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// A flag that is set when the run is to stop in order.
 ///
@@ -20,7 +20,7 @@ use crate::exit::{Exit, Failure};
 ///
 /// One flag is for the whole process, however many runs it makes: who asks the first to stop wants no
 /// other.
-pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
+pub fn flag() -> Result<Arc<AtomicBool>, CommandFailure> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(stop) = FLAG.get() {
         return Ok(Arc::clone(stop));
@@ -28,7 +28,7 @@ pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     heed_signals(&stop)
         .and_then(|()| heed_closing(&stop))
-        .map_err(|error| Failure::new(Exit::Failed, format!("signals: {error}")))?;
+        .map_err(|error| CommandFailure::new(Exit::Failed, format!("signals: {error}")))?;
     Ok(Arc::clone(FLAG.get_or_init(|| stop)))
 }
 

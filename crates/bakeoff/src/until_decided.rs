@@ -5,9 +5,9 @@ mod news;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bakeoff_analysis::{ConditionState, ConditionView, Judged};
-use bakeoff_experiment::{Block, Experiment, Plan};
-use bakeoff_lab::planner::{Due, Planner, PlannerKind, due_after};
+use bakeoff_analysis::{ConditionState, ConditionView, JudgedRun};
+use bakeoff_experiment::{Experiment, TrialBlock, TrialPlan};
+use bakeoff_lab::planner::{DueBlock, Planner, PlannerKind, due_after};
 use bakeoff_results::{Error, Levels, RunFolder, Sequential, TrialSummary};
 
 /// One block in so many, and one at least, may be run again because the machine was disturbed.
@@ -23,10 +23,10 @@ pub static UNTIL_DECIDED: PlannerKind = PlannerKind {
 
 /// Repeats the blocks of all conditions from look to look; after each, of those that are still open.
 struct UntilDecided {
-    conditions: Vec<Condition>,
+    conditions: Vec<ConditionBlocks>,
     sequential: Sequential,
     /// What is run until the next look.
-    due: VecDeque<Due>,
+    due: VecDeque<DueBlock>,
     /// The number of blocks at the next look.
     look: u32,
     /// How many blocks a condition has at least, even if it is decided before.
@@ -37,14 +37,18 @@ struct UntilDecided {
 }
 
 /// A condition, and all blocks that it may have, in order.
-struct Condition {
+struct ConditionBlocks {
     levels: Levels,
-    blocks: Vec<Block>,
+    blocks: Vec<TrialBlock>,
     has_ended: bool,
 }
 
 impl UntilDecided {
-    fn new(experiment: &Experiment, plan: &Plan, folder: &mut RunFolder) -> Result<Self, Error> {
+    fn new(
+        experiment: &Experiment,
+        plan: &TrialPlan,
+        folder: &mut RunFolder,
+    ) -> Result<Self, Error> {
         let sequential = folder.run()?.sequential.ok_or_else(|| Error::Refused {
             path: folder.dir().to_owned(),
             why: "it does not say when the run is judged".into(),
@@ -53,7 +57,7 @@ impl UntilDecided {
         let (due, news) = (VecDeque::new(), None);
         let least = experiment.bounds.map_or(0, |bounds| bounds.min_repetitions);
         let mut planner = Self { conditions, sequential, due, look: 0, least, over: false, news };
-        let judged = Judged::of(folder)?;
+        let judged = JudgedRun::of(folder)?;
         let furthest = judged.conditions.iter().map(|it| it.blocks).max().unwrap_or(0);
         // Who has as many blocks as any other may still have one that is to be run again.
         let ended = |it: &&ConditionView| it.blocks < furthest && it.state != ConditionState::Open;
@@ -72,16 +76,17 @@ impl UntilDecided {
         }
     }
 
-    fn open(&self) -> impl Iterator<Item = &Condition> {
+    fn open(&self) -> impl Iterator<Item = &ConditionBlocks> {
         self.conditions.iter().filter(|condition| !condition.has_ended)
     }
 
     /// Takes up what is to be run until the next look.
     fn fill(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
         let done = folder.done()?;
-        let upto = |it: &Condition| it.blocks.iter().take(self.look as usize).cloned().collect();
-        let mut blocks: Vec<Block> =
-            self.open().flat_map(|it| -> Vec<Block> { upto(it) }).collect();
+        let upto =
+            |it: &ConditionBlocks| it.blocks.iter().take(self.look as usize).cloned().collect();
+        let mut blocks: Vec<TrialBlock> =
+            self.open().flat_map(|it| -> Vec<TrialBlock> { upto(it) }).collect();
         blocks.sort_by_key(|block| block.number);
         for block in blocks {
             self.due.extend(due_after(&block, &done, folder)?);
@@ -107,7 +112,7 @@ impl UntilDecided {
         for found in fresh {
             let mut blocks = self.open().flat_map(|it| &it.blocks);
             let Some(block) = blocks.find(|block| block.number == found.block) else { continue };
-            due.push((Due { block: block.clone(), attempt: found.attempt + 1 }, &found.what));
+            due.push((DueBlock { block: block.clone(), attempt: found.attempt + 1 }, &found.what));
         }
         for (due, what) in due.into_iter().take(allowed) {
             let reason = format!("the machine was disturbed ({what}); the block was run again");
@@ -119,7 +124,7 @@ impl UntilDecided {
 
     /// Looks at all open conditions, and takes up what those need that stay open.
     fn look(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
-        let judged = Judged::of(folder)?;
+        let judged = JudgedRun::of(folder)?;
         let ended = judged.conditions.iter().filter(|it| it.state != ConditionState::Open);
         if self.look >= self.least {
             self.end(ended);
@@ -134,7 +139,7 @@ impl UntilDecided {
     }
 
     /// Whether the block can't be expected to end in time, by what such blocks took.
-    fn is_too_long(&self, due: &Due, folder: &RunFolder) -> Result<bool, Error> {
+    fn is_too_long(&self, due: &DueBlock, folder: &RunFolder) -> Result<bool, Error> {
         let Some(max_time_s) = self.sequential.max_time_s else { return Ok(false) };
         let used_s = folder.run()?.sequential.map_or(0.0, |it| it.used_s);
         let own = self.conditions.iter().find(|it| it.blocks.contains(&due.block));
@@ -151,7 +156,7 @@ impl UntilDecided {
 }
 
 impl Planner for UntilDecided {
-    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, Error> {
+    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
         while self.due.is_empty() && self.open().next().is_some() {
             self.run_again(so_far)?;
             if self.due.is_empty() {
@@ -162,14 +167,14 @@ impl Planner for UntilDecided {
         if self.is_too_long(&due, so_far)? {
             self.over = true;
             self.due.clear();
-            let (judged, run) = (Judged::of(so_far)?, so_far.run()?);
+            let (judged, run) = (JudgedRun::of(so_far)?, so_far.run()?);
             self.news = Some(news::of_time(&run, &judged));
             return Ok(None);
         }
         Ok(Some(due))
     }
 
-    fn left(&self) -> Vec<&Due> {
+    fn left(&self) -> Vec<&DueBlock> {
         self.due.iter().collect()
     }
 
@@ -179,8 +184,8 @@ impl Planner for UntilDecided {
 }
 
 /// The conditions of a plan, each with its blocks.
-fn conditions(experiment: &Experiment, plan: &Plan) -> Vec<Condition> {
-    let mut conditions: Vec<Condition> = Vec::new();
+fn conditions(experiment: &Experiment, plan: &TrialPlan) -> Vec<ConditionBlocks> {
+    let mut conditions: Vec<ConditionBlocks> = Vec::new();
     for block in &plan.blocks {
         let mut levels = block.trials[0].cell.to_map();
         levels.remove(experiment.compare.name());
@@ -188,7 +193,7 @@ fn conditions(experiment: &Experiment, plan: &Plan) -> Vec<Condition> {
             Some(condition) => condition.blocks.push(block.clone()),
             None => {
                 let blocks = vec![block.clone()];
-                conditions.push(Condition { levels, blocks, has_ended: false });
+                conditions.push(ConditionBlocks { levels, blocks, has_ended: false });
             }
         }
     }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Action, Bound, Path, Read, Scope, Set, Yield};
+use bakeoff_engines::statement::{
+    AccessPath, Action, RangeBound, ReadScope, Set, TableRead, Yield,
+};
 use bakeoff_engines::{
-    Access, Database, Engine, Error, Result, Rows, Schema, Session, Statement, Terms, Value,
+    Access, Database, Engine, Error, OpenTerms, Result, Rows, Schema, Session, Statement, Value,
 };
 
 /// Accounts: their number and what is on them.
@@ -55,32 +57,35 @@ pub fn schema() -> Schema {
 
 /// The statements, by the numbers above.
 pub fn statements() -> Vec<Statement> {
-    let balance = Read::by_key(ACCOUNTS, 1, &[1]);
-    let sum = |from, to| Read {
-        scope: Scope::Range { equal: 0, from, to },
+    let balance = TableRead::by_key(ACCOUNTS, 1, &[1]);
+    let sum = |from, to| TableRead {
+        scope: ReadScope::Range { equal: 0, from, to },
         yields: Yield::Sum(1),
-        ..Read::range(ACCOUNTS, Path::Key, 0, &[])
+        ..TableRead::range(ACCOUNTS, AccessPath::Key, 0, &[])
     };
     let update = |set| Action::Update { table: ACCOUNTS, set: vec![set], only_if: Vec::new() };
     let actions = [
         ("read", Action::Read(balance.clone())),
-        ("read for update", Action::Read(Read { for_update: true, ..balance })),
+        ("read for update", Action::Read(TableRead { for_update: true, ..balance })),
         ("set", update(Set::To(1))),
         ("add", update(Set::Add(1))),
-        ("sum below", Action::Read(sum(None, Some(Bound::Exclusive)))),
-        ("sum from", Action::Read(sum(Some(Bound::Inclusive), None))),
-        ("by key", Action::Read(Read::range(ACCOUNTS, Path::Key, 0, &[0, 1]))),
-        ("by balance", Action::Read(Read::range(ACCOUNTS, Path::Index(0), 0, &[0, 1]))),
+        ("sum below", Action::Read(sum(None, Some(RangeBound::Exclusive)))),
+        ("sum from", Action::Read(sum(Some(RangeBound::Inclusive), None))),
+        ("by key", Action::Read(TableRead::range(ACCOUNTS, AccessPath::Key, 0, &[0, 1]))),
+        ("by balance", Action::Read(TableRead::range(ACCOUNTS, AccessPath::Index(0), 0, &[0, 1]))),
         ("put", Action::Upsert { table: ACCOUNTS }),
         ("new ticket", Action::Insert { table: TICKETS }),
-        ("tickets by key", Action::Read(Read::range(TICKETS, Path::Key, 0, &[0, 1, 2]))),
-        ("tickets of shelf", Action::Read(Read::range(TICKETS, Path::Index(1), 1, &[0, 1, 2]))),
+        ("tickets by key", Action::Read(TableRead::range(TICKETS, AccessPath::Key, 0, &[0, 1, 2]))),
+        (
+            "tickets of shelf",
+            Action::Read(TableRead::range(TICKETS, AccessPath::Index(1), 1, &[0, 1, 2])),
+        ),
     ];
     actions.map(|(name, action)| Statement { name: name.into(), action }).into()
 }
 
 /// Opens the bank in a folder.
-pub fn open(engine: &dyn Engine, folder: &std::path::Path, terms: &Terms) -> Box<dyn Database> {
+pub fn open(engine: &dyn Engine, folder: &std::path::Path, terms: &OpenTerms) -> Box<dyn Database> {
     engine.open(folder, terms, &schema(), &statements()).expect("open")
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path as FilePath;
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Path, Read, Set};
+use bakeoff_engines::statement::{AccessPath, Set, TableRead};
 use bakeoff_engines::{
     Access, Action, Database, Engine, Error, Rows, Schema, Session, Statement, Value,
 };
@@ -38,9 +38,9 @@ fn statements() -> Vec<Statement> {
         Action::Insert { table: 0 },
         Action::Upsert { table: 0 },
         Action::Update { table: 0, set, only_if: Vec::new() },
-        Action::Read(Read::by_key(0, 1, &every)),
-        Action::Read(Read::range(0, Path::Index(0), 1, &every)),
-        Action::Read(Read::range(0, Path::Key, 0, &[0])),
+        Action::Read(TableRead::by_key(0, 1, &every)),
+        Action::Read(TableRead::range(0, AccessPath::Index(0), 1, &every)),
+        Action::Read(TableRead::range(0, AccessPath::Key, 0, &[0])),
     ];
     let named = |action: Action| Statement { name: format!("{action:?}"), action };
     actions.into_iter().map(named).collect()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use bakeoff_engines::{Engine, Home, Schema};
+use bakeoff_engines::{Engine, EngineHome, Schema};
 use tempfile::TempDir;
 
 use crate::terms;
@@ -25,7 +25,7 @@ static MODELS: Mutex<BTreeMap<&str, Model>> = Mutex::new(BTreeMap::new());
 pub fn of(engine: &dyn Engine) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let about = engine.about();
-    if about.home == Home::Server {
+    if about.home == EngineHome::Server {
         let mut models = MODELS.lock().unwrap_or_else(PoisonError::into_inner);
         let model = models.entry(about.name).or_insert_with(|| model(engine));
         copy(&model.folder.join("data"), folder.path());

@@ -24,7 +24,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_engines::{About, Durability, Engine, Terms};
+use bakeoff_engines::{Durability, Engine, EngineDescription, OpenTerms};
 use bakeoff_testkit::needs;
 
 /// The terms of most checks, the weakest level that an engine gives: what a power cut does is not
@@ -32,8 +32,8 @@ use bakeoff_testkit::needs;
 ///
 /// # Panics
 /// When it gives none.
-pub fn terms(engine: &dyn Engine) -> Terms {
-    Terms::new(*given(engine).first().expect("an engine gives a level"))
+pub fn terms(engine: &dyn Engine) -> OpenTerms {
+    OpenTerms::new(*given(engine).first().expect("an engine gives a level"))
 }
 
 /// The levels of durability that an engine gives, the weakest first.
@@ -51,7 +51,7 @@ pub const ALONE: &str = "CONFORMANCE_ENGINE";
 pub type Check = fn(&dyn Engine);
 
 /// Which engines a check is for.
-pub type Of = fn(&About) -> bool;
+pub type Of = fn(&EngineDescription) -> bool;
 
 /// Those that store what they are given.
 pub const STORING: Of = |about| about.stores;
@@ -143,7 +143,7 @@ macro_rules! suite {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_engines::null::Null;
+    use bakeoff_engines::null::NullEngine;
 
     use super::*;
 
@@ -155,9 +155,9 @@ mod tests {
 
     #[test]
     fn a_check_that_does_not_end_fails_with_what_it_may_be() {
-        let said = failure(Duration::from_millis(10), &Null, never_ends).unwrap();
+        let said = failure(Duration::from_millis(10), &NullEngine, never_ends).unwrap();
         assert!(said.starts_with("null (it does not end within 10ms: "), "{said}");
-        assert_eq!(failure(PATIENCE, &Null, |_| ()), None);
-        assert_eq!(failure(PATIENCE, &Null, |_| panic!("as it should")).unwrap(), "null");
+        assert_eq!(failure(PATIENCE, &NullEngine, |_| ()), None);
+        assert_eq!(failure(PATIENCE, &NullEngine, |_| panic!("as it should")).unwrap(), "null");
     }
 }

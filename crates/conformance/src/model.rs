@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_engines::schema::Table;
-use bakeoff_engines::statement::{Action, Bound, Filter, Order, Path, Read, Scope, Set, Yield};
+use bakeoff_engines::statement::{
+    AccessPath, Action, Filter, RangeBound, ReadOrder, ReadScope, Set, TableRead, Yield,
+};
 use bakeoff_engines::{Rows, Schema, Value};
 
 /// A value that owns its text. The order is that of [`Value`].
@@ -172,7 +174,7 @@ impl Model {
         Ok(())
     }
 
-    fn read(&self, read: &Read, parameters: &[Cell]) -> Answer {
+    fn read(&self, read: &TableRead, parameters: &[Cell]) -> Answer {
         let table = &self.schema.tables[read.table];
         let path = path(table, read.path);
         let (scope, filters) = parameters.split_at(read.scope.parameters());
@@ -182,7 +184,7 @@ impl Model {
             .filter(|row| holds(row, &read.filters, filters))
             .collect();
         found.sort_by_key(|row| (pick(row, path), pick(row, &table.key)));
-        if read.order == Order::Descending {
+        if read.order == ReadOrder::Descending {
             found.reverse();
         }
         found.truncate(read.limit.map_or(usize::MAX, |limit| limit as usize));
@@ -211,10 +213,10 @@ impl Model {
     }
 }
 
-fn path(table: &Table, path: Path) -> &[usize] {
+fn path(table: &Table, path: AccessPath) -> &[usize] {
     match path {
-        Path::Key => &table.key,
-        Path::Index(index) => &table.indexes[index].columns,
+        AccessPath::Key => &table.key,
+        AccessPath::Index(index) => &table.indexes[index].columns,
     }
 }
 
@@ -223,11 +225,11 @@ fn pick(row: &[Cell], columns: &[usize]) -> Row {
 }
 
 /// Whether a path's columns lie in its scope. A null equals nothing and is on no side of a bound.
-fn inside(path: &[Cell], scope: &Scope, parameters: &[Cell]) -> bool {
+fn inside(path: &[Cell], scope: &ReadScope, parameters: &[Cell]) -> bool {
     let (equal, from, to) = match *scope {
-        Scope::Range { equal, from, to } => (equal, from, to),
-        Scope::Among(_) => return path[0] != Cell::Null && parameters.contains(&path[0]),
-        Scope::Ranges(_) => {
+        ReadScope::Range { equal, from, to } => (equal, from, to),
+        ReadScope::Among(_) => return path[0] != Cell::Null && parameters.contains(&path[0]),
+        ReadScope::Ranges(_) => {
             let within = |bounds: &[Cell]| {
                 !bounds.contains(&Cell::Null) && bounds[0] <= path[0] && path[0] <= bounds[1]
             };
@@ -240,7 +242,7 @@ fn inside(path: &[Cell], scope: &Scope, parameters: &[Cell]) -> bool {
         let Some(bound) = bound else { continue };
         let (cell, limit) = (&path[equal], bounds.next().expect("a value for each bound"));
         let beyond = if above { cell > limit } else { cell < limit };
-        let within = beyond || (bound == Bound::Inclusive && cell == limit);
+        let within = beyond || (bound == RangeBound::Inclusive && cell == limit);
         holds &= within && *cell != Cell::Null && *limit != Cell::Null;
     }
     holds

@@ -1,7 +1,9 @@
 //! Random schemas, statements and values, small enough to collide often.
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Action, Bound, Filter, Order, Path, Read, Scope, Set, Yield};
+use bakeoff_engines::statement::{
+    AccessPath, Action, Filter, RangeBound, ReadOrder, ReadScope, Set, TableRead, Yield,
+};
 use bakeoff_engines::{Schema, Statement};
 
 use crate::genes::Genes;
@@ -79,10 +81,13 @@ pub fn scans(schema: &Schema) -> Vec<Action> {
     let mut scans = Vec::new();
     for (number, table) in schema.tables.iter().enumerate() {
         let all: Vec<usize> = (0..table.columns.len()).collect();
-        let paths = (0..table.indexes.len()).map(Path::Index);
-        for path in [Path::Key].into_iter().chain(paths) {
-            for order in [Order::Ascending, Order::Descending] {
-                scans.push(Action::Read(Read { order, ..Read::range(number, path, 0, &all) }));
+        let paths = (0..table.indexes.len()).map(AccessPath::Index);
+        for path in [AccessPath::Key].into_iter().chain(paths) {
+            for order in [ReadOrder::Ascending, ReadOrder::Descending] {
+                scans.push(Action::Read(TableRead {
+                    order,
+                    ..TableRead::range(number, path, 0, &all)
+                }));
             }
         }
     }
@@ -116,39 +121,39 @@ fn update(number: usize, table: &Table, genes: &mut Genes<'_>) -> Action {
     }
 }
 
-fn read(number: usize, table: &Table, genes: &mut Genes<'_>) -> Read {
+fn read(number: usize, table: &Table, genes: &mut Genes<'_>) -> TableRead {
     let choice = genes.below(1 + table.indexes.len());
     let (path, length) = match choice.checked_sub(1) {
-        None => (Path::Key, table.key.len()),
-        Some(index) => (Path::Index(index), table.indexes[index].columns.len()),
+        None => (AccessPath::Key, table.key.len()),
+        Some(index) => (AccessPath::Index(index), table.indexes[index].columns.len()),
     };
     let listed = match genes.below(8) {
-        0 => Some(Scope::Among(1 + genes.below(3))),
-        1 => Some(Scope::Ranges(1 + genes.below(3))),
+        0 => Some(ReadScope::Among(1 + genes.below(3))),
+        1 => Some(ReadScope::Ranges(1 + genes.below(3))),
         _ => None,
     };
-    let order = *genes.pick(&[Order::Any, Order::Ascending, Order::Descending]);
-    let limited = listed.is_none() && order != Order::Any && genes.once_in(2);
+    let order = *genes.pick(&[ReadOrder::Any, ReadOrder::Ascending, ReadOrder::Descending]);
+    let limited = listed.is_none() && order != ReadOrder::Any && genes.once_in(2);
     let filters = filters(table, genes);
-    Read {
+    TableRead {
         table: number,
         path,
         scope: listed.unwrap_or_else(|| range(length, genes)),
         filters,
-        order: if listed.is_some() { Order::Any } else { order },
+        order: if listed.is_some() { ReadOrder::Any } else { order },
         limit: limited.then(|| genes.below(4) as u32),
         yields: yields(table, genes),
         for_update: genes.once_in(4),
     }
 }
 
-fn range(length: usize, genes: &mut Genes<'_>) -> Scope {
+fn range(length: usize, genes: &mut Genes<'_>) -> ReadScope {
     let equal = genes.below(length + 1);
-    let bounds = [None, Some(Bound::Inclusive), Some(Bound::Exclusive)];
+    let bounds = [None, Some(RangeBound::Inclusive), Some(RangeBound::Exclusive)];
     let (from, to) = (*genes.pick(&bounds), *genes.pick(&bounds));
     match equal < length {
-        true => Scope::Range { equal, from, to },
-        false => Scope::Range { equal, from: None, to: None },
+        true => ReadScope::Range { equal, from, to },
+        false => ReadScope::Range { equal, from: None, to: None },
     }
 }
 
@@ -182,12 +187,14 @@ pub fn parameters(schema: &Schema, action: &Action, genes: &mut Genes<'_>) -> Ve
         Action::Read(read) => {
             let table = &schema.tables[read.table];
             let path = match read.path {
-                Path::Key => &table.key,
-                Path::Index(index) => &table.indexes[index].columns,
+                AccessPath::Key => &table.key,
+                AccessPath::Index(index) => &table.indexes[index].columns,
             };
             let columns: Vec<usize> = match read.scope {
-                Scope::Among(_) | Scope::Ranges(_) => vec![path[0]; read.scope.parameters()],
-                Scope::Range { equal, from, to } => {
+                ReadScope::Among(_) | ReadScope::Ranges(_) => {
+                    vec![path[0]; read.scope.parameters()]
+                }
+                ReadScope::Range { equal, from, to } => {
                     let bounds = from.iter().chain(&to).map(|_| path[equal]);
                     path[..equal].iter().copied().chain(bounds).collect()
                 }

@@ -1,7 +1,7 @@
 //! Others reach what an engine holds by the address that it tells.
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::{Address, Engine, Home, Listens, Schema, ServerAddress};
+use bakeoff_engines::{DatabaseAddress, Engine, EngineHome, Listens, Schema, ServerAddress};
 
 use crate::{folder, terms};
 
@@ -14,10 +14,10 @@ pub fn tells_where_it_is(engine: &dyn Engine) {
     let database = engine.open(folder.path(), &terms(engine), &schema, &[]).expect("a database");
     let address = database.address().expect("an engine that stores something is somewhere");
     match (engine.about().home, &address) {
-        (Home::Process, Address::Files(files)) => {
+        (EngineHome::Process, DatabaseAddress::Files(files)) => {
             assert!(files.starts_with(folder.path()) && files.exists(), "{address:?}");
         }
-        (Home::Server | Home::External, Address::Server(server)) => {
+        (EngineHome::Server | EngineHome::External, DatabaseAddress::Server(server)) => {
             let ServerAddress { listens, user, database, .. } = server;
             assert!(!user.is_empty() && !database.is_empty(), "{address:?}");
             if let Listens::Socket(socket) = listens {

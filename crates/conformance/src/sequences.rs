@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Action, Path, Read, Scope};
+use bakeoff_engines::statement::{AccessPath, Action, ReadScope, TableRead};
 use bakeoff_engines::{
-    Access, Database, Engine, Error, Home, Rows, Schema, Session, Statement, Terms, Value,
+    Access, Database, Engine, EngineHome, Error, OpenTerms, Rows, Schema, Session, Statement, Value,
 };
 use proptest::collection::vec;
 use proptest::strategy::Strategy;
@@ -50,8 +50,8 @@ pub fn try_cases(engine: &dyn Engine, max_shrink_iters: u32) {
     let default = Config::default();
     let cases = std::env::var_os("PROPTEST_CASES").map_or_else(
         || match engine.about().home {
-            Home::Server => CASES_OF_SERVER,
-            Home::Process | Home::External => CASES,
+            EngineHome::Server => CASES_OF_SERVER,
+            EngineHome::Process | EngineHome::External => CASES,
         },
         |_| default.cases,
     );
@@ -75,7 +75,7 @@ type Checked = Result<(), String>;
 /// One database, from its creation over its last reopening to its end.
 struct Trial<'a> {
     engine: &'a dyn Engine,
-    terms: Terms,
+    terms: OpenTerms,
     schema: Schema,
     statements: Vec<Statement>,
     /// Where the scans begin among the statements.
@@ -98,7 +98,7 @@ impl<'a> Trial<'a> {
         let durability = *given.get((case.steps.len() % 6).saturating_sub(3)).unwrap_or(&given[0]);
         Self {
             engine,
-            terms: Terms::new(durability),
+            terms: OpenTerms::new(durability),
             scans: statements.len() - random::scans(&schema).len(),
             schema,
             statements,
@@ -257,14 +257,14 @@ impl<'a> Trial<'a> {
     /// MyRocks (MariaDB 10.11.19) answers a row twice that is read by an equal cell of an index in
     /// the transaction that has moved it down in that index; docs/engines/mariadb-rocksdb.md has the statements
     /// that show it. Everything else in such a transaction is held against the model.
-    fn may_be_answered_twice(&self, read: &Read) -> bool {
+    fn may_be_answered_twice(&self, read: &TableRead) -> bool {
         // The planner may take two bounds for one value, and any index for a filter.
         let by_equals = match (read.path, read.scope) {
-            (Path::Key, _) => false,
-            (Path::Index(_), Scope::Range { equal, from, to }) => {
+            (AccessPath::Key, _) => false,
+            (AccessPath::Index(_), ReadScope::Range { equal, from, to }) => {
                 equal > 0 || from.is_some() && to.is_some()
             }
-            (Path::Index(_), Scope::Among(_) | Scope::Ranges(_)) => true,
+            (AccessPath::Index(_), ReadScope::Among(_) | ReadScope::Ranges(_)) => true,
         };
         let written = || self.seen.rows(read.table).ne(self.committed.rows(read.table));
         let myrocks = self.engine.about().name.starts_with("mariadb:rocksdb");
@@ -331,8 +331,9 @@ impl<'a> Trial<'a> {
 
 /// Rows that come in any order are compared in one.
 fn ordered(action: &Action, mut rows: Vec<Row>) -> Vec<Row> {
-    use bakeoff_engines::statement::{Order, Yield};
-    if let Action::Read(Read { order: Order::Any, yields: Yield::Columns(_), .. }) = action {
+    use bakeoff_engines::statement::{ReadOrder, Yield};
+    if let Action::Read(TableRead { order: ReadOrder::Any, yields: Yield::Columns(_), .. }) = action
+    {
         rows.sort();
     }
     rows
@@ -350,8 +351,10 @@ fn words(error: impl std::fmt::Display) -> String {
 pub fn refuses_misuse(engine: &dyn Engine) {
     let table = Table::new("things").key_column("id", Type::Int).column("size", Type::Int);
     let schema = Schema { tables: vec![table] };
-    let actions =
-        [Action::Insert { table: 0 }, Action::Read(Read::range(0, Path::Key, 0, &[0, 1]))];
+    let actions = [
+        Action::Insert { table: 0 },
+        Action::Read(TableRead::range(0, AccessPath::Key, 0, &[0, 1])),
+    ];
     let statements = actions.map(|action| Statement { name: "one".into(), action });
     let folder = crate::folder::of(engine);
     let database = engine.open(folder.path(), &terms(engine), &schema, &statements).expect("open");

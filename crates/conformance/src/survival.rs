@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use bakeoff_engines::{Access, Durability, Engine, Terms};
+use bakeoff_engines::{Access, Durability, Engine, OpenTerms};
 
 use crate::bank::{self, Teller};
 use crate::model::{Cell, Row, cells};
@@ -32,10 +32,10 @@ pub fn acknowledged_commits_survive_a_kill(engine: &dyn Engine) {
 pub fn survive_a_kill(engine: &dyn Engine, test: &str) {
     if let (Some(folder), Ok(level)) = (std::env::var_os(FOLDER), std::env::var(DURABILITY)) {
         let durability = Durability::parse(&level).expect("a durability");
-        commit_for_ever(engine, Path::new(&folder), &Terms::new(durability));
+        commit_for_ever(engine, Path::new(&folder), &OpenTerms::new(durability));
     }
     for durability in given(engine) {
-        let terms = Terms::new(durability);
+        let terms = OpenTerms::new(durability);
         let folder = crate::folder::of(engine);
         let mut last = 0;
         for round in 0..ROUNDS {
@@ -50,7 +50,7 @@ pub fn survive_a_kill(engine: &dyn Engine, test: &str) {
 }
 
 /// Commits numbered transactions, each over two tables and three indexes, and says so.
-fn commit_for_ever(engine: &dyn Engine, folder: &Path, terms: &Terms) -> ! {
+fn commit_for_ever(engine: &dyn Engine, folder: &Path, terms: &OpenTerms) -> ! {
     let database = bank::open(engine, folder, terms);
     let mut teller = Teller::new(&*database);
     let done = teller.run(bank::TICKETS_BY_KEY, &[]) as i64;
@@ -71,7 +71,7 @@ fn commit_for_ever(engine: &dyn Engine, folder: &Path, terms: &Terms) -> ! {
 fn kill_a_writer(
     (engine, test): (&dyn Engine, &str),
     folder: &Path,
-    terms: &Terms,
+    terms: &OpenTerms,
     commits: u64,
     round: u64,
 ) -> i64 {
@@ -102,7 +102,7 @@ fn kill_a_writer(
 
 /// Checks that exactly the first so many transactions are there, whole, the acknowledged ones
 /// among them if the engine promises it; returns how many.
-fn look(engine: &dyn Engine, folder: &Path, terms: &Terms, acknowledged: i64) -> i64 {
+fn look(engine: &dyn Engine, folder: &Path, terms: &OpenTerms, acknowledged: i64) -> i64 {
     let level = terms.durability.name();
     let database = bank::open(engine, folder, terms);
     assert_eq!(database.check().expect("check"), Vec::<String>::new(), "under {level}");

@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 use std::time::Duration;
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Path, Read};
+use bakeoff_engines::statement::{AccessPath, TableRead};
 use bakeoff_engines::{Action, Database, Engine, Rows, Schema, Statement, Value};
 
 use crate::{folder, terms};
@@ -92,9 +92,9 @@ fn statements() -> Vec<Statement> {
     for (number, table) in schema.tables.iter().enumerate() {
         let every: Vec<usize> = (0..table.columns.len()).collect();
         let paths = (0..table.indexes.len())
-            .map(|index| (Path::Index(index), &table.indexes[index].columns));
-        for (path, columns) in std::iter::once((Path::Key, &table.key)).chain(paths) {
-            let read = Read::range(number, path, columns.len(), &every);
+            .map(|index| (AccessPath::Index(index), &table.indexes[index].columns));
+        for (path, columns) in std::iter::once((AccessPath::Key, &table.key)).chain(paths) {
+            let read = TableRead::range(number, path, columns.len(), &every);
             statements.push(Statement { name: "read".into(), action: Action::Read(read) });
         }
     }

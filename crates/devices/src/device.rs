@@ -17,7 +17,7 @@ pub type Nanos = u64;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum RequestKind {
     /// Bytes from the device.
     Read,
     /// Bytes to the device.
@@ -28,9 +28,9 @@ pub enum Kind {
 
 /// A request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct DeviceRequest {
     /// What it asks for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// Where it starts, in bytes from the start of the device.
     pub offset: u64,
     /// How many bytes.
@@ -59,7 +59,7 @@ pub trait Device: Send {
 
     /// Puts a request into the queue at `now`. `id` is unlike that of any request that is under
     /// way.
-    fn submit(&mut self, now: Nanos, id: u64, request: Request);
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest);
 
     /// The moment until which nothing is completed if nothing else is submitted; `None` when no
     /// request is in flight. A device that must decide something before its next completion names
@@ -80,7 +80,7 @@ pub trait Device: Send {
 
 /// A value that no parameter of a device can have, or values that do not go together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ParameterProblem {
     /// The names of the parameters.
     pub parameters: Vec<String>,
     /// What is wrong, as a sentence.
@@ -91,27 +91,34 @@ pub struct Wrong {
 ///
 /// # Errors
 /// It is not.
-pub fn within(name: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) -> Result<(), Wrong> {
+pub fn within(
+    name: &str,
+    value: f64,
+    bounds: std::ops::RangeInclusive<f64>,
+) -> Result<(), ParameterProblem> {
     if bounds.contains(&value) {
         return Ok(());
     }
     let why = format!("{name} is {value}, and must be from {} to {}", bounds.start(), bounds.end());
-    Err(Wrong { parameters: vec![name.to_owned()], why })
+    Err(ParameterProblem { parameters: vec![name.to_owned()], why })
 }
 
 /// Checks two parameters of which the first may not be above the second.
 ///
 /// # Errors
 /// It is.
-pub fn ordered((low, lower): (&str, f64), (high, upper): (&str, f64)) -> Result<(), Wrong> {
+pub fn ordered(
+    (low, lower): (&str, f64),
+    (high, upper): (&str, f64),
+) -> Result<(), ParameterProblem> {
     if lower <= upper {
         return Ok(());
     }
     let why = format!("{high} {upper} is below {low} {lower}");
-    Err(Wrong { parameters: [low, high].map(str::to_owned).to_vec(), why })
+    Err(ParameterProblem { parameters: [low, high].map(str::to_owned).to_vec(), why })
 }
 
 /// What is wrong of all that was checked.
-pub fn wrongs<const N: usize>(checked: [Result<(), Wrong>; N]) -> Vec<Wrong> {
+pub fn wrongs<const N: usize>(checked: [Result<(), ParameterProblem>; N]) -> Vec<ParameterProblem> {
     checked.into_iter().filter_map(Result::err).collect()
 }

@@ -31,7 +31,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use crate::device::{Kind, Nanos};
+use crate::device::{Nanos, RequestKind};
 
 mod cache;
 mod changes;
@@ -51,20 +51,20 @@ mod syncs;
 mod work;
 mod writeback;
 
-pub use counts::{Counts, FileCounts, Flow};
-pub use options::{Mode, Options, Sync};
-pub use parameters::{Barrier, Committing, Data, JournalPlace, Parameters};
-pub use work::{Ticket, Work};
+pub use counts::{Ext4Counts, FileCounts, Flow};
+pub use options::{Mode, Options, SyncScope};
+pub use parameters::{Barrier, Committing, DataMode, Ext4Parameters, JournalPlace};
+pub use work::{DeviceWork, Ticket};
 
-use cache::{Cache, Dirty};
-use counts::Tally;
+use cache::{Dirty, DirtyPages};
+use counts::FileTally;
 use extents::Extents;
 use groups::BLOCK;
 use journal::{Journal, Marks};
-use journaled::Logged;
-use ranges::Ranges;
-use requests::{Piece, requests};
-use space::Space;
+use journaled::JournaledPages;
+use ranges::RangeSet;
+use requests::{DeviceRange, requests};
+use space::FreeSpace;
 
 /// The least span, without the journal: what is on a device lies as far apart as if it were at least
 /// this much. With less, the short way from one file to the next would become a seek over much of
@@ -72,13 +72,13 @@ use space::Space;
 pub const LEAST_SPAN: u64 = 8 << 20;
 
 /// A file's number, as the volume gives it out.
-pub type File = u64;
+pub type FileNumber = u64;
 
 /// What becomes durable without having been asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durable {
     /// A file, with its data, size and blocks.
-    File(File),
+    File(FileNumber),
     /// All names.
     Names,
 }
@@ -88,7 +88,7 @@ pub enum Durable {
 #[must_use = "it has to be performed"]
 pub struct Background {
     /// What the device has to do.
-    pub work: Work,
+    pub work: DeviceWork,
     /// What is durable once that is done, as it was when the work was handed out.
     pub durable: Vec<Durable>,
 }
@@ -106,29 +106,29 @@ pub struct Extent {
 
 /// A file, as far as it matters to the device.
 #[derive(Debug, Default)]
-struct State {
+struct FileState {
     extents: Extents,
     dirty: Dirty,
     /// Pages that a buffered write changed in part, and nobody read since. The kernel keeps those
     /// of an ext4 in its cache; those of a FUSE file system it asks for again.
-    partly: Ranges,
+    partly: RangeSet,
     size: u64,
     /// The size that the next commit makes durable: that of what was written back
     /// (`i_disksize`).
     written_size: u64,
     /// Where data are journalled, the pages of it in a transaction.
-    logged: Logged,
+    logged: JournaledPages,
     marks: Marks,
-    tally: Tally,
+    tally: FileTally,
 }
 
 /// The file system.
 #[derive(Debug)]
 pub struct Ext4 {
     options: Options,
-    files: HashMap<File, State>,
-    space: Space,
-    cache: Cache,
+    files: HashMap<FileNumber, FileState>,
+    space: FreeSpace,
+    cache: DirtyPages,
     journal: Journal,
     /// The block of data written last.
     near: u64,
@@ -136,7 +136,7 @@ pub struct Ext4 {
     names: bool,
     /// Files that were written to the device since the last commit in the background, by waiting
     /// writers or around the page cache.
-    written_unasked: BTreeSet<File>,
+    written_unasked: BTreeSet<FileNumber>,
     /// When to look at dirty pages and metadata.
     due: Option<Nanos>,
     /// Since when there are too many dirty pages.
@@ -144,14 +144,14 @@ pub struct Ext4 {
     /// The number of the last work that has one.
     last: u64,
     /// Work that is in flight and writes dirty pages, with the files whose pages they are.
-    writing: BTreeMap<u64, HashSet<File>>,
+    writing: BTreeMap<u64, HashSet<FileNumber>>,
     /// The work that writes pages back in the background, and how many.
     background: Option<(u64, u64)>,
-    tally: Tally,
-    removed: Tally,
+    tally: FileTally,
+    removed: FileTally,
     journal_end: u64,
     /// What is counted for no file.
-    counts: Counts,
+    counts: Ext4Counts,
 }
 
 impl Ext4 {
@@ -160,8 +160,8 @@ impl Ext4 {
         Self {
             options,
             files: HashMap::new(),
-            space: Space::new(options.journal.journal),
-            cache: Cache::default(),
+            space: FreeSpace::new(options.journal.journal),
+            cache: DirtyPages::default(),
             journal: Journal::default(),
             near: 0,
             names: false,
@@ -171,15 +171,15 @@ impl Ext4 {
             last: 0,
             writing: BTreeMap::new(),
             background: None,
-            tally: Tally::default(),
-            removed: Tally::default(),
+            tally: FileTally::default(),
+            removed: FileTally::default(),
             journal_end: 0,
-            counts: Counts::default(),
+            counts: Ext4Counts::default(),
         }
     }
 
     /// Takes in a file that is there already, with all that it holds durable.
-    pub fn adopt(&mut self, file: File, bytes: u64) {
+    pub fn adopt(&mut self, file: FileNumber, bytes: u64) {
         let state = self.files.entry(file).or_default();
         state.extents.fill(0..bytes.div_ceil(BLOCK), true, &mut self.space);
         (state.size, state.written_size) = (bytes, bytes);
@@ -187,8 +187,8 @@ impl Ext4 {
 
     /// Reads bytes that the kernel's page cache did not have. Only those come from the device that
     /// are neither dirty nor in a hole, and that the cache of an ext4 would not have had, either.
-    pub fn read(&mut self, file: File, offset: u64, length: u64) -> Work {
-        let mut work = Work::default();
+    pub fn read(&mut self, file: FileNumber, offset: u64, length: u64) -> DeviceWork {
+        let mut work = DeviceWork::default();
         let Some(state) = self.files.get_mut(&file) else { return work };
         state.tally.host_read(offset, length);
         self.tally.host_read(offset, length);
@@ -204,7 +204,7 @@ impl Ext4 {
             }
             state.partly.remove(pages(&bytes));
         }
-        let step = self.space.requests(requests(Kind::Read, pieces));
+        let step = self.space.requests(requests(RequestKind::Read, pieces));
         for request in &step {
             state.tally.device_read(request.offset, request.length);
             self.tally.device_read(request.offset, request.length);
@@ -219,13 +219,13 @@ impl Ext4 {
     pub fn write(
         &mut self,
         now: Nanos,
-        file: File,
+        file: FileNumber,
         offset: u64,
         length: u64,
         mode: Mode,
-        sync: Option<Sync>,
-    ) -> Work {
-        let mut work = Work::default();
+        sync: Option<SyncScope>,
+    ) -> DeviceWork {
+        let mut work = DeviceWork::default();
         if length == 0 {
             return work;
         }
@@ -289,11 +289,11 @@ impl Ext4 {
     }
 
     /// Where a file's bytes lie, in the order of the file.
-    pub fn extents(&self, file: File) -> Vec<Extent> {
+    pub fn extents(&self, file: FileNumber) -> Vec<Extent> {
         let Some(state) = self.files.get(&file) else { return Vec::new() };
         let mut extents = Vec::new();
         for (mut offset, piece) in state.extents.iter() {
-            for Piece { place, length } in self.space.on_device(piece) {
+            for DeviceRange { place, length } in self.space.on_device(piece) {
                 extents.push(Extent { offset, place, length });
                 offset += length;
             }
@@ -302,9 +302,9 @@ impl Ext4 {
     }
 
     /// What was counted so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Ext4Counts {
         let files = self.files.iter().map(|(file, state)| (*file, state.tally.counts()));
-        Counts {
+        Ext4Counts {
             all: self.tally.counts(),
             files: files.collect(),
             removed: self.removed.counts(),
@@ -313,7 +313,7 @@ impl Ext4 {
     }
 
     /// Gives work a number.
-    fn number(&mut self, work: &mut Work) {
+    fn number(&mut self, work: &mut DeviceWork) {
         self.last += 1;
         work.ticket.number = self.last;
     }
@@ -324,7 +324,7 @@ impl Ext4 {
     }
 
     /// Writes bytes around the page cache; dirty pages that they replace need no write-back.
-    fn write_direct(&mut self, file: File, bytes: Range<u64>, work: &mut Work) {
+    fn write_direct(&mut self, file: FileNumber, bytes: Range<u64>, work: &mut DeviceWork) {
         let Some(state) = self.files.get_mut(&file) else { return };
         self.cache.clean(file, &mut state.dirty, whole_pages(&bytes));
         let blocks = state.extents.blocks();
@@ -340,7 +340,7 @@ impl Ext4 {
         }
         let mut pieces = Vec::new();
         state.extents.pieces(bytes, &mut pieces);
-        let step = requests(Kind::Write, pieces);
+        let step = requests(RequestKind::Write, pieces);
         for request in &step {
             state.tally.device_write(request.offset, request.length);
         }
@@ -352,12 +352,12 @@ impl Ext4 {
 
 /// The file; one that is new waits for a commit.
 fn known<'a>(
-    files: &'a mut HashMap<File, State>,
+    files: &'a mut HashMap<FileNumber, FileState>,
     journal: &mut Journal,
-    file: File,
-) -> &'a mut State {
+    file: FileNumber,
+) -> &'a mut FileState {
     files.entry(file).or_insert_with(|| {
-        let mut state = State::default();
+        let mut state = FileState::default();
         journal.create();
         journal.change(&mut state.marks);
         state

@@ -4,8 +4,8 @@
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
-use crate::device::{Kind, Nanos, Request};
-use crate::neighbour::Level;
+use crate::device::{DeviceRequest, Nanos, RequestKind};
+use crate::neighbour::NeighbourLevel;
 use crate::spec::Spec;
 use crate::station::Station;
 
@@ -17,7 +17,7 @@ const MOST_EVENTS: u64 = 10 * MOST;
 
 /// Requests of clients of which each asks for the next as soon as one has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct ClientLoad {
     /// How many clients there are.
     pub clients: u64,
     /// Requests that each has in flight.
@@ -34,9 +34,15 @@ pub struct Load {
 
 /// Requests a second that a device serves of a load beside neighbours, over `time` of its own, in
 /// nanoseconds. `None` of a device that takes no time, and of a load without a request.
-pub fn rate(spec: &Spec, seed: u64, neighbours: Level, load: &Load, time: Nanos) -> Option<f64> {
+pub fn rate(
+    spec: &Spec,
+    seed: u64,
+    neighbours: NeighbourLevel,
+    load: &ClientLoad,
+    time: Nanos,
+) -> Option<f64> {
     let in_flight = load.clients * load.depth;
-    let mut asked = Asked::of(load, seed).filter(|_| in_flight > 0 && !spec.is_null())?;
+    let mut asked = ClientRequests::of(load, seed).filter(|_| in_flight > 0 && !spec.is_null())?;
     let mut station = Station::new(spec.build(seed), seed);
     station.set_span(load.span);
     station.set_neighbours(0, neighbours);
@@ -60,8 +66,8 @@ pub fn rate(spec: &Spec, seed: u64, neighbours: Level, load: &Load, time: Nanos)
 }
 
 /// What the clients ask for.
-struct Asked<'a> {
-    load: &'a Load,
+struct ClientRequests<'a> {
+    load: &'a ClientLoad,
     /// How many blocks there are.
     blocks: u64,
     /// Of each client in order: the block that is next.
@@ -71,9 +77,9 @@ struct Asked<'a> {
     random: Xoshiro256PlusPlus,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ClientRequests<'a> {
     /// `None` where no block is whole.
-    fn of(load: &'a Load, seed: u64) -> Option<Self> {
+    fn of(load: &'a ClientLoad, seed: u64) -> Option<Self> {
         let blocks = load.span.checked_div(load.block).filter(|blocks| *blocks > 0)?;
         let next = (0..load.clients).map(|client| Self::first(client, load, blocks)).collect();
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -81,23 +87,23 @@ impl<'a> Asked<'a> {
     }
 
     /// The first block of a client's part.
-    fn first(client: u64, load: &Load, blocks: u64) -> u64 {
+    fn first(client: u64, load: &ClientLoad, blocks: u64) -> u64 {
         (u128::from(blocks) * u128::from(client) / u128::from(load.clients)) as u64
     }
 
     /// A client's next request.
-    fn next(&mut self, client: u64) -> Request {
+    fn next(&mut self, client: u64) -> DeviceRequest {
         let block = match self.load.in_order {
             true => self.in_order(client),
             false => self.random.random_range(0..self.blocks),
         };
         self.due += u32::from(self.load.reads);
-        let kind = if self.due >= 100 { Kind::Read } else { Kind::Write };
-        if kind == Kind::Read {
+        let kind = if self.due >= 100 { RequestKind::Read } else { RequestKind::Write };
+        if kind == RequestKind::Read {
             self.due -= 100;
         }
         let length = self.load.block;
-        Request { kind, offset: block * length, length, stream: 0 }
+        DeviceRequest { kind, offset: block * length, length, stream: 0 }
     }
 
     /// The next block of a client that goes round its part.
@@ -117,27 +123,33 @@ mod tests {
     use crate::models::Models;
 
     const SECOND: Nanos = 1_000_000_000;
-    const READS: Load =
-        Load { clients: 1, depth: 1, reads: 100, in_order: false, block: 4096, span: 1 << 30 };
+    const READS: ClientLoad = ClientLoad {
+        clients: 1,
+        depth: 1,
+        reads: 100,
+        in_order: false,
+        block: 4096,
+        span: 1 << 30,
+    };
 
     /// What a device serves in a minute of its own.
-    fn served(model: &str, load: Load) -> f64 {
+    fn served(model: &str, load: ClientLoad) -> f64 {
         let spec = Models::standard().parse(model).unwrap();
-        rate(&spec, 1, Level::None, &load, 60 * SECOND).unwrap()
+        rate(&spec, 1, NeighbourLevel::None, &load, 60 * SECOND).unwrap()
     }
 
     #[test]
     fn a_device_that_takes_no_time_and_clients_that_ask_for_nothing_have_no_limit() {
         let null = Models::standard().parse("null").unwrap();
-        assert_eq!(rate(&null, 1, Level::None, &READS, SECOND), None);
+        assert_eq!(rate(&null, 1, NeighbourLevel::None, &READS, SECOND), None);
         let disk = Models::standard().parse("hdd-7200").unwrap();
         for load in [
-            Load { clients: 0, ..READS },
-            Load { depth: 0, ..READS },
-            Load { block: 0, ..READS },
-            Load { span: 4095, ..READS },
+            ClientLoad { clients: 0, ..READS },
+            ClientLoad { depth: 0, ..READS },
+            ClientLoad { block: 0, ..READS },
+            ClientLoad { span: 4095, ..READS },
         ] {
-            assert_eq!(rate(&disk, 1, Level::None, &load, SECOND), None, "{load:?}");
+            assert_eq!(rate(&disk, 1, NeighbourLevel::None, &load, SECOND), None, "{load:?}");
         }
     }
 
@@ -146,34 +158,34 @@ mod tests {
     fn a_hard_disk_serves_more_from_a_deeper_queue_and_an_array_more_than_one() {
         let one = served("hdd-7200", READS);
         assert!((70.0..85.0).contains(&one), "{one}");
-        let deep = served("hdd-7200", Load { depth: 32, ..READS });
+        let deep = served("hdd-7200", ClientLoad { depth: 32, ..READS });
         assert!((115.0..140.0).contains(&deep), "{deep}");
-        let clients = served("hdd-7200", Load { clients: 32, ..READS });
+        let clients = served("hdd-7200", ClientLoad { clients: 32, ..READS });
         assert!((clients / deep - 1.0).abs() < 0.05, "32 clients are as 32 in flight: {clients}");
-        let array = served("raid10:8×hdd-7200", Load { depth: 32, ..READS });
+        let array = served("raid10:8×hdd-7200", ClientLoad { depth: 32, ..READS });
         assert!(array > 3.0 * deep, "{array} of eight, {deep} of one");
     }
 
     #[test]
     fn what_is_in_order_is_faster_and_neighbours_take_their_share() {
-        let in_order = served("hdd-7200", Load { in_order: true, ..READS });
+        let in_order = served("hdd-7200", ClientLoad { in_order: true, ..READS });
         assert!(in_order > served("hdd-7200", READS), "{in_order}");
         let disk = Models::standard().parse("hdd-7200").unwrap();
-        let beside = rate(&disk, 1, Level::Streams(4), &READS, 60 * SECOND).unwrap();
+        let beside = rate(&disk, 1, NeighbourLevel::Streams(4), &READS, 60 * SECOND).unwrap();
         assert!(beside < 0.5 * served("hdd-7200", READS), "{beside}");
     }
 
     #[test]
     fn clients_in_order_go_round_parts_of_their_own_and_mixes_have_their_share() {
-        let load = Load { clients: 3, in_order: true, reads: 70, span: 40_960, ..READS };
-        let mut asked = Asked::of(&load, 1).unwrap();
+        let load = ClientLoad { clients: 3, in_order: true, reads: 70, span: 40_960, ..READS };
+        let mut asked = ClientRequests::of(&load, 1).unwrap();
         let mut blocks =
             |client| -> Vec<u64> { (0..5).map(|_| asked.next(client).offset / 4096).collect() };
         assert_eq!(blocks(0), [0, 1, 2, 0, 1]);
         assert_eq!(blocks(1), [3, 4, 5, 3, 4]);
         assert_eq!(blocks(2), [6, 7, 8, 9, 6]);
-        let mut asked = Asked::of(&load, 1).unwrap();
-        let reads = (0..100).filter(|_| asked.next(0).kind == Kind::Read).count();
+        let mut asked = ClientRequests::of(&load, 1).unwrap();
+        let reads = (0..100).filter(|_| asked.next(0).kind == RequestKind::Read).count();
         assert_eq!(reads, 70);
     }
 }

@@ -3,13 +3,13 @@
 
 use toml::{Table, Value};
 
-use crate::device::model::{Listed, Model, Named};
+use crate::device::model::{DeviceModel, ListedModel, NamedParameters};
 use crate::device::{cloud, hdd, null, raid, ssd};
 use crate::ext4;
-use crate::spec::{Hint, Parameter, Problem, Spec, SpecError};
+use crate::spec::{Hint, Parameter, Spec, SpecError, SpecProblem};
 
 /// Those that are built in, as they are listed.
-const STANDARD: [Model; 7] =
+const STANDARD: [DeviceModel; 7] =
     [null::MODEL, hdd::DESKTOP, hdd::NOTEBOOK, ssd::SATA, cloud::MAGNETIC, cloud::GP2, cloud::GP3];
 
 /// Names that no model may have, and what they are.
@@ -21,7 +21,7 @@ const MODEL: &str = "model";
 
 /// Device models by their names: what a user's text is read with.
 #[derive(Clone, Debug)]
-pub struct Models(Vec<Model>);
+pub struct Models(Vec<DeviceModel>);
 
 /// Why a model can't be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +57,10 @@ impl Models {
     ///
     /// # Errors
     /// A model's name is taken or not a name, or its parameters can't be used.
-    pub fn with(mut self, more: impl IntoIterator<Item = Model>) -> Result<Self, RegisterError> {
+    pub fn with(
+        mut self,
+        more: impl IntoIterator<Item = DeviceModel>,
+    ) -> Result<Self, RegisterError> {
         more.into_iter().try_for_each(|model| self.add(model))?;
         Ok(self)
     }
@@ -66,14 +69,14 @@ impl Models {
     ///
     /// # Errors
     /// It can't be named as it is, or its parameters can't be used; then it is not added.
-    pub fn add(&mut self, model: Model) -> Result<(), RegisterError> {
+    pub fn add(&mut self, model: DeviceModel) -> Result<(), RegisterError> {
         self.check(&model)?;
         self.0.push(model);
         Ok(())
     }
 
     /// Sees that another model can be among these.
-    fn check(&self, model: &Model) -> Result<(), RegisterError> {
+    fn check(&self, model: &DeviceModel) -> Result<(), RegisterError> {
         let name = model.name();
         let letters = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(letters) {
@@ -89,8 +92,8 @@ impl Models {
     }
 
     /// All that can be had, in the order of their registration: the models, and arrays of them.
-    pub fn listed(&self) -> Vec<Listed> {
-        self.0.iter().map(Model::listed).chain([raid::listed()]).collect()
+    pub fn listed(&self) -> Vec<ListedModel> {
+        self.0.iter().map(DeviceModel::listed).chain([raid::listed()]).collect()
     }
 
     /// What a device simulates, in a few words: "SATA SSD", "RAID-10 of 8 × SATA SSD".
@@ -116,8 +119,8 @@ impl Models {
 
     /// A value of a parameter in its canonical form, or what is wrong with it; `None` where no model
     /// has such a parameter. Which devices can have that value is not looked at.
-    pub fn value(&self, parameter: &str, text: &str) -> Option<Result<String, Problem>> {
-        let in_array = |model: &Model| smallest(model).in_array(2);
+    pub fn value(&self, parameter: &str, text: &str) -> Option<Result<String, SpecProblem>> {
+        let in_array = |model: &DeviceModel| smallest(model).in_array(2);
         let mut read = self.0.iter().filter_map(|model| in_array(model).value(parameter, text));
         let first = read.next()?;
         Some(first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong)))
@@ -129,7 +132,7 @@ impl Models {
     /// What is wrong with it, and what can be had.
     pub fn parse(&self, text: &str) -> Result<Spec, SpecError> {
         let Some(array) = raid::read(text) else { return self.parse_one(text, None) };
-        let (disks, each) = array.map_err(Problem::from)?;
+        let (disks, each) = array.map_err(SpecProblem::from)?;
         self.parse_one(each, Some(disks))
     }
 
@@ -138,7 +141,7 @@ impl Models {
     /// # Errors
     /// What is wrong with it, and what can be had.
     pub fn parse_table(&self, table: &Table) -> Result<Spec, SpecError> {
-        let model = table.get(MODEL).and_then(Value::as_str).ok_or(Problem::NoModel)?;
+        let model = table.get(MODEL).and_then(Value::as_str).ok_or(SpecProblem::NoModel)?;
         let mut spec = self.parse(model)?;
         let parameters = table.iter().filter(|(key, _)| *key != MODEL);
         let problems = parameters.filter_map(|(key, value)| spec.change(key, value).err());
@@ -156,7 +159,7 @@ impl Models {
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             if given.contains(&key) {
-                problems.push(Problem::Twice(key.to_owned()));
+                problems.push(SpecProblem::Twice(key.to_owned()));
             }
             given.push(key);
             problems.extend(spec.change(key, &Value::String(value.to_owned())).err());
@@ -165,33 +168,33 @@ impl Models {
     }
 
     /// The model of this name as it comes, and its name as it is written by us.
-    fn named(&self, text: &str) -> Result<Named, Problem> {
+    fn named(&self, text: &str) -> Result<NamedParameters, SpecProblem> {
         if let Some(named) = self.0.iter().find_map(|model| model.named(text)) {
             return Ok(named?);
         }
         let names: Vec<String> = self.listed().into_iter().map(|listed| listed.name).collect();
         let hint = Hint::nearest(text, names.iter().map(String::as_str));
-        Err(Problem::Model { name: text.to_owned(), hint, names })
+        Err(SpecProblem::Model { name: text.to_owned(), hint, names })
     }
 }
 
 /// A model as it comes; of a family, the smallest.
-fn smallest(model: &Model) -> Spec {
+fn smallest(model: &DeviceModel) -> Spec {
     Spec::shipped(model.name().to_owned(), model.smallest())
 }
 
 /// Sees that a model's parameters can be written by their names, and are a device as they come.
-fn check_parameters(model: &Model) -> Result<(), String> {
+fn check_parameters(model: &DeviceModel) -> Result<(), String> {
     let parameters = model.smallest();
     let table = parameters.table().map_err(|error| format!("its parameters: {error}"))?;
     for (key, value) in &table {
         if !matches!(value, Value::Integer(_) | Value::Float(_) | Value::String(_)) {
             return Err(format!("its parameter `{key}` is neither a number nor a word"));
         }
-        if key == MODEL || ext4::Parameters::table().contains_key(key) {
+        if key == MODEL || ext4::Ext4Parameters::table().contains_key(key) {
             return Err(format!("its parameter `{key}` is one that every disk has"));
         }
-        if raid::Parameters::table().contains_key(key) {
+        if raid::RaidParameters::table().contains_key(key) {
             return Err(format!("its parameter `{key}` is one that every array has"));
         }
     }

@@ -11,7 +11,7 @@ pub const MOST_STREAMS: u32 = 64;
 /// How much other load there is; written `0`, `25%` or `x4`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Level {
+pub enum NeighbourLevel {
     /// None.
     None,
     /// So many closed streams: each sends its next request when the last one is done.
@@ -29,7 +29,7 @@ pub enum Level {
 )]
 pub struct LevelError(String);
 
-impl FromStr for Level {
+impl FromStr for NeighbourLevel {
     type Err = LevelError;
 
     fn from_str(text: &str) -> Result<Self, LevelError> {
@@ -46,7 +46,7 @@ impl FromStr for Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for NeighbourLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("0"),
@@ -57,7 +57,7 @@ impl fmt::Display for Level {
     }
 }
 
-impl TryFrom<String> for Level {
+impl TryFrom<String> for NeighbourLevel {
     type Error = LevelError;
 
     fn try_from(text: String) -> Result<Self, LevelError> {
@@ -65,8 +65,8 @@ impl TryFrom<String> for Level {
     }
 }
 
-impl From<Level> for String {
-    fn from(level: Level) -> Self {
+impl From<NeighbourLevel> for String {
+    fn from(level: NeighbourLevel) -> Self {
         level.to_string()
     }
 }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn levels_are_read_as_they_are_written() {
         for text in ["0", "1%", "7%", "12.5%", "25%", "29%", "100%", "x1", "x2", "x4", "x64"] {
-            let level: Level = text.parse().unwrap();
+            let level: NeighbourLevel = text.parse().unwrap();
             assert_eq!(level.to_string(), text);
             let json = serde_json::to_string(&level).unwrap();
             assert_eq!(
@@ -86,16 +86,16 @@ mod tests {
                 (&*format!("{text:?}"), Some(level))
             );
         }
-        assert_eq!("25%".parse(), Ok(Level::Share(0.25)));
-        assert_eq!("x4".parse(), Ok(Level::Streams(4)));
+        assert_eq!("25%".parse(), Ok(NeighbourLevel::Share(0.25)));
+        assert_eq!("x4".parse(), Ok(NeighbourLevel::Streams(4)));
     }
 
     #[test]
     fn other_texts_are_refused_with_the_choices() {
         for text in ["", "4", "x", "x0", "x65", "x1.5", "0%", "101%", "NaN%", "%", "25", "-5%"] {
-            let error = text.parse::<Level>().unwrap_err().to_string();
+            let error = text.parse::<NeighbourLevel>().unwrap_err().to_string();
             assert!(error.contains(&format!("`{text}`")) && error.contains("x1 to x64"), "{error}");
-            assert!(serde_json::from_str::<Level>(&format!("{text:?}")).is_err());
+            assert!(serde_json::from_str::<NeighbourLevel>(&format!("{text:?}")).is_err());
         }
     }
 }

@@ -72,17 +72,17 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use content::Content;
-pub use copies::Copies;
+pub use content::FileContent;
+pub use copies::MirrorCopies;
 pub use data::Before;
-pub use event::Mark;
-pub use history::{Earlier, History, Moment};
-pub use image::{Image, Item};
-pub use names::{Attributes, Kind, Place};
+pub use event::ChangeMark;
+pub use history::{EarlierContents, History, HistoryMoment};
+pub use image::{CrashImage, Item};
+pub use names::{EntryPlace, FileAttributes, NodeKind};
 pub use pending::Pending;
 pub use recorded::Recorded;
-pub use state::State;
-pub use walk::{Identity, Walk};
+pub use state::PendingState;
+pub use walk::{ImageFingerprint, Walk};
 
 /// A file's number. It names one file, directory or other thing for ever: a number that was in
 /// use must not be given out again, not even after the thing is gone.

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::vec;
 
-use crate::device::{Completion, Nanos, Request};
-use crate::neighbour::Level;
+use crate::device::{Completion, DeviceRequest, Nanos};
+use crate::neighbour::NeighbourLevel;
 use crate::spec::Spec;
 use crate::station::Station;
 use crate::trace::{Trace, Traced, Waits};
@@ -46,9 +46,9 @@ pub enum Depth {
 
 /// Who else is on the device that requests are priced on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terms {
+pub struct PriceTerms {
     /// The neighbours.
-    pub neighbours: Level,
+    pub neighbours: NeighbourLevel,
     /// Seeds the device and them.
     pub seed: u64,
     /// How much is asked for at once.
@@ -73,18 +73,21 @@ pub struct Price {
 pub fn price(
     trace: &Trace<'_>,
     spec: &Spec,
-    terms: Terms,
+    terms: PriceTerms,
     is_log: &dyn Fn(usize) -> bool,
 ) -> Price {
     let mut station = Station::new(spec.build(terms.seed), terms.seed);
     station.set_span(trace.span);
     station.set_neighbours(0, terms.neighbours);
     let caused = || trace.works().map(|work| (Cause::of(&work, is_log), work.steps));
-    let mut lanes: Vec<Lane<'_>> = match terms.depth {
-        Depth::One => vec![Lane::new(1, Box::new(caused()))],
+    let mut lanes: Vec<WorkLane<'_>> = match terms.depth {
+        Depth::One => vec![WorkLane::new(1, Box::new(caused()))],
         Depth::Beside(others) => vec![
-            Lane::new(1, Box::new(caused().filter(|(cause, _)| *cause == Cause::Log))),
-            Lane::new(others.max(1), Box::new(caused().filter(|(cause, _)| *cause != Cause::Log))),
+            WorkLane::new(1, Box::new(caused().filter(|(cause, _)| *cause == Cause::Log))),
+            WorkLane::new(
+                others.max(1),
+                Box::new(caused().filter(|(cause, _)| *cause != Cause::Log)),
+            ),
         ],
     };
     let mut replay =
@@ -94,24 +97,27 @@ pub fn price(
 }
 
 /// Works of which some are under way at once, begun in their order.
-struct Lane<'a> {
+struct WorkLane<'a> {
     room: usize,
-    works: Box<dyn Iterator<Item = (Cause, Vec<Vec<Request>>)> + 'a>,
-    under_way: VecDeque<(u64, Job)>,
+    works: Box<dyn Iterator<Item = (Cause, Vec<Vec<DeviceRequest>>)> + 'a>,
+    under_way: VecDeque<(u64, LaneJob)>,
     next: u64,
 }
 
-impl<'a> Lane<'a> {
-    fn new(room: usize, works: Box<dyn Iterator<Item = (Cause, Vec<Vec<Request>>)> + 'a>) -> Self {
+impl<'a> WorkLane<'a> {
+    fn new(
+        room: usize,
+        works: Box<dyn Iterator<Item = (Cause, Vec<Vec<DeviceRequest>>)> + 'a>,
+    ) -> Self {
         Self { room, works, under_way: VecDeque::new(), next: 0 }
     }
 }
 
 /// Work under way.
-struct Job {
+struct LaneJob {
     cause: Cause,
     began: Nanos,
-    steps: vec::IntoIter<Vec<Request>>,
+    steps: vec::IntoIter<Vec<DeviceRequest>>,
     /// Requests of the present step that are not done.
     open: usize,
 }
@@ -126,7 +132,7 @@ struct Replay {
 }
 
 impl Replay {
-    fn run(&mut self, lanes: &mut [Lane<'_>]) {
+    fn run(&mut self, lanes: &mut [WorkLane<'_>]) {
         (0..lanes.len()).for_each(|lane| self.fill(lane, lanes));
         let mut done: Vec<Completion> = Vec::new();
         while !self.owners.is_empty() {
@@ -142,13 +148,13 @@ impl Replay {
     }
 
     /// Begins as many works as there is room for.
-    fn fill(&mut self, lane: usize, lanes: &mut [Lane<'_>]) {
+    fn fill(&mut self, lane: usize, lanes: &mut [WorkLane<'_>]) {
         while lanes[lane].under_way.len() < lanes[lane].room
             && let Some((cause, steps)) = lanes[lane].works.next()
         {
             let number = lanes[lane].next;
             lanes[lane].next += 1;
-            let mut job = Job { cause, began: self.now, steps: steps.into_iter(), open: 0 };
+            let mut job = LaneJob { cause, began: self.now, steps: steps.into_iter(), open: 0 };
             if self.step(lane, number, &mut job) {
                 lanes[lane].under_way.push_back((number, job));
             }
@@ -156,7 +162,7 @@ impl Replay {
     }
 
     /// Submits the next step that has any requests; whether there was one.
-    fn step(&mut self, lane: usize, number: u64, job: &mut Job) -> bool {
+    fn step(&mut self, lane: usize, number: u64, job: &mut LaneJob) -> bool {
         let Some(step) = job.steps.find(|step| !step.is_empty()) else { return false };
         job.open = step.len();
         for request in step {
@@ -167,7 +173,7 @@ impl Replay {
         true
     }
 
-    fn complete(&mut self, lane: usize, number: u64, lanes: &mut [Lane<'_>]) {
+    fn complete(&mut self, lane: usize, number: u64, lanes: &mut [WorkLane<'_>]) {
         let under_way = &mut lanes[lane].under_way;
         let place = under_way.iter().position(|(of, _)| *of == number).expect("it is under way");
         let job = &mut under_way[place].1;

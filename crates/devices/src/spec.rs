@@ -9,11 +9,11 @@ use toml::{Table, Value};
 
 use crate::device::model::{self, AnyParameters, USED};
 use crate::device::raid::{self, Mirrors, Raid10};
-use crate::device::{Device, Wrong};
+use crate::device::{Device, ParameterProblem};
 use crate::ext4;
 use crate::size::size_of;
 
-pub use problem::{Hint, Problem, SpecError};
+pub use problem::{Hint, SpecError, SpecProblem};
 
 /// A device as a user describes it. [`Models`](crate::models::Models) read it.
 ///
@@ -31,8 +31,8 @@ pub struct Spec {
     shipped: Box<dyn AnyParameters>,
     /// The same with those that were changed.
     parameters: Box<dyn AnyParameters>,
-    file_system: ext4::Parameters,
-    array: raid::Parameters,
+    file_system: ext4::Ext4Parameters,
+    array: raid::RaidParameters,
     /// The parameters that differ from the model's, or from the default of the file system or the array.
     changed: Table,
 }
@@ -51,7 +51,8 @@ pub struct Parameter {
 impl Spec {
     /// A model by its name, as it comes.
     pub(crate) fn shipped(name: String, shipped: Box<dyn AnyParameters>) -> Self {
-        let (file_system, array) = (ext4::Parameters::default(), raid::Parameters::default());
+        let (file_system, array) =
+            (ext4::Ext4Parameters::default(), raid::RaidParameters::default());
         let (parameters, changed) = (shipped.clone(), Table::new());
         Self { disks: None, name, parameters, shipped, file_system, array, changed }
     }
@@ -87,13 +88,13 @@ impl Spec {
     /// It has no stroke, the part is said already, or there is no such part.
     pub fn with_used_fraction(mut self, fraction: f64) -> Result<Self, SpecError> {
         if self.changed.contains_key(USED) {
-            return Err(Problem::Twice(USED.to_owned()).into());
+            return Err(SpecProblem::Twice(USED.to_owned()).into());
         }
         if self.own().contains_key(USED) {
             let problems = self.change(USED, &Value::Float(fraction)).err();
             return self.settle(problems.into_iter().collect());
         }
-        if fraction == 1.0 { Ok(self) } else { Err(Problem::NoStroke(self.name).into()) }
+        if fraction == 1.0 { Ok(self) } else { Err(SpecProblem::NoStroke(self.name).into()) }
     }
 
     /// The same with other values of parameters.
@@ -115,9 +116,9 @@ impl Spec {
     /// All parameters that a user may change, as the model comes.
     fn all(&self) -> Table {
         let mut all = self.own();
-        all.extend(ext4::Parameters::table());
+        all.extend(ext4::Ext4Parameters::table());
         if self.disks.is_some() {
-            all.extend(raid::Parameters::table());
+            all.extend(raid::RaidParameters::table());
         }
         all
     }
@@ -134,25 +135,25 @@ impl Spec {
 
     /// Those of them that are an array's own, whatever its disks are.
     pub(crate) fn parameters_of_array(self) -> Vec<Parameter> {
-        let own = raid::Parameters::table();
+        let own = raid::RaidParameters::table();
         let all = self.in_array(2).parameters().into_iter();
         all.filter(|parameter| own.contains_key(&parameter.name)).collect()
     }
 
     /// A value of a parameter in its canonical form; `None` where it has no such parameter. Whether a
     /// device can have it is not looked at.
-    pub(crate) fn value(&self, key: &str, text: &str) -> Option<Result<String, Problem>> {
+    pub(crate) fn value(&self, key: &str, text: &str) -> Option<Result<String, SpecProblem>> {
         let read = value::read(key, &Value::String(text.to_owned()), self.all().get(key)?);
         Some(read.map(|value| value::text(&value)))
     }
 
     /// Notes that a parameter is to have another value.
-    pub(crate) fn change(&mut self, key: &str, value: &Value) -> Result<(), Problem> {
+    pub(crate) fn change(&mut self, key: &str, value: &Value) -> Result<(), SpecProblem> {
         let all = self.all();
         let Some(default) = all.get(key) else {
             let hint = Hint::nearest(key, all.keys().map(String::as_str));
             let keys = all.keys().cloned().collect();
-            return Err(Problem::Key { model: self.name.clone(), key: key.into(), hint, keys });
+            return Err(SpecProblem::Key { model: self.name.clone(), key: key.into(), hint, keys });
         };
         let value = value::read(key, value, default)?;
         if value == *default {
@@ -165,26 +166,26 @@ impl Spec {
 
     /// Puts the changed parameters into the model and checks that such a device can be. `problems`
     /// are those with the parameters that could not be changed.
-    pub(crate) fn settle(mut self, mut problems: Vec<Problem>) -> Result<Self, SpecError> {
-        let (file_system, array) = (ext4::Parameters::table(), raid::Parameters::table());
+    pub(crate) fn settle(mut self, mut problems: Vec<SpecProblem>) -> Result<Self, SpecError> {
+        let (file_system, array) = (ext4::Ext4Parameters::table(), raid::RaidParameters::table());
         let (shared, others): (Table, Table) =
             self.changed.clone().into_iter().partition(|(key, _)| file_system.contains_key(key));
         let (of_array, own): (Table, Table) =
             others.into_iter().partition(|(key, _)| array.contains_key(key));
         let (parameters, mut wrong) = self.shipped.with(&own);
-        let (file_system, more) = model::changed(&ext4::Parameters::default(), &shared);
+        let (file_system, more) = model::changed(&ext4::Ext4Parameters::default(), &shared);
         wrong.extend(more);
-        let (array, more) = model::changed(&raid::Parameters::default(), &of_array);
+        let (array, more) = model::changed(&raid::RaidParameters::default(), &of_array);
         wrong.extend(more);
         wrong.extend(array.check());
         (self.parameters, self.file_system, self.array) = (parameters, file_system, array);
-        for Wrong { parameters, why } in wrong {
+        for ParameterProblem { parameters, why } in wrong {
             // What goes with a value that is wrong by itself is not to be judged yet.
             let told = |name: &String| problems.iter().any(|told| told.parameter() == Some(name));
             let changed = parameters.iter().find(|name| self.changed.contains_key(*name));
             if let Some(key) = changed.filter(|_| !parameters.iter().any(told)) {
                 let (model, key) = (self.name.clone(), key.clone());
-                problems.push(Problem::Absurd { model, key, reason: why });
+                problems.push(SpecProblem::Absurd { model, key, reason: why });
             }
         }
         if problems.is_empty() { Ok(self) } else { Err(SpecError(problems)) }
@@ -211,7 +212,7 @@ impl Spec {
     }
 
     /// What was chosen of the file system on it.
-    pub fn file_system(&self) -> ext4::Parameters {
+    pub fn file_system(&self) -> ext4::Ext4Parameters {
         self.file_system
     }
 

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Completion, Device, Kind, Nanos, Request};
-use crate::neighbour::Level;
+use crate::device::{Completion, Device, DeviceRequest, Nanos, RequestKind};
+use crate::neighbour::NeighbourLevel;
 
 mod neighbours;
 
-use neighbours::Neighbours;
+use neighbours::SimulatedNeighbours;
 
 /// Numbers from here on are the neighbours'.
 const FIRST_NEIGHBOUR: u64 = 1 << 63;
@@ -70,7 +70,7 @@ impl StationCounts {
 /// As with a device, time only moves forward, and how often it is told to makes no difference.
 pub struct Station {
     device: Box<dyn Device>,
-    neighbours: Neighbours,
+    neighbours: SimulatedNeighbours,
     counts: StationCounts,
     /// Up to when the neighbours' time is counted.
     neighbours_counted: Nanos,
@@ -84,7 +84,7 @@ impl Station {
     pub fn new(device: Box<dyn Device>, seed: u64) -> Self {
         Self {
             device,
-            neighbours: Neighbours::new(seed),
+            neighbours: SimulatedNeighbours::new(seed),
             counts: StationCounts::default(),
             neighbours_counted: 0,
             done: Vec::new(),
@@ -94,7 +94,7 @@ impl Station {
 
     /// Sets how much other load there is from now on. Requests of former neighbours that are
     /// in flight are still served.
-    pub fn set_neighbours(&mut self, now: Nanos, level: Level) {
+    pub fn set_neighbours(&mut self, now: Nanos, level: NeighbourLevel) {
         self.run(now);
         self.neighbours.set(now, level, self.device.as_ref());
         for (id, request) in self.neighbours.begin() {
@@ -112,19 +112,19 @@ impl Station {
     ///
     /// # Panics
     /// If the number is 2⁶³ or above: those are the neighbours'.
-    pub fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    pub fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         assert!(id < FIRST_NEIGHBOUR, "the number {id} is a neighbour's");
         self.run(now);
         match request.kind {
-            Kind::Read => {
+            RequestKind::Read => {
                 self.counts.reads += 1;
                 self.counts.read_bytes += request.length;
             }
-            Kind::Write => {
+            RequestKind::Write => {
                 self.counts.writes += 1;
                 self.counts.write_bytes += request.length;
             }
-            Kind::Flush => self.counts.flushes += 1,
+            RequestKind::Flush => self.counts.flushes += 1,
         }
         self.counts.in_queue += 1;
         self.device.submit(now, id, request);
@@ -194,7 +194,7 @@ impl Station {
         self.neighbours_counted = self.neighbours_counted.max(now);
     }
 
-    fn send_neighbour(&mut self, now: Nanos, id: u64, request: Request) {
+    fn send_neighbour(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.count_neighbours(now);
         self.counts.neighbours_in_queue += 1;
         self.device.submit(now, id, request);

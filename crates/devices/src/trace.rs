@@ -3,8 +3,8 @@
 //! Work that waits for other work is traced without saying so: in a trace the other one comes before
 //! it. Numbers are in LEB128, so that a request takes about eight bytes.
 
-use crate::device::{Kind, Nanos, Request};
-use crate::ext4::Work;
+use crate::device::{DeviceRequest, Nanos, RequestKind};
+use crate::ext4::DeviceWork;
 
 /// How a trace begins.
 const HEAD: &[u8] = b"device requests 1\n";
@@ -26,7 +26,7 @@ pub enum Waits {
 }
 
 const WAITS: [Waits; 3] = [Waits::Reader, Waits::Writer, Waits::Nobody];
-const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Flush];
+const KINDS: [RequestKind; 3] = [RequestKind::Read, RequestKind::Write, RequestKind::Flush];
 
 /// Work in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Traced {
     /// The file that it is done for, by its place in [`Trace::files`]; `None` where it is of several.
     pub file: Option<usize>,
     /// What is asked for together, one after the other, as in [`Work`].
-    pub steps: Vec<Vec<Request>>,
+    pub steps: Vec<Vec<DeviceRequest>>,
 }
 
 /// Writes a trace, into memory that is to be emptied now and then.
@@ -65,7 +65,7 @@ impl Tracer {
         waits: Waits,
         file: Option<u64>,
         name: impl FnOnce() -> Vec<u8>,
-        work: &Work,
+        work: &DeviceWork,
     ) {
         let file = file.map_or(0, |number| {
             let place = self.files.len();
@@ -147,15 +147,15 @@ impl<'a> Trace<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, TraceError> {
         let bytes = bytes.strip_prefix(HEAD).ok_or(TraceError::Head)?;
         let mut trace = Self { bytes, files: Vec::new(), span: 0, works: 0 };
-        let mut reader = Reader { bytes, at: 0, time: 0 };
+        let mut reader = TraceReader { bytes, at: 0, time: 0 };
         loop {
             match reader.next()? {
-                Entry::File(name) => trace.files.push(name),
-                Entry::Work(work) if work.file.is_some_and(|it| it >= trace.files.len()) => {
+                TraceEntry::File(name) => trace.files.push(name),
+                TraceEntry::Work(work) if work.file.is_some_and(|it| it >= trace.files.len()) => {
                     return Err(TraceError::Damaged(reader.at));
                 }
-                Entry::Work(_) => trace.works += 1,
-                Entry::End(span) => {
+                TraceEntry::Work(_) => trace.works += 1,
+                TraceEntry::End(span) => {
                     trace.span = span;
                     return Ok(trace);
                 }
@@ -165,32 +165,32 @@ impl<'a> Trace<'a> {
 
     /// All of its work, in order.
     pub fn works(&self) -> impl Iterator<Item = Traced> + '_ {
-        let mut reader = Reader { bytes: self.bytes, at: 0, time: 0 };
+        let mut reader = TraceReader { bytes: self.bytes, at: 0, time: 0 };
         std::iter::from_fn(move || {
             loop {
                 match reader.next().ok()? {
-                    Entry::File(_) => {}
-                    Entry::Work(work) => return Some(work),
-                    Entry::End(_) => return None,
+                    TraceEntry::File(_) => {}
+                    TraceEntry::Work(work) => return Some(work),
+                    TraceEntry::End(_) => return None,
                 }
             }
         })
     }
 }
 
-enum Entry<'a> {
+enum TraceEntry<'a> {
     File(&'a [u8]),
     Work(Traced),
     End(u64),
 }
 
-struct Reader<'a> {
+struct TraceReader<'a> {
     bytes: &'a [u8],
     at: usize,
     time: Nanos,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TraceReader<'a> {
     fn byte(&mut self) -> Result<u8, TraceError> {
         let byte = *self.bytes.get(self.at).ok_or(TraceError::Cut)?;
         self.at += 1;
@@ -214,17 +214,17 @@ impl<'a> Reader<'a> {
         all.get(usize::from(place)).copied().ok_or(TraceError::Damaged(self.at))
     }
 
-    fn next(&mut self) -> Result<Entry<'a>, TraceError> {
+    fn next(&mut self) -> Result<TraceEntry<'a>, TraceError> {
         match self.byte()? {
             FILE => {
                 let length = self.number()? as usize;
                 let rest: &'a [u8] = &self.bytes[self.at..];
                 let name = rest.get(..length).ok_or(TraceError::Cut)?;
                 self.at += length;
-                Ok(Entry::File(name))
+                Ok(TraceEntry::File(name))
             }
-            WORK => self.work().map(Entry::Work),
-            END => self.number().map(Entry::End),
+            WORK => self.work().map(TraceEntry::Work),
+            END => self.number().map(TraceEntry::End),
             _ => Err(TraceError::Damaged(self.at)),
         }
     }
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
                 if offset.checked_add(length).is_none() {
                     return Err(TraceError::Damaged(self.at));
                 }
-                step.push(Request { kind, offset, length, stream: 0 });
+                step.push(DeviceRequest { kind, offset, length, stream: 0 });
             }
             steps.push(step);
         }
@@ -262,23 +262,23 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
 mod tests {
     use super::*;
 
-    fn work(requests: &[(Kind, u64, u64)]) -> Work {
-        let request = |&(kind, offset, length): &(Kind, u64, u64)| Request {
+    fn work(requests: &[(RequestKind, u64, u64)]) -> DeviceWork {
+        let request = |&(kind, offset, length): &(RequestKind, u64, u64)| DeviceRequest {
             kind,
             offset,
             length,
             stream: 0,
         };
         let steps = requests.iter().map(|it| vec![request(it)]).collect();
-        Work { steps, ..Work::default() }
+        DeviceWork { steps, ..DeviceWork::default() }
     }
 
     /// Two files, of which one is named once though it comes twice, and work of nobody's.
-    fn written() -> (Vec<u8>, Vec<Work>) {
+    fn written() -> (Vec<u8>, Vec<DeviceWork>) {
         let works = vec![
-            work(&[(Kind::Write, 0, 4096), (Kind::Flush, 0, 0)]),
-            work(&[(Kind::Read, (1 << 63) - 1, 1 << 20)]),
-            work(&[(Kind::Write, 4096, 1)]),
+            work(&[(RequestKind::Write, 0, 4096), (RequestKind::Flush, 0, 0)]),
+            work(&[(RequestKind::Read, (1 << 63) - 1, 1 << 20)]),
+            work(&[(RequestKind::Write, 4096, 1)]),
         ];
         let mut tracer = Tracer::default();
         tracer.work(7, Waits::Writer, Some(90), || b"a log".to_vec(), &works[0]);

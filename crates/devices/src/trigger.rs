@@ -38,9 +38,9 @@ impl Trigger {
 
 /// Calls that tell what the application is doing: they are of files that serve one purpose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signature {
+pub struct CallSignature {
     /// What kind of call.
-    pub call: FileCall,
+    pub call: SignatureCall,
     /// Patterns of paths, from the disk's root on, of which one has to fit: `*` stands for any letters,
     /// `?` for one. A pattern without a slash is held against the file's name.
     pub files: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Signature {
 /// A kind of call of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FileCall {
+pub enum SignatureCall {
     /// A write of data.
     Write,
     /// A write that begins before so many bytes of the file: in its header.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use bakeoff_devices::neighbour::Level;
-use bakeoff_disk::neighbour::{Error, FILE_BYTES, File, Neighbours, measure_alone};
+use bakeoff_devices::neighbour::NeighbourLevel;
+use bakeoff_disk::neighbour::{Error, FILE_BYTES, NeighbourFile, RunningNeighbours, measure_alone};
 use rustix::time::{ClockId, clock_gettime};
 
 fn main() -> ExitCode {
@@ -21,15 +21,15 @@ fn main() -> ExitCode {
 
 fn show() -> Result<(), Error> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let file = File::prepare(&folder, FILE_BYTES)?;
+    let file = NeighbourFile::prepare(&folder, FILE_BYTES)?;
     let second = Duration::from_secs(1);
     let alone = measure_alone(&file, second)?;
     println!("one stream alone: {alone:.0} requests/s");
     println!("level  requests/s  share  mean µs  p99 µs  late  processor");
     for level in ["25%", "x1", "x2", "x4"] {
-        let level: Level = level.parse().expect("these are levels");
+        let level: NeighbourLevel = level.parse().expect("these are levels");
         let before = cpu_s();
-        let neighbours = Neighbours::start(&file, level, alone, 1);
+        let neighbours = RunningNeighbours::start(&file, level, alone, 1);
         sleep(2 * second);
         let report = neighbours.finish();
         let cpu = (cpu_s() - before) / report.seconds;

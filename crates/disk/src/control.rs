@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::ext4;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::StationCounts;
-use bakeoff_devices::trigger::{Awaited, Signature, Trigger};
+use bakeoff_devices::trigger::{Awaited, CallSignature, Trigger};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -25,7 +25,7 @@ use crate::{own, table};
 mod listening;
 mod wire;
 
-pub(crate) use listening::Listening;
+pub(crate) use listening::ControlListener;
 
 /// How long a daemon that is stopped (SIGSTOP) may say nothing.
 const STOPPED: Duration = Duration::from_secs(10);
@@ -41,26 +41,26 @@ pub(crate) enum Ask {
     Neighbours(String),
     Timing(bool),
     /// The power off, and an image.
-    Cut(Image),
+    Cut(ImageRequest),
     PowerOff,
     /// An image of a disk that is off.
-    Image(Image),
+    Image(ImageRequest),
     /// An image of a disk that stays on.
-    Snapshot(Image),
+    Snapshot(ImageRequest),
     Record,
     /// A trace of the device's requests, or the end of it.
     Trace(Option<TraceTo>),
     /// All that was remembered, into this new folder.
     Recorded(PathBuf),
     RecordAnew,
-    Arm(Vec<Awaited>, Vec<Signature>),
+    Arm(Vec<Awaited>, Vec<CallSignature>),
     Fault(String),
     Unmount,
 }
 
 /// A crash image that is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Image {
+pub(crate) struct ImageRequest {
     pub keep: String,
     pub seed: u64,
     /// An absolute path.
@@ -82,7 +82,7 @@ pub(crate) struct TraceTo {
 /// What it answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Answer {
+pub(crate) enum ControlAnswer {
     Done,
     Stat(Box<Stat>),
     Refused(Error),
@@ -125,7 +125,7 @@ pub struct Stat {
     /// What the device did.
     pub device: StationCounts,
     /// What was asked of the file system, and what it asked of the device.
-    pub files: ext4::Counts,
+    pub files: ext4::Ext4Counts,
     /// Modelled against achieved latency.
     pub latency: Accuracy,
     /// Memory of the daemon, in bytes.
@@ -136,7 +136,7 @@ pub struct Stat {
     pub recorded_bytes: u64,
 }
 
-impl Image {
+impl ImageRequest {
     fn new(keep: Keep, seed: u64, folder: &Path) -> Result<Self, Error> {
         let folder = std::path::absolute(folder);
         let folder = folder.map_err(|error| Error::Folder(error.to_string()))?;
@@ -146,7 +146,7 @@ impl Image {
 
 /// A way to speak to a disk's daemon.
 #[derive(Clone, Debug)]
-pub struct Control {
+pub struct DiskControl {
     mountpoint: PathBuf,
     socket: PathBuf,
     /// How long the daemon may say nothing.
@@ -155,7 +155,7 @@ pub struct Control {
     last_words: Option<Arc<LastWords>>,
 }
 
-impl Control {
+impl DiskControl {
     /// Finds the daemon of the disk that is mounted on `mountpoint`, by what the mount itself says.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl Control {
         &self.mountpoint
     }
 
-    fn ask(&self, ask: &Ask) -> Result<(Answer, UnixStream), Error> {
+    fn ask(&self, ask: &Ask) -> Result<(ControlAnswer, UnixStream), Error> {
         let at = self.mountpoint.display();
         let last_words = self.last_words.as_deref();
         let silent = |error: io::Error| {
@@ -214,7 +214,7 @@ impl Control {
             let mut line = serde_json::to_string(ask)?;
             line.push('\n');
             stream.write_all(line.as_bytes())?;
-            let mut lines = wire::Lines::of(&stream);
+            let mut lines = wire::ConnectionLines::of(&stream);
             loop {
                 let line = self.next_line(&mut lines, pid)?;
                 if !line.is_empty() {
@@ -223,7 +223,7 @@ impl Control {
             }
         };
         match talk() {
-            Ok(Answer::Refused(error)) => Err(error),
+            Ok(ControlAnswer::Refused(error)) => Err(error),
             Ok(answer) => Ok((answer, stream)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 let said = last_words.map(LastWords::said).unwrap_or_default();
@@ -239,7 +239,7 @@ impl Control {
 
     /// The next line that the daemon says, which is that process. One that is stopped is given up long before
     /// one that goes on: it says nothing until somebody lets it.
-    fn next_line(&self, lines: &mut wire::Lines<'_>, pid: u32) -> io::Result<Vec<u8>> {
+    fn next_line(&self, lines: &mut wire::ConnectionLines<'_>, pid: u32) -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + self.patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -263,7 +263,7 @@ impl Control {
     /// The daemon is gone.
     pub fn stat(&self) -> Result<Stat, Error> {
         match self.ask(&Ask::Stat)?.0 {
-            Answer::Stat(stat) => Ok(*stat),
+            ControlAnswer::Stat(stat) => Ok(*stat),
             other => Err(Error::Failed(format!("the daemon answered {other:?}"))),
         }
     }
@@ -280,7 +280,7 @@ impl Control {
     ///
     /// # Errors
     /// The daemon is gone, the power is off, or its device has no queue.
-    pub fn set_neighbours(&self, level: Level) -> Result<(), Error> {
+    pub fn set_neighbours(&self, level: NeighbourLevel) -> Result<(), Error> {
         self.tell(&Ask::Neighbours(level.to_string()))
     }
 
@@ -310,7 +310,7 @@ impl Control {
     pub fn await_signatures(
         &self,
         moments: &[Awaited],
-        signatures: &[Signature],
+        signatures: &[CallSignature],
     ) -> Result<(), Error> {
         self.tell(&Ask::Arm(moments.to_vec(), signatures.to_vec()))
     }
@@ -381,7 +381,7 @@ impl Control {
     /// # Errors
     /// The daemon is gone, the power is on, or the folder can't be used ([`Error::Folder`]).
     pub fn image(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
-        self.tell(&Ask::Image(Image::new(keep, seed, folder)?))
+        self.tell(&Ask::Image(ImageRequest::new(keep, seed, folder)?))
     }
 
     /// As [`Control::image`], of one of the moments that were waited for, by its place among them, on
@@ -398,7 +398,7 @@ impl Control {
         folder: &Path,
     ) -> Result<(), Error> {
         let of = Some((moment, metadata));
-        self.tell(&Ask::Image(Image { of, ..Image::new(keep, seed, folder)? }))
+        self.tell(&Ask::Image(ImageRequest { of, ..ImageRequest::new(keep, seed, folder)? }))
     }
 
     /// Writes what the disk would hold if its power went now to a folder, which must be empty or not
@@ -408,7 +408,7 @@ impl Control {
     /// The daemon is gone, the power is off, the folder can't be used ([`Error::Folder`]), or the image
     /// can't be written: then nothing is left of it.
     pub fn snapshot(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
-        self.tell(&Ask::Snapshot(Image::new(keep, seed, folder)?))
+        self.tell(&Ask::Snapshot(ImageRequest::new(keep, seed, folder)?))
     }
 
     /// [`Control::power_off`] and [`Control::image`] in one: the power stays on when the folder
@@ -417,7 +417,7 @@ impl Control {
     /// # Errors
     /// The daemon is gone, or the folder can't be used ([`Error::Folder`]).
     pub fn cut(&self, keep: Keep, seed: u64, folder: &Path) -> Result<(), Error> {
-        self.tell(&Ask::Cut(Image::new(keep, seed, folder)?))
+        self.tell(&Ask::Cut(ImageRequest::new(keep, seed, folder)?))
     }
 
     /// Lets a later call fail; see [`crate::fault`] for how a rule is written. A path may also go

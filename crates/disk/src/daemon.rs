@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
 use bakeoff_devices::station::Station;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::control::{Answer, Listening};
+use crate::control::{ControlAnswer, ControlListener};
 use crate::error::Error;
 use crate::executor::{self, Executor};
 use crate::fuse::{self, ServeOptions};
-use crate::launcher::{self, Reply};
+use crate::launcher::{self, LaunchReply};
 use crate::options::MountOptions;
-use crate::registry::{Claim, Note};
+use crate::registry::{MountClaim, MountNote};
 use crate::table::{self, How};
 use crate::volume::{Volume, VolumeOptions};
 
@@ -44,7 +44,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const ENDING: Duration = Duration::from_secs(3);
 
 /// What the daemon waits for.
-enum Event {
+enum DaemonEvent {
     Signal,
     /// It is not to be seen any more where this process is; somebody with mounts of its own
     /// (`mount_namespaces(7)`) may still have it.
@@ -69,14 +69,14 @@ pub fn launched(
     let served = launcher::asked(input).and_then(|options| {
         serve(models, &options, |_| {
             mounted = true;
-            launcher::answer(output, &Reply::Mounted)
+            launcher::answer(output, &LaunchReply::Mounted)
         })
     });
     if let Err(error) = &served
         && !mounted
     {
         // Nobody may be there any more to hear it.
-        let _ = launcher::answer(output, &Reply::Refused(error.clone()));
+        let _ = launcher::answer(output, &LaunchReply::Refused(error.clone()));
     }
     served
 }
@@ -90,38 +90,39 @@ pub fn launched(
 pub fn serve(
     models: &Models,
     options: &MountOptions,
-    ready: impl FnOnce(&Note) -> io::Result<()>,
+    ready: impl FnOnce(&MountNote) -> io::Result<()>,
 ) -> Result<(), Error> {
     let spec = options.device(models)?;
     let mut made = MadeFolders::of(options)?;
     let note = folders(options, &spec)?;
     can_mount()?;
-    let claim = Claim::new(&note)?;
+    let claim = MountClaim::new(&note)?;
     fuse::end_with_a_lost_reply();
     let (events, heard) = mpsc::channel();
     listen_for_signals(events.clone()).map_err(failed("signals"))?;
-    let disk = Arc::new(Disk::open(options, &spec, note, events)?);
+    let disk = Arc::new(MountedDisk::open(options, &spec, note, events)?);
     fuse::end_with_a_panic();
     disk.mount(&claim.socket())?;
     let served = disk.calibrate(options.timing).and_then(|()| {
         // The disk goes when this function ends, whoever is still connected.
         let answering = Arc::downgrade(&disk);
-        let listening = Listening::start(&claim.socket(), move |ask| match answering.upgrade() {
-            Some(disk) => disk.answer(ask),
-            None => Answer::Refused(Error::Failed("it is being unmounted".into())),
-        })?;
+        let listening =
+            ControlListener::start(&claim.socket(), move |ask| match answering.upgrade() {
+                Some(disk) => disk.answer(ask),
+                None => ControlAnswer::Refused(Error::Failed("it is being unmounted".into())),
+            })?;
         ready(&disk.note)?;
         made.keep_backing();
         Ok(listening)
     });
     let ended = match served {
-        Ok(_) => heard.recv().unwrap_or(Event::Signal),
-        Err(_) => Event::Signal,
+        Ok(_) => heard.recv().unwrap_or(DaemonEvent::Signal),
+        Err(_) => DaemonEvent::Signal,
     };
     let session = match ended {
-        Event::Unmounted(session) => session,
-        Event::Left => end_of_session(&heard),
-        Event::Signal => {
+        DaemonEvent::Unmounted(session) => session,
+        DaemonEvent::Left => end_of_session(&heard),
+        DaemonEvent::Signal => {
             disk.volume.end_snapshots();
             disk.leave(&heard)
         }
@@ -138,8 +139,8 @@ pub fn serve(
 }
 
 /// A mounted disk.
-struct Disk {
-    note: Note,
+struct MountedDisk {
+    note: MountNote,
     seed: u64,
     metadata: Metadata,
     null: bool,
@@ -148,22 +149,22 @@ struct Disk {
     started: Instant,
     /// Whether it was found to answer.
     ready: Arc<AtomicBool>,
-    events: Sender<Event>,
+    events: Sender<DaemonEvent>,
     changing: Mutex<Changing>,
 }
 
 /// What can be set while it is mounted.
 struct Changing {
-    neighbours: Level,
+    neighbours: NeighbourLevel,
     round_trip: Nanos,
 }
 
-impl Disk {
+impl MountedDisk {
     fn open(
         options: &MountOptions,
         spec: &Spec,
-        note: Note,
-        events: Sender<Event>,
+        note: MountNote,
+        events: Sender<DaemonEvent>,
     ) -> Result<Self, Error> {
         let station = Station::new(spec.build(options.seed), options.seed);
         // The timing comes on when the round trip is known.
@@ -203,7 +204,7 @@ impl Disk {
                 // Whoever asks the disk for something would wait for ever.
                 fuse::give_up(&format!("the mount ended before it was ready: {ended:?}"));
             }
-            events.send(Event::Unmounted(ended))
+            events.send(DaemonEvent::Unmounted(ended))
         };
         let thread = thread::Builder::new().name("disk-mount".into()).spawn(wait);
         thread.map(drop).map_err(failed("the mount"))
@@ -228,7 +229,7 @@ impl Disk {
     }
 
     /// Unmounts after a signal, whoever still uses it, and waits for the session's end.
-    fn leave(&self, heard: &mpsc::Receiver<Event>) -> io::Result<()> {
+    fn leave(&self, heard: &mpsc::Receiver<DaemonEvent>) -> io::Result<()> {
         // Nobody is to wait for the disk any more.
         self.executor.set_timing(false);
         let at = &self.note.mountpoint;
@@ -246,12 +247,12 @@ impl Disk {
 
 /// Waits for the end of the session once nobody can reach the disk from where this process is, and
 /// not for ever: who has files open, or the mount among mounts of its own, loses it with this process.
-fn end_of_session(heard: &mpsc::Receiver<Event>) -> io::Result<()> {
+fn end_of_session(heard: &mpsc::Receiver<DaemonEvent>) -> io::Result<()> {
     let start = Instant::now();
     loop {
         match heard.recv_timeout(ENDING.saturating_sub(start.elapsed())) {
-            Ok(Event::Signal | Event::Left) => {}
-            Ok(Event::Unmounted(session)) => return session,
+            Ok(DaemonEvent::Signal | DaemonEvent::Left) => {}
+            Ok(DaemonEvent::Unmounted(session)) => return session,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
         }
     }
@@ -261,13 +262,13 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> Error {
     move |error| Error::Failed(format!("{what}: {error}"))
 }
 
-fn listen_for_signals(events: Sender<Event>) -> io::Result<()> {
+fn listen_for_signals(events: Sender<DaemonEvent>) -> io::Result<()> {
     let (mut heard, pipe) = UnixStream::pair()?;
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, pipe.try_clone()?)?;
     }
     let listen = move || {
-        while heard.read_exact(&mut [0]).is_ok() && events.send(Event::Signal).is_ok() {}
+        while heard.read_exact(&mut [0]).is_ok() && events.send(DaemonEvent::Signal).is_ok() {}
     };
     thread::Builder::new().name("disk-signals".into()).spawn(listen).map(drop)
 }

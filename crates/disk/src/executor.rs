@@ -18,8 +18,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::Work;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::ext4::DeviceWork;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::{Station, StationCounts};
 
 mod accuracy;
@@ -33,13 +33,13 @@ use replies::Replies;
 use schedule::Schedule;
 
 /// The callback for work that is done.
-pub type Then = Box<dyn FnOnce() + Send>;
+pub type WorkCallback = Box<dyn FnOnce() + Send>;
 
 /// What a ticker has to do, and when it is to be called again at the latest.
 #[derive(Default)]
 pub struct Ticked {
     /// Work that nobody asked for, and what to call when it is done.
-    pub due: Vec<(Work, Then)>,
+    pub due: Vec<(DeviceWork, WorkCallback)>,
     /// When it is to be called again; it may be called before.
     pub next: Option<Nanos>,
 }
@@ -65,11 +65,11 @@ const SPIN: Duration = Duration::from_micros(50);
 
 /// Performs work on a device; stops when dropped, and then nobody waits any more.
 pub struct Executor {
-    shared: Arc<Shared>,
+    shared: Arc<ExecutorState>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-struct Shared {
+struct ExecutorState {
     start: Instant,
     null: bool,
     /// Whether work takes its time: a copy of what the schedule says, to be read without a lock.
@@ -87,7 +87,7 @@ impl Executor {
     /// # Panics
     /// When no thread can be started.
     pub fn start(station: Station, options: Options) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ExecutorState {
             start: Instant::now(),
             null: options.null,
             timed: AtomicBool::new(options.timing && !options.null),
@@ -118,17 +118,17 @@ impl Executor {
     /// Performs `work` that was asked for at `came`, and then calls `then`: on a thread of the
     /// executor when the model says that it is done, or at once and on this thread when it takes
     /// no time.
-    pub fn perform(&self, came: Nanos, work: Work, then: Then) {
+    pub fn perform(&self, came: Nanos, work: DeviceWork, then: WorkCallback) {
         self.perform_as(came, work, then, false);
     }
 
     /// The same of a `then` that takes microseconds and waits for nobody: no lock that is held for long, no
     /// file, no other work.
-    pub fn perform_quick(&self, came: Nanos, work: Work, then: Then) {
+    pub fn perform_quick(&self, came: Nanos, work: DeviceWork, then: WorkCallback) {
         self.perform_as(came, work, then, true);
     }
 
-    fn perform_as(&self, came: Nanos, work: Work, then: Then, quick: bool) {
+    fn perform_as(&self, came: Nanos, work: DeviceWork, then: WorkCallback, quick: bool) {
         if !self.shared.timed.load(Ordering::Acquire) || work.is_empty() {
             return then();
         }
@@ -155,7 +155,7 @@ impl Executor {
     }
 
     /// Performs `work` and waits for its end.
-    pub fn perform_and_wait(&self, work: Work) {
+    pub fn perform_and_wait(&self, work: DeviceWork) {
         let (done, end) = std::sync::mpsc::sync_channel(1);
         self.perform(self.now(), work, Box::new(move || done.send(()).unwrap_or_default()));
         // An error means that it was dropped unsaid, which is an end, too.
@@ -185,7 +185,7 @@ impl Executor {
     }
 
     /// Who else is on the device from now on.
-    pub fn set_neighbours(&self, level: Level) {
+    pub fn set_neighbours(&self, level: NeighbourLevel) {
         let mut schedule = self.shared.lock();
         schedule.set_neighbours(self.shared.now(), level);
         self.shared.reply(&mut schedule);
@@ -267,7 +267,7 @@ impl Drop for Executor {
     }
 }
 
-impl Shared {
+impl ExecutorState {
     fn spawn(
         self: &Arc<Self>,
         name: String,

@@ -27,7 +27,7 @@ use rustix::io::Errno;
 
 /// What can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum FallibleCall {
     /// Reading data.
     Read,
     /// Writing or allocating data, or setting a size.
@@ -40,7 +40,7 @@ pub enum Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFault {
     /// The kind of call that fails.
-    pub call: Call,
+    pub call: FallibleCall,
     /// Which of the calls to come fails, from 1 on.
     pub nth: u64,
     /// With which error.
@@ -91,9 +91,9 @@ fn call(text: &str) -> Result<CallFault, String> {
     let mut parts = text.splitn(4, ':');
     let mut part = || parts.next().unwrap_or_default();
     let call = match part() {
-        "read" => Call::Read,
-        "write" => Call::Write,
-        "fsync" => Call::Fsync,
+        "read" => FallibleCall::Read,
+        "write" => FallibleCall::Write,
+        "fsync" => FallibleCall::Fsync,
         other => return Err(format!("there is none of `{other}`")),
     };
     let nth = part();
@@ -147,7 +147,7 @@ impl FaultRule {
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for FallibleCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Read => "read",
@@ -176,13 +176,13 @@ impl fmt::Display for FaultRule {
 
 /// The faults to come.
 #[derive(Default)]
-pub(crate) struct Faults {
+pub(crate) struct CallFaults {
     /// Whether there are any: read without a lock.
     any: AtomicBool,
     rules: Mutex<Vec<CallFault>>,
 }
 
-impl Faults {
+impl CallFaults {
     /// Adds one.
     pub fn add(&self, fault: CallFault) {
         let mut rules = self.rules();
@@ -208,7 +208,11 @@ impl Faults {
 
     /// Counts a call of the file at `path`, and fails if it is one that was to fail. A fault is
     /// over when it has struck.
-    pub fn check(&self, call: Call, path: impl FnOnce() -> Option<PathBuf>) -> Result<(), Errno> {
+    pub fn check(
+        &self,
+        call: FallibleCall,
+        path: impl FnOnce() -> Option<PathBuf>,
+    ) -> Result<(), Errno> {
         if !self.any.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -314,27 +318,27 @@ mod tests {
 
     #[test]
     fn faults_to_come_are_told_and_taken_back() {
-        let faults = Faults::default();
+        let faults = CallFaults::default();
         let Ok(FaultRule::Call(call)) = "write:2:EIO:a".parse() else { panic!("it is a call") };
         faults.add(call.clone());
-        assert_eq!(faults.check(Call::Write, || Some("a".into())), Ok(()));
+        assert_eq!(faults.check(FallibleCall::Write, || Some("a".into())), Ok(()));
         assert_eq!(faults.to_come(), [CallFault { nth: 1, ..call }]);
         faults.clear();
-        assert_eq!(faults.check(Call::Write, || Some("a".into())), Ok(()));
+        assert_eq!(faults.check(FallibleCall::Write, || Some("a".into())), Ok(()));
     }
 
     #[test]
     fn a_fault_strikes_the_nth_call_once() {
-        let faults = Faults::default();
+        let faults = CallFaults::default();
         let call = |text: &str| match text.parse() {
             Ok(FaultRule::Call(call)) => call,
             other => panic!("{other:?}"),
         };
         faults.add(call("write:3:ENOSPC:*.log"));
-        let write = |path: &str| faults.check(Call::Write, || Some(path.into()));
+        let write = |path: &str| faults.check(FallibleCall::Write, || Some(path.into()));
         assert_eq!(write("d/a.log"), Ok(()));
         assert_eq!(write("d/a.dat"), Ok(()));
-        assert_eq!(faults.check(Call::Read, || Some("a.log".into())), Ok(()));
+        assert_eq!(faults.check(FallibleCall::Read, || Some("a.log".into())), Ok(()));
         assert_eq!(write("b.log"), Ok(()));
         assert_eq!(write("d/a.log"), Err(Errno::NOSPC));
         assert_eq!(write("d/a.log"), Ok(()));

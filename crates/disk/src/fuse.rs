@@ -36,11 +36,11 @@ impl Default for ServeOptions {
 
 /// A volume that is mounted. It is unmounted when this is dropped.
 #[derive(Debug)]
-pub struct Session {
+pub struct FuseSession {
     background: BackgroundSession,
 }
 
-impl Session {
+impl FuseSession {
     /// Waits until somebody has unmounted it and the last call is answered.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ pub fn serve(
     volume: Arc<Volume>,
     mountpoint: &Path,
     options: &ServeOptions,
-) -> io::Result<Session> {
+) -> io::Result<FuseSession> {
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::FSName(options.name.clone()),
@@ -88,5 +88,5 @@ pub fn serve(
         // It fails for a file that the kernel does not know: there is nothing to be told then.
         let _ = notifier.inval_inode(INodeNo(ino), 0, 0);
     });
-    Ok(Session { background })
+    Ok(FuseSession { background })
 }

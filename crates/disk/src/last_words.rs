@@ -25,9 +25,9 @@ const ENDING: Duration = Duration::from_secs(2);
 
 /// What a process says on its standard error.
 #[derive(Debug)]
-pub(crate) struct Said(File);
+pub(crate) struct CapturedStderr(File);
 
-impl Said {
+impl CapturedStderr {
     /// Of a process that is not started yet.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Said {
 #[derive(Debug)]
 pub(crate) struct LastWords {
     daemon: OwnedFd,
-    said: Said,
+    said: CapturedStderr,
 }
 
 impl LastWords {
@@ -73,7 +73,7 @@ impl LastWords {
     ///
     /// # Errors
     /// The system has no more descriptors.
-    pub(crate) fn of(daemon: &Child, said: Said) -> io::Result<Self> {
+    pub(crate) fn of(daemon: &Child, said: CapturedStderr) -> io::Result<Self> {
         Ok(Self { daemon: pidfd_open(Pid::from_child(daemon), PidfdFlags::empty())?, said })
     }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn started(script: &str) -> (Child, LastWords) {
-        let said = Said::nothing().unwrap();
+        let said = CapturedStderr::nothing().unwrap();
         let mut command = Command::new("sh");
         let child = command.args(["-c", script]).stderr(said.stderr().unwrap()).spawn().unwrap();
         let last_words = LastWords::of(&child, said).unwrap();

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::last_words::{LastWords, Said};
+use crate::last_words::{CapturedStderr, LastWords};
 use crate::options::MountOptions;
 use crate::registry;
 use crate::stopped::{Guard, STOPPED, is_stopped};
@@ -38,7 +38,7 @@ pub struct Launcher {
 /// What the started process answers, once.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Reply {
+pub(crate) enum LaunchReply {
     Mounted,
     Refused(Error),
 }
@@ -73,7 +73,7 @@ pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Lau
     })?;
     let program = PathBuf::from(command.get_program());
     let failed = |error| Error::Failed(format!("{} can't be started: {error}", program.display()));
-    let said = Said::nothing().map_err(failed)?;
+    let said = CapturedStderr::nothing().map_err(failed)?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.stderr().map_err(failed)?);
     let mut daemon = command.spawn().map_err(failed)?;
     let watched = Guard::new(&daemon)
@@ -97,8 +97,8 @@ pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Lau
     }
     let mut lines = BufReader::new(output).lines().map_while(Result::ok);
     match lines.find_map(|line| serde_json::from_str(&line).ok()) {
-        Some(Reply::Mounted) => Ok(Launched { daemon, guard, last_words }),
-        Some(Reply::Refused(error)) => {
+        Some(LaunchReply::Mounted) => Ok(Launched { daemon, guard, last_words }),
+        Some(LaunchReply::Refused(error)) => {
             daemon.wait().map_err(failed)?;
             Err(error)
         }
@@ -152,7 +152,7 @@ pub(crate) fn asked(input: &mut dyn BufRead) -> Result<MountOptions, Error> {
 }
 
 /// Answers who called [`launch`].
-pub(crate) fn answer(output: &mut dyn Write, reply: &Reply) -> io::Result<()> {
+pub(crate) fn answer(output: &mut dyn Write, reply: &LaunchReply) -> io::Result<()> {
     output.write_all(&line(reply)?)?;
     output.flush()
 }

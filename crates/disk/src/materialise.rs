@@ -8,7 +8,9 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-use bakeoff_devices::plug::{Attributes, Content, Contents, Image, Ino, Item, Kind};
+use bakeoff_devices::plug::{
+    Contents, CrashImage, FileAttributes, FileContent, Ino, Item, NodeKind,
+};
 use bakeoff_folders::Dir;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Gid, Uid};
@@ -22,7 +24,7 @@ const BLOCK: u64 = 64 << 10;
 /// # Errors
 /// When the folder is not there, not empty, a link, or another user's; when `contents` can't give what
 /// is needed, or when something can't be written.
-pub fn materialise(image: &Image<'_>, contents: &dyn Contents, to: &Path) -> io::Result<()> {
+pub fn materialise(image: &CrashImage<'_>, contents: &dyn Contents, to: &Path) -> io::Result<()> {
     let folder = Dir::open(to)?;
     if !folder.entries()?.is_empty() {
         let text = format!("{} is not empty: name an empty folder", to.display());
@@ -35,11 +37,11 @@ pub fn materialise(image: &Image<'_>, contents: &dyn Contents, to: &Path) -> io:
     // Owners are given what is theirs long before all is written: none of them gets in until then.
     rustix::fs::fchmod(&folder, Mode::RWXU)?;
     let to = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
-    let mut writer = Writer { image, contents, written: HashMap::new() };
+    let mut writer = ImageWriter { image, contents, written: HashMap::new() };
     // The folder itself comes last.
     writer.entries(image.root(), Path::new(&to))?;
     let Some(root) = image.item(image.root()) else { return Ok(()) };
-    let Attributes { mode, uid, gid } = root.attributes;
+    let FileAttributes { mode, uid, gid } = root.attributes;
     let now = folder.stat()?;
     if (now.st_uid, now.st_gid) != (uid, gid) {
         rustix::fs::fchown(&folder, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
@@ -47,14 +49,14 @@ pub fn materialise(image: &Image<'_>, contents: &dyn Contents, to: &Path) -> io:
     Ok(rustix::fs::fchmod(&folder, Mode::from_raw_mode(mode & 0o7777))?)
 }
 
-struct Writer<'a> {
-    image: &'a Image<'a>,
+struct ImageWriter<'a> {
+    image: &'a CrashImage<'a>,
     contents: &'a dyn Contents,
     /// The first name of each thing that is there already.
     written: HashMap<Ino, PathBuf>,
 }
 
-impl Writer<'_> {
+impl ImageWriter<'_> {
     fn item(&mut self, ino: Ino, path: &Path) -> io::Result<()> {
         let Some(item) = self.image.item(ino) else { return Ok(()) };
         if let Some(first) = self.written.get(&ino) {
@@ -62,13 +64,13 @@ impl Writer<'_> {
         }
         self.written.insert(ino, path.to_owned());
         match &item.kind {
-            Kind::File => self.file(item, path)?,
-            Kind::Directory => {
+            NodeKind::File => self.file(item, path)?,
+            NodeKind::Directory => {
                 fs::create_dir(path)?;
                 self.entries(ino, path)?;
             }
-            Kind::Symlink(target) => symlink(target, path)?,
-            Kind::Special(format, device) => {
+            NodeKind::Symlink(target) => symlink(target, path)?,
+            NodeKind::Special(format, device) => {
                 mknodat(CWD, path, FileType::from_raw_mode(*format), Mode::RUSR, *device)?;
             }
         }
@@ -96,7 +98,7 @@ impl Writer<'_> {
 
     fn copy(
         &self,
-        content: &Content<'_>,
+        content: &FileContent<'_>,
         range: Range<u64>,
         file: &File,
         buffer: &mut [u8],
@@ -116,13 +118,13 @@ impl Writer<'_> {
 }
 
 /// Sets owner and permissions, in this order: a new owner takes the set-user bit away.
-fn set_attributes(path: &Path, kind: &Kind, attributes: Attributes) -> io::Result<()> {
-    let Attributes { mode, uid, gid } = attributes;
+fn set_attributes(path: &Path, kind: &NodeKind, attributes: FileAttributes) -> io::Result<()> {
+    let FileAttributes { mode, uid, gid } = attributes;
     let now = fs::symlink_metadata(path)?;
     if (now.uid(), now.gid()) != (uid, gid) {
         lchown(path, Some(uid), Some(gid))?;
     }
-    if !matches!(kind, Kind::Symlink(_)) {
+    if !matches!(kind, NodeKind::Symlink(_)) {
         fs::set_permissions(path, Permissions::from_mode(mode & 0o7777))?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::control::Control;
+use crate::control::DiskControl;
 use crate::launcher::Launched;
 use crate::patience::PATIENCE;
 use crate::stopped::Guard;
@@ -29,7 +29,7 @@ pub struct Mounted {
     daemon: Child,
     _guard: Guard,
     mountpoint: PathBuf,
-    control: Control,
+    control: DiskControl,
 }
 
 impl Mounted {
@@ -47,7 +47,7 @@ impl Mounted {
         command.process_group(0);
         end_with_this_process(&mut command);
         let Launched { mut daemon, guard, last_words } = launcher::launch(command, options)?;
-        match Control::connect(&options.mountpoint) {
+        match DiskControl::connect(&options.mountpoint) {
             Ok(control) => {
                 let control = control.of_started(last_words);
                 let mountpoint = control.mountpoint().into();
@@ -61,7 +61,7 @@ impl Mounted {
     }
 
     /// The way to speak to its daemon.
-    pub fn control(&self) -> &Control {
+    pub fn control(&self) -> &DiskControl {
         &self.control
     }
 
@@ -108,7 +108,7 @@ impl Drop for Mounted {
 /// # Errors
 /// Somebody uses it, it is another user's, or there is none.
 pub fn unmount(mountpoint: &Path) -> Result<(), Error> {
-    let unreachable = match Control::connect(mountpoint) {
+    let unreachable = match DiskControl::connect(mountpoint) {
         Ok(control) => return control.unmount(),
         Err(error) => error,
     };

@@ -9,28 +9,28 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 
 mod file;
 mod stream;
 mod tally;
 
-pub use file::{Error, FILE_BYTES, File, LEAST_BYTES, is_in_memory};
-pub use tally::{Report, Snapshot};
+pub use file::{Error, FILE_BYTES, LEAST_BYTES, NeighbourFile, is_in_memory};
+pub use tally::{NeighbourReport, NeighbourSnapshot};
 
-use stream::{Pace, Shared};
+use stream::{StreamPace, StreamState};
 
 /// How many Poisson arrivals may be in flight at once. More than that wait, and are late.
 pub const MOST_IN_FLIGHT: u32 = 32;
 
 /// Neighbours at work. They go when this is dropped.
-pub struct Neighbours {
-    shared: Arc<Shared>,
+pub struct RunningNeighbours {
+    shared: Arc<StreamState>,
     threads: Vec<thread::JoinHandle<Duration>>,
-    start: Snapshot,
+    start: NeighbourSnapshot,
 }
 
-impl Neighbours {
+impl RunningNeighbours {
     /// Sends neighbours to work on a file. `alone_rate` is the requests a second that one stream
     /// reaches alone, of which [`Level::Share`] takes its share; other levels do not look at it.
     ///
@@ -40,13 +40,15 @@ impl Neighbours {
     ///
     /// # Panics
     /// When a share is asked of a rate that is no positive number.
-    pub fn start(file: &File, level: Level, alone_rate: f64, seed: u64) -> Self {
+    pub fn start(file: &NeighbourFile, level: NeighbourLevel, alone_rate: f64, seed: u64) -> Self {
         let (threads, pace) = match level {
-            Level::None => (0, Pace::Closed),
-            Level::Streams(streams) => (streams, Pace::Closed),
-            Level::Share(share) => (MOST_IN_FLIGHT, Pace::poisson(share * alone_rate, seed)),
+            NeighbourLevel::None => (0, StreamPace::Closed),
+            NeighbourLevel::Streams(streams) => (streams, StreamPace::Closed),
+            NeighbourLevel::Share(share) => {
+                (MOST_IN_FLIGHT, StreamPace::poisson(share * alone_rate, seed))
+            }
         };
-        let shared = Arc::new(Shared::new(file.handle(), pace));
+        let shared = Arc::new(StreamState::new(file.handle(), pace));
         let start = shared.snapshot();
         let work = |number| {
             let shared = Arc::clone(&shared);
@@ -66,15 +68,15 @@ impl Neighbours {
 
     /// What the neighbours have done so far. The difference of two snapshots is what they did between
     /// them.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> NeighbourSnapshot {
         self.shared.snapshot()
     }
 
     /// Stops them and tells what they did. It takes as long as the requests in flight.
-    pub fn finish(mut self) -> Report {
+    pub fn finish(mut self) -> NeighbourReport {
         let end = self.snapshot();
         let cpu = self.stop();
-        Report { cpu, ..end.since(&self.start) }
+        NeighbourReport { cpu, ..end.since(&self.start) }
     }
 
     /// Ends the threads; the processor time that they used.
@@ -88,7 +90,7 @@ impl Neighbours {
     }
 }
 
-impl Drop for Neighbours {
+impl Drop for RunningNeighbours {
     fn drop(&mut self) {
         self.stop();
     }
@@ -99,9 +101,9 @@ impl Drop for Neighbours {
 ///
 /// # Errors
 /// What the disk said, if the stream failed or got nothing done.
-pub fn measure_alone(file: &File, duration: Duration) -> Result<f64, Error> {
+pub fn measure_alone(file: &NeighbourFile, duration: Duration) -> Result<f64, Error> {
     // The seed does not matter: only the rate is kept.
-    let one = Neighbours::start(file, Level::Streams(1), 0.0, 0);
+    let one = RunningNeighbours::start(file, NeighbourLevel::Streams(1), 0.0, 0);
     thread::sleep(duration / 4);
     let start = one.snapshot();
     thread::sleep(duration);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct MountOptions {
     /// The device, of a model that its daemon knows.
     pub model: String,
     /// Who else is on the device.
-    pub neighbours: Level,
+    pub neighbours: NeighbourLevel,
     /// The seed of the device and of its neighbours.
     pub seed: u64,
     /// How much of a hard disk's stroke is in use, above 0 and at most 1; all of it if not said.
@@ -41,7 +41,7 @@ impl MountOptions {
             backing: backing.to_owned(),
             mountpoint: mountpoint.to_owned(),
             model: model.to_owned(),
-            neighbours: Level::None,
+            neighbours: NeighbourLevel::None,
             seed: 1,
             used_fraction: None,
             metadata: Metadata::default(),
@@ -70,8 +70,8 @@ impl MountOptions {
 }
 
 /// Sees that a device can have such neighbours.
-pub(crate) fn check_neighbours(null: bool, level: Level) -> Result<(), Error> {
-    if null && level != Level::None {
+pub(crate) fn check_neighbours(null: bool, level: NeighbourLevel) -> Result<(), Error> {
+    if null && level != NeighbourLevel::None {
         let why = "the model `null` has no queue, so it can't have neighbours: give it 0 of them, \
                    or take another model (bakeoff list disks)";
         return Err(Error::Usage(why.into()));

@@ -41,7 +41,7 @@ const ATTEMPTS: u32 = 100;
 
 /// A note of a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct MountNote {
     /// The daemon's process.
     pub pid: u32,
     /// The folder that holds the files.
@@ -54,19 +54,19 @@ pub struct Note {
 
 /// A daemon's right to a mountpoint and a backing folder, as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct MountClaim {
     note: PathBuf,
     /// Both held locked.
     _lock: File,
     backing: File,
 }
 
-impl Claim {
+impl MountClaim {
     /// Claims what `note` names; both paths are absolute and resolved.
     ///
     /// # Errors
     /// Another mount has one of them, or the registry can't be used.
-    pub(crate) fn new(note: &Note) -> Result<Self, Error> {
+    pub(crate) fn new(note: &MountNote) -> Result<Self, Error> {
         let backing = lock_backing(&note.backing)?;
         if let Some(other) = mounted().into_iter().find(|other| overlap(&note.backing, other)) {
             return Err(Error::Folder(format!(
@@ -100,7 +100,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for MountClaim {
     fn drop(&mut self) {
         clear(&self.backing);
         forget(&self.note);
@@ -108,7 +108,7 @@ impl Drop for Claim {
 }
 
 /// What is mounted, as far as this user may know and believe it.
-fn mounted() -> Vec<Note> {
+fn mounted() -> Vec<MountNote> {
     let disks = table::disks().into_iter();
     let disks = disks.filter(|(entry, _)| entry.user.is_some_and(own::is_trusted));
     disks.filter_map(|(_, socket)| read(&open(&socket.with_extension(NOTE)).ok()?)).collect()
@@ -183,7 +183,7 @@ fn open(path: &Path) -> io::Result<File> {
     own::file(own::folder(folder)?, Path::new(name))
 }
 
-fn read(file: &File) -> Option<Note> {
+fn read(file: &File) -> Option<MountNote> {
     serde_json::from_str(&own::text(file, LONGEST).ok()?).ok()
 }
 
@@ -205,7 +205,7 @@ fn forget(note: &Path) {
 }
 
 /// Writes a note that is held locked as long as the file is open.
-fn write(note: &Note) -> io::Result<(PathBuf, File)> {
+fn write(note: &MountNote) -> io::Result<(PathBuf, File)> {
     let folder = make(&place()?)?;
     let path = folder.join(name(&note.mountpoint, NOTE));
     // Locked and written before it gets its name: a sweep never sees half a note.
@@ -246,7 +246,7 @@ fn lock_backing(backing: &Path) -> Result<File, Error> {
 }
 
 /// Whether a folder is inside another mount's backing folder or mountpoint, or around one of them.
-fn overlap(folder: &Path, other: &Note) -> bool {
+fn overlap(folder: &Path, other: &MountNote) -> bool {
     [&other.backing, &other.mountpoint]
         .iter()
         .any(|theirs| folder.starts_with(theirs) || theirs.starts_with(folder))

@@ -29,7 +29,7 @@ pub enum How {
 
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct MountEntry {
     /// Where it is to be seen.
     pub place: PathBuf,
     /// The kind of file system, as `ext4` or `fuse`.
@@ -42,7 +42,7 @@ pub struct Entry {
     pub user: Option<u32>,
 }
 
-impl Entry {
+impl MountEntry {
     /// Where the daemon of a disk of bakeoff's listens; `None` for any other mount.
     pub fn socket(&self) -> Option<PathBuf> {
         let path = self.source.strip_prefix(SOURCE).filter(|_| self.kind.starts_with("fuse"))?;
@@ -86,17 +86,17 @@ pub(crate) fn source(socket: &Path) -> String {
 }
 
 /// What is mounted on a path; the uppermost, if there are several.
-pub fn at(path: &Path) -> Option<Entry> {
+pub fn at(path: &Path) -> Option<MountEntry> {
     entries().into_iter().rev().find(|entry| entry.place == path)
 }
 
 /// The mount that a path is on; `path` has no link in it.
-pub fn over(path: &Path) -> Option<Entry> {
+pub fn over(path: &Path) -> Option<MountEntry> {
     uppermost(entries(), path)
 }
 
 /// The mount that is to be seen at a path: of those on the longest way to it the last.
-fn uppermost(entries: Vec<Entry>, path: &Path) -> Option<Entry> {
+fn uppermost(entries: Vec<MountEntry>, path: &Path) -> Option<MountEntry> {
     let over = entries.into_iter().filter(|entry| path.starts_with(&entry.place));
     over.max_by_key(|entry| entry.place.components().count())
 }
@@ -107,21 +107,21 @@ pub fn is_ours(path: &Path) -> bool {
 }
 
 /// The disks of bakeoff's, whoever mounted them, with where their daemons listen.
-pub fn disks() -> Vec<(Entry, PathBuf)> {
+pub fn disks() -> Vec<(MountEntry, PathBuf)> {
     entries().into_iter().filter_map(|entry| entry.socket().map(|socket| (entry, socket))).collect()
 }
 
 /// All mounts, in the order in which they were made.
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<MountEntry> {
     read(&std::fs::read("/proc/self/mountinfo").unwrap_or_default())
 }
 
-fn read(table: &[u8]) -> Vec<Entry> {
+fn read(table: &[u8]) -> Vec<MountEntry> {
     table.split(|byte| *byte == b'\n').filter_map(parse).collect()
 }
 
 /// A line of the table: see proc_pid_mountinfo(5).
-fn parse(line: &[u8]) -> Option<Entry> {
+fn parse(line: &[u8]) -> Option<MountEntry> {
     let mut words = line.split(|byte| *byte == b' ');
     let text = |word: &[u8]| String::from_utf8_lossy(&unescape(word)).into_owned();
     let place = PathBuf::from(OsString::from_vec(unescape(words.nth(4)?)));
@@ -142,7 +142,7 @@ fn parse(line: &[u8]) -> Option<Entry> {
         options.retain(|option| option != "rw");
     }
     let user = options.iter().find_map(|option| option.strip_prefix("user_id=")?.parse().ok());
-    Some(Entry { place, kind, source, options, user })
+    Some(MountEntry { place, kind, source, options, user })
 }
 
 /// Spaces and the like are written as a backslash and three octal digits.
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!((&*entry.kind, entry.user), ("fuse.x", Some(7)));
         assert_eq!(entry.options, ["rw", "noatime", "user_id=7", "group_id=8"]);
         assert_eq!(entry.socket().unwrap(), Path::new("/a,"));
-        let other = Entry { kind: "ext4".into(), ..entry };
+        let other = MountEntry { kind: "ext4".into(), ..entry };
         assert_eq!(other.socket(), None);
         assert!(parse(b"").is_none());
     }
@@ -247,7 +247,7 @@ mod tests {
             let source = source(Path::new(path));
             assert!(source.bytes().all(|byte| byte.is_ascii_graphic() && byte != b','));
             let (place, kind) = ("/".into(), "fuse".into());
-            let entry = Entry { place, kind, source, options: Vec::new(), user: None };
+            let entry = MountEntry { place, kind, source, options: Vec::new(), user: None };
             assert_eq!(entry.socket().unwrap(), Path::new(path));
         }
     }

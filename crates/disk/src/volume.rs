@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use bakeoff_devices::device::Nanos;
 use bakeoff_devices::device::raid::Mirrors;
-use bakeoff_devices::ext4::{self, Counts, Work};
+use bakeoff_devices::ext4::{self, DeviceWork, Ext4Counts};
 use bakeoff_devices::plug::{History, Metadata};
 use bakeoff_devices::spec::Spec;
 use bakeoff_devices::trace::Waits;
@@ -28,7 +28,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::executor::Executor;
-use crate::fault::{FaultRule, Faults};
+use crate::fault::{CallFaults, FaultRule};
 
 mod adopt;
 mod armed;
@@ -50,26 +50,26 @@ mod trace;
 mod uncached;
 mod unflushed;
 
-pub use attributes::{Changes, Moment};
-pub use data::{Access, Opened};
-pub use listing::{Entry, Listing};
-pub use names::Who;
+pub use attributes::{AttributeChanges, FileTime};
+pub use data::{DataAccess, OpenedFile};
+pub use listing::{Listing, ListingEntry};
+pub use names::FileOwner;
 pub use orphans::HIDDEN;
 
 use armed::Armed;
-use durable::Model;
-use inode::{Inode, Numbers, Table};
+use durable::VolumeModel;
+use inode::{Inode, InodeNumbers, InodeTable};
 use listing::Listings;
 use orphans::Orphans;
-use space::Space;
+use space::SpaceQuota;
 use trace::Traces;
 use uncached::Touched;
 
 /// A file's number. It is that file's for ever: no other gets it.
-pub type Ino = u64;
+pub type InodeNumber = u64;
 
 /// The number of the folder that everything is in.
-pub const ROOT: Ino = 1;
+pub const ROOT: InodeNumber = 1;
 
 /// What a volume is opened with.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ pub struct VolumeOptions {
     /// Where the copies of the device's bytes are, if it is an array.
     pub mirrors: Option<Mirrors>,
     /// How and where the journal is written, and whether the device is flushed.
-    pub journal: ext4::Parameters,
+    pub journal: ext4::Ext4Parameters,
     /// How long a change of metadata waits for a commit that nobody asks for, in nanoseconds: see
     /// [`ext4::Options::commit`].
     pub commit: Nanos,
@@ -112,13 +112,13 @@ pub struct Volume {
     root: Arc<Inode>,
     /// The file system that the backing folder is on.
     device: u64,
-    inodes: Table,
-    numbers: Numbers,
+    inodes: InodeTable,
+    numbers: InodeNumbers,
     listings: Listings,
     orphans: Orphans,
-    model: Mutex<Model>,
-    faults: Faults,
-    space: Space,
+    model: Mutex<VolumeModel>,
+    faults: CallFaults,
+    space: SpaceQuota,
     /// Bits that this process may not give to new files.
     umask: u32,
     /// Where the copies of the device's bytes are, if it is an array.
@@ -136,7 +136,7 @@ pub struct Volume {
     armed: Armed,
     traces: Traces,
     /// Told of a file whose pages and attributes are not what the kernel believes.
-    outdated: OnceLock<Box<dyn Fn(Ino) + Send + Sync>>,
+    outdated: OnceLock<Box<dyn Fn(InodeNumber) + Send + Sync>>,
     /// What is to be taken out of the page cache, if anything is.
     touched: OnceLock<Arc<Touched>>,
 }
@@ -154,22 +154,22 @@ impl Volume {
         let stat = rustix::fs::fstat(&folder)?;
         let orphans = Orphans::open(&folder)?;
         let root = Arc::new(Inode::at(ROOT, folder, &stat));
-        let model = Model::new(&stat, &options);
+        let model = VolumeModel::new(&stat, &options);
         let volume = Arc::new(Self {
             executor: options.executor,
             backing,
             device: stat.st_dev,
-            inodes: Table::new(Arc::clone(&root)),
-            numbers: Numbers::new(stat.st_ino),
+            inodes: InodeTable::new(Arc::clone(&root)),
+            numbers: InodeNumbers::new(stat.st_ino),
             root,
             listings: Listings::default(),
             orphans,
             model: Mutex::new(model),
-            faults: Faults::default(),
-            space: Space::default(),
+            faults: CallFaults::default(),
+            space: SpaceQuota::default(),
             umask: read_umask()?,
             mirrors: options.mirrors,
-            journals_data: options.journal.data == ext4::Data::Journal,
+            journals_data: options.journal.data == ext4::DataMode::Journal,
             naming: Mutex::new(()),
             power: RwLock::new(()),
             off_at: OnceLock::new(),
@@ -185,7 +185,7 @@ impl Volume {
     }
 
     /// Says that the application let go of a file `lookups` times; see [`Volume::lookup`].
-    pub fn forget(&self, ino: Ino, lookups: u64) {
+    pub fn forget(&self, ino: InodeNumber, lookups: u64) {
         if let Some(inode) = self.inodes.forget(ino, lookups)
             && inode.nameless()
         {
@@ -194,7 +194,7 @@ impl Volume {
     }
 
     /// What was asked of the file system, and what it asked of the device.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Ext4Counts {
         self.model().ext4.counts()
     }
 
@@ -228,12 +228,12 @@ impl Volume {
 
     /// Whom to tell of a file whose pages and attributes are no longer what the application was
     /// told. Only the first one is told.
-    pub(crate) fn on_outdated(&self, tell: impl Fn(Ino) + Send + Sync + 'static) {
+    pub(crate) fn on_outdated(&self, tell: impl Fn(InodeNumber) + Send + Sync + 'static) {
         let _ = self.outdated.set(Box::new(tell));
     }
 
     /// A file that the application holds.
-    fn inode(&self, ino: Ino) -> Result<Arc<Inode>, Errno> {
+    fn inode(&self, ino: InodeNumber) -> Result<Arc<Inode>, Errno> {
         self.alive()?;
         self.inodes.get(ino).ok_or(Errno::STALE)
     }
@@ -251,7 +251,7 @@ impl Volume {
         self.alive().map(|()| power)
     }
 
-    fn model(&self) -> std::sync::MutexGuard<'_, Model> {
+    fn model(&self) -> std::sync::MutexGuard<'_, VolumeModel> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -264,8 +264,8 @@ impl Volume {
     fn perform(
         self: &Arc<Self>,
         came: Nanos,
-        (waits, ino): (Waits, Ino),
-        work: Work,
+        (waits, ino): (Waits, InodeNumber),
+        work: DeviceWork,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         if work.is_empty() {
@@ -287,7 +287,7 @@ impl Volume {
     }
 
     /// The fault that is due for a call, if any.
-    fn fault(&self, call: crate::fault::Call, inode: &Inode) -> Result<(), Errno> {
+    fn fault(&self, call: crate::fault::FallibleCall, inode: &Inode) -> Result<(), Errno> {
         self.faults.check(call, || inode.path(&self.backing))
     }
 }
@@ -299,13 +299,13 @@ impl Drop for Volume {
 }
 
 /// Whether work is of so few bytes that handing them to who reads takes microseconds.
-fn is_small(work: &Work) -> bool {
+fn is_small(work: &DeviceWork) -> bool {
     const MOST: u64 = 64 << 10;
     work.steps.iter().flatten().map(|request| request.length).sum::<u64>() <= MOST
 }
 
 /// Whether a name in the root is the volume's own.
-fn is_hidden(folder: Ino, name: &OsStr) -> bool {
+fn is_hidden(folder: InodeNumber, name: &OsStr) -> bool {
     folder == ROOT && name == HIDDEN
 }
 

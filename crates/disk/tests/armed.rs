@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::ext4::{Mode, SyncScope};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::{Keep, Metadata, Walk};
 use bakeoff_devices::station::Station;
@@ -16,7 +16,7 @@ use bakeoff_devices::trigger::{Awaited, Trigger};
 use bakeoff_disk::executor::{self, Executor};
 use bakeoff_disk::history;
 use bakeoff_disk::materialise::materialise;
-use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions};
+use bakeoff_disk::volume::{DataAccess, InodeNumber, ROOT, Volume, VolumeOptions};
 use bakeoff_testkit::wait_until;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -54,7 +54,7 @@ type Files = [[u8; SECTORS]; NAMES.len()];
 struct History {
     volume: Arc<Volume>,
     folders: TempDir,
-    files: [Ino; NAMES.len()],
+    files: [InodeNumber; NAMES.len()],
     random: Xoshiro256PlusPlus,
     durable: Files,
     pending: Vec<Write>,
@@ -94,14 +94,16 @@ impl History {
         match self.random.random_range(0..8_u32) {
             0..3 => self.write(file, Mode::Buffered, None),
             3 => self.write(file, Mode::Direct, None),
-            4 => self.write(file, Mode::Direct, Some(Sync::Data)),
-            5 => self.write(file, Mode::Direct, Some(Sync::All)),
-            6 => self.sync(|volume, ino, done| volume.fsync(ino, Sync::Data, done), Some(file)),
+            4 => self.write(file, Mode::Direct, Some(SyncScope::Data)),
+            5 => self.write(file, Mode::Direct, Some(SyncScope::All)),
+            6 => {
+                self.sync(|volume, ino, done| volume.fsync(ino, SyncScope::Data, done), Some(file))
+            }
             _ => self.sync(|volume, _, done| volume.fsyncdir(ROOT, done), None),
         }
     }
 
-    fn write(&mut self, file: usize, mode: Mode, sync: Option<Sync>) -> Result<(), Errno> {
+    fn write(&mut self, file: usize, mode: Mode, sync: Option<SyncScope>) -> Result<(), Errno> {
         let from = self.random.random_range(0..SECTORS);
         let sectors = self.random.random_range(1..=SECTORS - from);
         let value = (self.writes % 255) as u8 + 1;
@@ -111,7 +113,7 @@ impl History {
         let covered = mode == Mode::Direct && self.pending.iter().all(|write| write.file != file);
         self.wrote = Some(write.clone());
         self.pending.push(write);
-        let access = Access { mode, sync, drop_privileges: false };
+        let access = DataAccess { mode, sync, drop_privileges: false };
         let (done, end) = mpsc::channel();
         let (at, data) = ((from * SECTOR) as u64, vec![value; sectors * SECTOR]);
         self.volume.write(self.files[file], at, &data, access, move |wrote| {
@@ -126,7 +128,7 @@ impl History {
 
     fn sync(
         &mut self,
-        sync: impl FnOnce(&Arc<Volume>, Ino, Box<dyn FnOnce(Result<(), Errno>) + Send>),
+        sync: impl FnOnce(&Arc<Volume>, InodeNumber, Box<dyn FnOnce(Result<(), Errno>) + Send>),
         file: Option<usize>,
     ) -> Result<(), Errno> {
         self.syncs += 1;

@@ -21,7 +21,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use bakeoff_devices::plug::{Image, Ino, Keep, Kind, Metadata};
+use bakeoff_devices::plug::{CrashImage, Ino, Keep, Metadata, NodeKind};
 use bakeoff_disk::materialise::materialise;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
@@ -49,10 +49,10 @@ fn a_folder_made_of_an_image_holds_just_the_image() {
 #[test]
 fn a_folder_gets_holes_pipes_and_owners_and_must_be_empty() {
     let mut driver = Driver::new(Metadata::Posix, None);
-    let sparse = driver.create(ROOT, "sparse", Kind::File).unwrap();
+    let sparse = driver.create(ROOT, "sparse", NodeKind::File).unwrap();
     driver.truncate(sparse, 64 << 20, false);
     driver.write(sparse, 32 << 20, b"here".to_vec());
-    driver.create(ROOT, "pipe", Kind::Special(0o010_000, 0));
+    driver.create(ROOT, "pipe", NodeKind::Special(0o010_000, 0));
     driver.sync_all();
     let to = tempfile::tempdir().unwrap();
     let make = || {
@@ -83,7 +83,7 @@ fn folder(driver: &Driver, keep: Keep, seed: u64) -> Result<(), String> {
 }
 
 /// Holds what is in a folder against a picture. Gives the number of names.
-fn read_folder(to: &Path, image: &Image<'_>, expected: &Picture) -> Result<usize, String> {
+fn read_folder(to: &Path, image: &CrashImage<'_>, expected: &Picture) -> Result<usize, String> {
     let mut numbers: HashMap<Ino, u64> = HashMap::new();
     for (path, (ino, mode, bytes)) in expected {
         let real = to.join(path.trim_start_matches('/'));
@@ -93,8 +93,10 @@ fn read_folder(to: &Path, image: &Image<'_>, expected: &Picture) -> Result<usize
         }
         let kind = &image.item(*ino).unwrap().kind;
         let right = match kind {
-            Kind::Symlink(target) => fs::read_link(&real).is_ok_and(|to| to == Path::new(target)),
-            Kind::Directory => meta.is_dir(),
+            NodeKind::Symlink(target) => {
+                fs::read_link(&real).is_ok_and(|to| to == Path::new(target))
+            }
+            NodeKind::Directory => meta.is_dir(),
             _ => meta.is_file() && fs::read(&real).ok() == *bytes,
         };
         let mode_right = meta.is_symlink() || meta.permissions().mode() & 0o7777 == *mode;

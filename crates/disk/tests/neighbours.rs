@@ -7,8 +7,10 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_devices::neighbour::{Level, MOST_STREAMS};
-use bakeoff_disk::neighbour::{Error, File, LEAST_BYTES, Neighbours, Report, measure_alone};
+use bakeoff_devices::neighbour::{MOST_STREAMS, NeighbourLevel};
+use bakeoff_disk::neighbour::{
+    Error, LEAST_BYTES, NeighbourFile, NeighbourReport, RunningNeighbours, measure_alone,
+};
 use bakeoff_testkit::{PATIENCE, Since, wait_until};
 use tempfile::TempDir;
 
@@ -20,20 +22,30 @@ fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn prepare(folder: &TempDir) -> File {
-    File::prepare(folder.path(), LEAST_BYTES).unwrap()
+fn prepare(folder: &TempDir) -> NeighbourFile {
+    NeighbourFile::prepare(folder.path(), LEAST_BYTES).unwrap()
 }
 
 /// Neighbours that have done at least so many requests.
-fn at_work(file: &File, level: Level, alone_rate: f64, requests: u64) -> Neighbours {
-    let neighbours = Neighbours::start(file, level, alone_rate, 42);
+fn at_work(
+    file: &NeighbourFile,
+    level: NeighbourLevel,
+    alone_rate: f64,
+    requests: u64,
+) -> RunningNeighbours {
+    let neighbours = RunningNeighbours::start(file, level, alone_rate, 42);
     let start = neighbours.snapshot();
     let done = || neighbours.snapshot().since(&start);
     wait_until("their requests", || done().requests >= requests || done().error.is_some());
     neighbours
 }
 
-fn run(file: &File, level: Level, alone_rate: f64, requests: u64) -> Report {
+fn run(
+    file: &NeighbourFile,
+    level: NeighbourLevel,
+    alone_rate: f64,
+    requests: u64,
+) -> NeighbourReport {
     at_work(file, level, alone_rate, requests).finish()
 }
 
@@ -42,7 +54,7 @@ fn streams_read_and_write_by_halves() {
     let _alone = ALONE.lock();
     let folder = folder();
     let file = prepare(&folder);
-    let report = run(&file, Level::Streams(2), 0.0, 100);
+    let report = run(&file, NeighbourLevel::Streams(2), 0.0, 100);
     assert_eq!((&report.error, report.intended_per_second, report.late), (&None, None, 0));
     assert_eq!(report.requests, report.reads + report.writes);
     assert!(report.requests >= 100, "{report:?}");
@@ -61,7 +73,7 @@ fn a_share_is_meant_to_be_that_share_of_one_stream_alone() {
     let folder = folder();
     let file = prepare(&folder);
     let alone = measure_alone(&file, Duration::from_secs(1)).unwrap();
-    let report = run(&file, Level::Share(0.25), alone, 20);
+    let report = run(&file, NeighbourLevel::Share(0.25), alone, 20);
     assert!(report.intended_per_second.is_some_and(|rate| (rate / alone - 0.25).abs() < 1e-9));
     assert_eq!(report.error, None);
 }
@@ -72,7 +84,7 @@ fn one_that_is_due_earlier_than_the_disk_can_is_late_and_not_left_out() {
     let folder = folder();
     let file = prepare(&folder);
     // No disk does a hundred million requests a second: all that are done are due near the start.
-    let neighbours = at_work(&file, Level::Share(1.0), 1e8, 100);
+    let neighbours = at_work(&file, NeighbourLevel::Share(1.0), 1e8, 100);
     let since = Since::now();
     wait_until("a tenth of a second's end", || since.at_least(Duration::from_millis(150)));
     let first = neighbours.snapshot();
@@ -89,7 +101,7 @@ fn one_that_is_due_earlier_than_the_disk_can_is_late_and_not_left_out() {
 fn snapshots_tell_what_was_done_between_them() {
     let _alone = ALONE.lock();
     let folder = folder();
-    let neighbours = at_work(&prepare(&folder), Level::Streams(1), 0.0, 10);
+    let neighbours = at_work(&prepare(&folder), NeighbourLevel::Streams(1), 0.0, 10);
     let first = neighbours.snapshot();
     thread::sleep(Duration::from_millis(20));
     wait_until("more requests", || neighbours.snapshot().since(&first).requests > 10);
@@ -112,7 +124,7 @@ fn the_file_is_written_in_full_and_its_streams_touch_nothing_else() {
     let before = fs::metadata(&other).unwrap();
     let file = prepare(&folder);
     assert_eq!(file.bytes().unwrap(), LEAST_BYTES);
-    let report = run(&file, Level::Streams(4), 0.0, 100);
+    let report = run(&file, NeighbourLevel::Streams(4), 0.0, 100);
     assert!(report.writes > 0);
     assert_eq!(file.bytes().unwrap(), LEAST_BYTES);
     let after = fs::metadata(&other).unwrap();
@@ -138,7 +150,7 @@ fn the_file_goes_with_the_last_who_uses_it() {
     let _alone = ALONE.lock();
     let folder = folder();
     let file = prepare(&folder);
-    let neighbours = Neighbours::start(&file, Level::Streams(1), 0.0, 1);
+    let neighbours = RunningNeighbours::start(&file, NeighbourLevel::Streams(1), 0.0, 1);
     let blocks = open_in(folder.path());
     assert!(blocks.len() == 1 && blocks[0] >= LEAST_BYTES / 512, "not sparse: {blocks:?}");
     drop(file);
@@ -151,7 +163,7 @@ fn the_file_goes_with_the_last_who_uses_it() {
 #[test]
 fn a_file_system_in_memory_is_refused() {
     let memory = Path::new("/dev/shm");
-    let error = File::prepare(memory, LEAST_BYTES).unwrap_err();
+    let error = NeighbourFile::prepare(memory, LEAST_BYTES).unwrap_err();
     assert!(matches!(&error, Error::NotDirect(folder) if folder == memory), "{error:?}");
     assert!(error.to_string().contains("/dev/shm"), "{error}");
 }
@@ -159,7 +171,7 @@ fn a_file_system_in_memory_is_refused() {
 #[test]
 fn a_folder_that_is_missing_is_named() {
     let folder = folder();
-    let error = File::prepare(&folder.path().join("missing"), LEAST_BYTES).unwrap_err();
+    let error = NeighbourFile::prepare(&folder.path().join("missing"), LEAST_BYTES).unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error:?}");
     assert!(error.to_string().contains("missing"), "{error}");
 }
@@ -170,8 +182,10 @@ fn stopping_waits_for_no_arrival_at_any_level() {
     let folder = folder();
     let file = prepare(&folder);
     // At one arrival in an hour all threads wait.
-    for level in [Level::None, Level::Streams(MOST_STREAMS), Level::Share(0.25)] {
-        let works = level == Level::Streams(MOST_STREAMS);
+    for level in
+        [NeighbourLevel::None, NeighbourLevel::Streams(MOST_STREAMS), NeighbourLevel::Share(0.25)]
+    {
+        let works = level == NeighbourLevel::Streams(MOST_STREAMS);
         let neighbours = at_work(&file, level, 4.0 / 3600.0, u64::from(works));
         thread::sleep(Duration::from_millis(50));
         let (told, heard) = mpsc::channel();

@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::ext4::{Mode, SyncScope};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::Keep;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
-use bakeoff_disk::volume::{Access, HIDDEN, Ino, ROOT, Volume, VolumeOptions, Who};
+use bakeoff_disk::volume::{
+    DataAccess, FileOwner, HIDDEN, InodeNumber, ROOT, Volume, VolumeOptions,
+};
 use bakeoff_testkit::{needs_root, wait_until};
 use rustix::fs::RenameFlags;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -23,7 +25,8 @@ use tempfile::TempDir;
 const PAGE: usize = 4096;
 /// Pages of the file that is written over and over: more than are read at a time.
 const PAGES: usize = 512;
-const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
+const BUFFERED: DataAccess =
+    DataAccess { mode: Mode::Buffered, sync: None, drop_privileges: false };
 
 /// The page that is written as the n-th of a round: far from those before and after it, so that an
 /// image that was copied while they were written has some of later ones and not all of earlier ones.
@@ -44,27 +47,29 @@ fn disk() -> (TempDir, Arc<Volume>) {
     (folders, volume)
 }
 
-fn open(volume: &Volume, name: &str) -> Ino {
+fn open(volume: &Volume, name: &str) -> InodeNumber {
     let ino = volume.lookup(ROOT, OsStr::new(name)).unwrap().st_ino;
     volume.open_file(ino, Mode::Buffered, true).unwrap();
     ino
 }
 
-fn create(volume: &Volume, name: &str) -> Ino {
-    let who =
-        Who { uid: rustix::process::getuid().as_raw(), gid: rustix::process::getgid().as_raw() };
+fn create(volume: &Volume, name: &str) -> InodeNumber {
+    let who = FileOwner {
+        uid: rustix::process::getuid().as_raw(),
+        gid: rustix::process::getgid().as_raw(),
+    };
     volume.create(ROOT, OsStr::new(name), 0o600, who).unwrap().st_ino
 }
 
-fn write(volume: &Arc<Volume>, ino: Ino, offset: usize, data: &[u8], access: Access) {
+fn write(volume: &Arc<Volume>, ino: InodeNumber, offset: usize, data: &[u8], access: DataAccess) {
     let (done, end) = mpsc::channel();
     volume.write(ino, offset as u64, data, access, move |wrote| done.send(wrote).unwrap());
     assert_eq!(end.recv().unwrap(), Ok(data.len()));
 }
 
-fn sync(volume: &Arc<Volume>, ino: Ino) {
+fn sync(volume: &Arc<Volume>, ino: InodeNumber) {
     let (done, end) = mpsc::channel();
-    volume.fsync(ino, Sync::All, move |synced| done.send(synced).unwrap());
+    volume.fsync(ino, SyncScope::All, move |synced| done.send(synced).unwrap());
     assert_eq!(end.recv().unwrap(), Ok(()));
 }
 
@@ -144,7 +149,7 @@ fn an_image_is_of_one_moment_though_all_is_written_over_while_it_is_made() {
     ] {
         let (folders, volume) = disk();
         let pages = open(&volume, "pages");
-        let access = Access { mode, sync: Some(Sync::Data), drop_privileges: false };
+        let access = DataAccess { mode, sync: Some(SyncScope::Data), drop_privileges: false };
         let next = |round: u64| {
             let (generation, page) = (round / PAGES as u64 + 1, nth(round as usize % PAGES));
             write(&volume, pages, page * PAGE, &[generation as u8; PAGE], access);

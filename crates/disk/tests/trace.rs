@@ -6,19 +6,20 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use bakeoff_devices::device::Kind;
-use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::device::RequestKind;
+use bakeoff_devices::ext4::{Mode, SyncScope};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_devices::trace::{Trace, Traced, Waits};
 use bakeoff_disk::executor::{self, Executor};
-use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions};
+use bakeoff_disk::volume::{DataAccess, InodeNumber, ROOT, Volume, VolumeOptions};
 use bakeoff_testkit::{PATIENCE, Since};
 use tempfile::TempDir;
 
 const PAGE: usize = 4096;
-const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
-const DIRECT: Access = Access { mode: Mode::Direct, sync: None, drop_privileges: false };
+const BUFFERED: DataAccess =
+    DataAccess { mode: Mode::Buffered, sync: None, drop_privileges: false };
+const DIRECT: DataAccess = DataAccess { mode: Mode::Direct, sync: None, drop_privileges: false };
 
 /// A disk over a new folder with two files; its work takes time, or not.
 fn disk(timing: bool) -> (TempDir, Arc<Volume>) {
@@ -34,7 +35,7 @@ fn disk(timing: bool) -> (TempDir, Arc<Volume>) {
     (folders, volume)
 }
 
-fn open(volume: &Volume, path: &str) -> Ino {
+fn open(volume: &Volume, path: &str) -> InodeNumber {
     let mut ino = ROOT;
     for name in path.split('/') {
         ino = volume.lookup(ino, OsStr::new(name)).unwrap().st_ino;
@@ -43,22 +44,22 @@ fn open(volume: &Volume, path: &str) -> Ino {
     ino
 }
 
-fn write(volume: &Arc<Volume>, ino: Ino, page: usize, access: Access) {
+fn write(volume: &Arc<Volume>, ino: InodeNumber, page: usize, access: DataAccess) {
     let (done, end) = mpsc::channel();
     let at = (page * PAGE) as u64;
     volume.write(ino, at, &[7; PAGE], access, move |wrote| done.send(wrote).unwrap());
     assert_eq!(end.recv().unwrap(), Ok(PAGE));
 }
 
-fn read(volume: &Arc<Volume>, ino: Ino) {
+fn read(volume: &Arc<Volume>, ino: InodeNumber) {
     let (done, end) = mpsc::channel();
     volume.read(ino, 0, PAGE, DIRECT, move |read| done.send(read.map(<[u8]>::len)).unwrap());
     assert_eq!(end.recv().unwrap(), Ok(PAGE));
 }
 
-fn begin_sync(volume: &Arc<Volume>, ino: Ino) -> mpsc::Receiver<()> {
+fn begin_sync(volume: &Arc<Volume>, ino: InodeNumber) -> mpsc::Receiver<()> {
     let (done, end) = mpsc::channel();
-    volume.fsync(ino, Sync::All, move |synced| {
+    volume.fsync(ino, SyncScope::All, move |synced| {
         assert_eq!(synced, Ok(()));
         done.send(()).unwrap();
     });
@@ -103,9 +104,12 @@ fn a_trace_has_every_request_of_the_device_and_whose_file_it_is() {
             let all = works[n].steps.iter().flatten();
             all.filter(|request| request.kind == kind).map(|request| request.length).sum::<u64>()
         };
-        assert!(of(0, Kind::Write) >= 2 * PAGE as u64, "a page, and a commit of its time");
-        assert!(works[0].steps.iter().flatten().any(|request| request.kind == Kind::Flush));
-        assert_eq!((of(1, Kind::Read), of(2, Kind::Write)), (PAGE as u64, PAGE as u64));
+        assert!(of(0, RequestKind::Write) >= 2 * PAGE as u64, "a page, and a commit of its time");
+        assert!(works[0].steps.iter().flatten().any(|request| request.kind == RequestKind::Flush));
+        assert_eq!(
+            (of(1, RequestKind::Read), of(2, RequestKind::Write)),
+            (PAGE as u64, PAGE as u64)
+        );
         assert!(trace.span > 0 && volume.counts() != before);
     }
 }

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::{Mode, Options, Sync};
+use bakeoff_devices::ext4::{Mode, Options, SyncScope};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
-use bakeoff_disk::volume::{Access, Ino, ROOT, Volume, VolumeOptions, Who};
+use bakeoff_disk::volume::{DataAccess, FileOwner, InodeNumber, ROOT, Volume, VolumeOptions};
 use bakeoff_testkit::wait_until;
 use rustix::fs::RenameFlags;
 use tempfile::TempDir;
@@ -27,7 +27,8 @@ struct Disk {
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
-const BUFFERED: Access = Access { mode: Mode::Buffered, sync: None, drop_privileges: false };
+const BUFFERED: DataAccess =
+    DataAccess { mode: Mode::Buffered, sync: None, drop_privileges: false };
 
 /// Nanoseconds in which any test is over: nothing is committed that nobody has asked for.
 const HOUR: Nanos = 3_600_000_000_000;
@@ -57,13 +58,13 @@ impl Disk {
         Self { volume: Volume::open(&backing, options).unwrap(), executor, folders }
     }
 
-    fn find(&self, name: &str) -> Ino {
+    fn find(&self, name: &str) -> InodeNumber {
         self.volume.lookup(ROOT, OsStr::new(name)).unwrap().st_ino
     }
 
-    fn create(&self, name: &str) -> Ino {
+    fn create(&self, name: &str) -> InodeNumber {
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        self.volume.create(ROOT, OsStr::new(name), 0o644, Who { uid, gid }).unwrap().st_ino
+        self.volume.create(ROOT, OsStr::new(name), 0o644, FileOwner { uid, gid }).unwrap().st_ino
     }
 
     fn rename(&self, from: &str, to: &str) {
@@ -71,7 +72,7 @@ impl Disk {
         self.volume.rename(ROOT, from, ROOT, to, RenameFlags::empty()).unwrap();
     }
 
-    fn write(&self, ino: Ino, text: &str, access: Access) {
+    fn write(&self, ino: InodeNumber, text: &str, access: DataAccess) {
         self.volume.open_file(ino, access.mode, true).unwrap();
         let (done, end) = mpsc::channel();
         self.volume.write(ino, 0, text.as_bytes(), access, move |wrote| done.send(wrote).unwrap());
@@ -79,7 +80,7 @@ impl Disk {
         self.volume.close_file(ino);
     }
 
-    fn sync(&self, ino: Ino, sync: Sync) {
+    fn sync(&self, ino: InodeNumber, sync: SyncScope) {
         let (done, end) = mpsc::channel();
         self.volume.fsync(ino, sync, move |synced| done.send(synced).unwrap());
         end.recv().unwrap().unwrap();
@@ -117,12 +118,12 @@ fn what_was_synced_without_barriers_is_lost_with_the_cache_of_the_device() {
         let disk = Disk::new(model, Metadata::Ordered);
         let (a, b) = (disk.find("a"), disk.find("b"));
         disk.write(a, "A", BUFFERED);
-        disk.sync(a, Sync::Data);
+        disk.sync(a, SyncScope::Data);
         disk.rename("a", "z");
-        disk.sync(a, Sync::All);
+        disk.sync(a, SyncScope::All);
         for _ in 0..writes {
             disk.write(b, "B", BUFFERED);
-            disk.sync(b, Sync::Data);
+            disk.sync(b, SyncScope::Data);
         }
         disk.cut(Keep::DropAll, 1)
     };
@@ -145,7 +146,7 @@ fn renamed_and_another_synced(model: &str, metadata: Metadata) -> String {
     disk.rename("a", "z");
     let other = disk.create("other");
     disk.write(other, "new", BUFFERED);
-    disk.sync(other, Sync::Data);
+    disk.sync(other, SyncScope::Data);
     disk.cut(Keep::DropAll, 1)
 }
 
@@ -166,7 +167,7 @@ fn a_sync_that_commits_nothing_makes_no_name_durable() {
         disk.rename("a", "z");
         let b = disk.find("b");
         disk.write(b, "B", BUFFERED);
-        disk.sync(b, Sync::Data);
+        disk.sync(b, SyncScope::Data);
         assert_eq!(disk.cut(Keep::DropAll, 1), "a=a b=B", "{metadata}");
     }
 }
@@ -178,7 +179,7 @@ fn a_synchronous_write_commits_as_its_sync_does() {
         let disk = Disk::new("null", metadata);
         disk.rename("a", "z");
         let other = disk.create("other");
-        disk.write(other, "new", Access { sync: Some(Sync::Data), ..BUFFERED });
+        disk.write(other, "new", DataAccess { sync: Some(SyncScope::Data), ..BUFFERED });
         assert_eq!(disk.cut(Keep::DropAll, 1), left, "{metadata}");
     }
 }
@@ -192,7 +193,7 @@ fn a_file_that_was_renamed_is_found_under_its_new_name_after_its_fsync_or_that_o
     ] {
         let disk = Disk::new("null", metadata);
         disk.rename("a", "z");
-        disk.sync(disk.find("z"), Sync::All);
+        disk.sync(disk.find("z"), SyncScope::All);
         if folder {
             disk.sync_folder();
         }
@@ -225,13 +226,13 @@ fn no_timer_makes_a_name_lasting_where_posix_promises_none() {
 }
 
 /// Writes a sector of a file around the page cache, and cuts the power.
-fn written_directly(model: &str, sync: Option<Sync>) -> bool {
+fn written_directly(model: &str, sync: Option<SyncScope>) -> bool {
     let disk = Disk::new(model, Metadata::Ordered);
-    let direct = Access { mode: Mode::Direct, sync: None, drop_privileges: false };
+    let direct = DataAccess { mode: Mode::Direct, sync: None, drop_privileges: false };
     let (a, old, new) = (disk.find("a"), "o".repeat(512), "n".repeat(512));
     disk.write(a, &old, direct);
-    disk.sync(a, Sync::Data);
-    disk.write(a, &new, Access { sync, ..direct });
+    disk.sync(a, SyncScope::Data);
+    disk.write(a, &new, DataAccess { sync, ..direct });
     let left = disk.cut(Keep::DropAll, 1);
     assert!(left == format!("a={old} b=b") || left == format!("a={new} b=b"), "{left}");
     left.contains(&new)
@@ -249,14 +250,14 @@ fn a_direct_write_in_place_is_lasting_without_a_sync_unless_the_device_has_a_cac
         ("raid10:2×ssd-sata", false),
     ] {
         assert_eq!(written_directly(model, None), durable, "{model}");
-        assert!(written_directly(model, Some(Sync::Data)), "{model}");
+        assert!(written_directly(model, Some(SyncScope::Data)), "{model}");
     }
 }
 
 #[test]
 fn a_direct_write_that_makes_a_file_longer_is_not_lasting_without_a_sync() {
     let disk = Disk::new("ebs-gp3", Metadata::Ordered);
-    let direct = Access { mode: Mode::Direct, sync: None, drop_privileges: false };
+    let direct = DataAccess { mode: Mode::Direct, sync: None, drop_privileges: false };
     disk.write(disk.find("a"), &"n".repeat(512), direct);
     assert_eq!(disk.cut(Keep::DropAll, 1), "a=a b=b");
 }
@@ -280,10 +281,10 @@ fn pages_left(model: &str, synced: bool) -> BTreeSet<String> {
     let disk = Disk::new(model, Metadata::Ordered);
     let a = disk.find("a");
     disk.write(a, &"o".repeat(4 * PAGE), BUFFERED);
-    disk.sync(a, Sync::All);
+    disk.sync(a, SyncScope::All);
     disk.write(a, &"n".repeat(4 * PAGE), BUFFERED);
     if synced {
-        disk.sync(a, Sync::All);
+        disk.sync(a, SyncScope::All);
     }
     disk.cut(Keep::Subset, 0);
     let image = |seed: u64| {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bakeoff_engines::{mysql, postgres};
-use bakeoff_servers::{Launch, Result, Server};
+use bakeoff_servers::{Launch, PrivateServer, Result};
 
 fn main() -> Result<()> {
     let parent = std::env::args_os().nth(1).unwrap_or_else(|| std::env::temp_dir().into());
@@ -13,14 +13,14 @@ fn main() -> Result<()> {
         let launch = Launch { directory: directory.clone(), ..Launch::default() };
         let version = &program.find()?.version;
         println!("{} {version}", program.kind());
-        timed("initialise", || Server::initialise(program, &launch))?;
+        timed("initialise", || PrivateServer::initialise(program, &launch))?;
         for _ in 0..3 {
-            let server = timed("start", || Server::start(program, &launch))?;
+            let server = timed("start", || PrivateServer::start(program, &launch))?;
             timed("stop", || server.stop())?;
         }
-        let server = timed("start", || Server::start(program, &launch))?;
+        let server = timed("start", || PrivateServer::start(program, &launch))?;
         timed("kill", || server.kill());
-        let server = timed("recover", || Server::start(program, &launch))?;
+        let server = timed("recover", || PrivateServer::start(program, &launch))?;
         println!("log:\n{}", server.log());
         drop(server);
         let _ = std::fs::remove_dir_all(directory);

@@ -6,7 +6,7 @@ use crate::external::password::Secret;
 
 /// Where a database is. Its `Debug` shows no password.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub enum DatabaseAddress {
     /// Its files, or the folder that they are in, are opened by the program itself.
     Files(PathBuf),
     /// A server answers.

@@ -9,7 +9,7 @@ pub struct Debt {
     pub owed: Vec<Owed>,
     /// What has to happen once after opening, before the debts can be at their lasting level. An engine
     /// that puts nothing off has none.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<DebtTurn>,
     /// What it does now and then to pay.
     pub payments: Vec<Payment>,
 }
@@ -27,7 +27,7 @@ pub struct Owed {
     /// The engine's own term for it, in words: "dirty pages".
     pub name: &'static str,
     /// What `amount` and `limit` count.
-    pub unit: Unit,
+    pub unit: DebtUnit,
     /// How much there is.
     pub amount: u64,
     /// Where the engine begins to pay at the latest; `None` where nothing forces it to.
@@ -36,7 +36,7 @@ pub struct Owed {
 
 /// What a debt is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum DebtUnit {
     /// Bytes.
     Bytes,
     /// Pages of the engine's own size.
@@ -49,7 +49,7 @@ pub enum Unit {
     Files,
 }
 
-impl Unit {
+impl DebtUnit {
     /// Every one.
     pub const ALL: [Self; 5] =
         [Self::Bytes, Self::Pages, Self::Rows, Self::Transactions, Self::Files];
@@ -68,7 +68,7 @@ impl Unit {
 
 /// How far a debt has come in being run up and paid for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct DebtTurn {
     /// What turns over, in words: "log capacity written".
     pub name: &'static str,
     /// How far it is; never falls.
@@ -89,11 +89,11 @@ pub struct Payment {
 /// What shows in an engine's files that the engine is paying a debt: calls of files that serve nothing
 /// else while clients are at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature {
+pub struct PaymentSignature {
     /// What it does then, in the singular: "checkpoint".
     pub payment: &'static str,
     /// The calls that pay.
-    pub call: FileCall,
+    pub call: PaymentCall,
     /// Patterns of the files' names, one of which has to fit: `*` stands for any letters, `?` for one.
     /// One with a slash is held against the whole path below the engine's directory.
     pub files: &'static [&'static str],
@@ -101,7 +101,7 @@ pub struct Signature {
 
 /// A kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileCall {
+pub enum PaymentCall {
     /// A write.
     Write,
     /// A write that begins before so many bytes of the file: in its header.
@@ -110,28 +110,28 @@ pub enum FileCall {
     Sync,
 }
 
-impl Signature {
+impl PaymentSignature {
     /// A payment by writes to files.
     pub const fn writes(payment: &'static str, files: &'static [&'static str]) -> Self {
-        Self { payment, call: FileCall::Write, files }
+        Self { payment, call: PaymentCall::Write, files }
     }
 
     /// A payment by writes to the first `end` bytes of files.
     pub const fn headers(payment: &'static str, end: u64, files: &'static [&'static str]) -> Self {
-        Self { payment, call: FileCall::WriteBelow(end), files }
+        Self { payment, call: PaymentCall::WriteBelow(end), files }
     }
 
     /// A payment by syncs of files.
     pub const fn syncs(payment: &'static str, files: &'static [&'static str]) -> Self {
-        Self { payment, call: FileCall::Sync, files }
+        Self { payment, call: PaymentCall::Sync, files }
     }
 }
 
 /// How often something was seen to have changed, for what an engine does but doesn't count: once a look at
 /// most.
-pub(crate) struct Changes<T>(Mutex<(T, u64)>);
+pub(crate) struct ChangeCounter<T>(Mutex<(T, u64)>);
 
-impl<T: PartialEq> Changes<T> {
+impl<T: PartialEq> ChangeCounter<T> {
     /// None so far.
     pub fn since(now: T) -> Self {
         Self(Mutex::new((now, 0)))
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn a_debt_has_turned_over_when_every_turn_is_complete() {
-        let turn = |done| Turn { name: "one", done, whole: 2 };
-        let debt = |turns: &[Turn]| Debt { turns: turns.into(), ..Debt::default() };
+        let turn = |done| DebtTurn { name: "one", done, whole: 2 };
+        let debt = |turns: &[DebtTurn]| Debt { turns: turns.into(), ..Debt::default() };
         assert!(debt(&[]).has_turned_over());
         assert!(!debt(&[turn(2), turn(1)]).has_turned_over());
         assert!(debt(&[turn(2), turn(3)]).has_turned_over());
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_change_is_counted_when_it_is_seen() {
-        let changes = Changes::since(7);
+        let changes = ChangeCounter::since(7);
         assert_eq!([7, 8, 8, 9, 7].map(|now| changes.seen(now)), [0, 1, 1, 2, 3]);
     }
 }

@@ -7,4 +7,4 @@ pub(crate) mod tls;
 mod verifier;
 
 pub use password::{Password, Secret};
-pub use tls::Transport;
+pub use tls::TransportSecurity;

@@ -4,7 +4,7 @@
 
 use bakeoff_servers::Review;
 
-use crate::{Durability, Terms};
+use crate::{Durability, OpenTerms};
 
 /// Bytes of cache that every engine gets where memory is not limited.
 pub const UNLIMITED_CACHE: u64 = 256 << 20;
@@ -34,7 +34,7 @@ impl Setting {
 
 /// How much of a memory limit an engine takes for caches of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct MemoryShare {
     /// Percent of the limit.
     pub percent: u64,
     /// Bytes of the limit that it leaves to what else the engine holds, as long as an eighth of the limit
@@ -49,25 +49,25 @@ pub struct Share {
 /// Why a cache is as large as it is where memory is not limited.
 const UNLIMITED: &str = "256 MiB, as each engine's own cache has where memory is not limited";
 
-impl Share {
+impl MemoryShare {
     /// A share of that percentage, whatever the limit, of an engine that reads through the page cache.
     pub const fn percent(percent: u64, reason: &'static str) -> Self {
         Self { percent, leaves: 0, direct: false, reason }
     }
 
     /// Why the cache has its bytes under these terms.
-    pub fn why(self, terms: &Terms) -> &'static str {
+    pub fn why(self, terms: &OpenTerms) -> &'static str {
         terms.memory_bytes.map_or(UNLIMITED, |_| self.reason)
     }
 
     /// The cache that a setting of that name gives under these terms.
-    pub fn cache(self, setting: &'static str, terms: &Terms) -> Cache {
+    pub fn cache(self, setting: &'static str, terms: &OpenTerms) -> EngineCache {
         let Self { direct, .. } = self;
-        Cache { setting, bytes: self.bytes(terms), direct, reason: self.why(terms) }
+        EngineCache { setting, bytes: self.bytes(terms), direct, reason: self.why(terms) }
     }
 
     /// Bytes of cache under these terms.
-    pub fn bytes(self, terms: &Terms) -> u64 {
+    pub fn bytes(self, terms: &OpenTerms) -> u64 {
         terms.memory_bytes.map_or(UNLIMITED_CACHE, |limit| {
             let share = limit.saturating_mul(self.percent) / 100;
             share.min(limit.saturating_sub(self.leaves).max(limit / 8))
@@ -77,7 +77,7 @@ impl Share {
 
 /// The cache that an engine keeps for itself, and the setting that gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cache {
+pub struct EngineCache {
     /// The setting's name.
     pub setting: &'static str,
     /// Its bytes by bakeoff's rule: a setting of the user's own takes its place.
@@ -110,12 +110,12 @@ impl Least {
 const DURABILITY: &str = "it gives the level";
 
 /// Settings of the user's own, found by the names that the server takes for them.
-pub struct Own<'a> {
+pub struct UserSettings<'a> {
     settings: &'a [(String, String)],
     review: &'a Review,
 }
 
-impl<'a> Own<'a> {
+impl<'a> UserSettings<'a> {
     /// These, for a server whose settings were reviewed so.
     pub fn new(settings: &'a [(String, String)], review: &'a Review) -> Self {
         Self { settings, review }
@@ -143,7 +143,7 @@ pub fn undone(durability: Durability, name: &str, value: &str, needed: &str) -> 
 ///
 /// # Errors
 /// Which one does, and what to do.
-pub fn keep_level(fair: &[Setting], own: &Own<'_>) -> Result<(), String> {
+pub fn keep_level(fair: &[Setting], own: &UserSettings<'_>) -> Result<(), String> {
     let levels = fair.iter().filter(|setting| setting.reason == Some(DURABILITY));
     match levels.flat_map(|level| own.of(&level.name)).next() {
         None => Ok(()),

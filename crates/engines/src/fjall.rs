@@ -22,12 +22,12 @@ use fjall::{
     OptimisticWriteTx, PersistMode, Readable, Slice, Snapshot,
 };
 
-use crate::fair::Share;
+use crate::fair::MemoryShare;
 use crate::kv::{self, Visit};
 use crate::options::{EngineOption, Options};
 use crate::{
-    About, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Promise, Result, Schema,
-    Setting, Signature, Statement, Terms,
+    Database, Debt, Durability, Engine, EngineCache, EngineDescription, EngineHome, Error, Least,
+    OpenTerms, PaymentSignature, Promise, Result, Schema, Setting, Statement,
 };
 
 mod debt;
@@ -87,18 +87,18 @@ const LEAST: Least = Least { engine_mib: 32, client_kib: 1024 };
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Tables are written by flushes and compactions alone, and each journal once from its start.
-static SIGNATURES: [Signature; 2] = [
-    Signature::writes("flush or compaction", &["*/tables/*"]),
-    Signature::headers("turn of the log", 1, &["*.jnl"]),
+static SIGNATURES: [PaymentSignature; 2] = [
+    PaymentSignature::writes("flush or compaction", &["*/tables/*"]),
+    PaymentSignature::headers("turn of the log", 1, &["*.jnl"]),
 ];
 
 impl Engine for Fjall {
-    fn signatures(&self) -> &'static [Signature] {
+    fn signatures(&self) -> &'static [PaymentSignature] {
         &SIGNATURES
     }
 
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.name,
             summary: "fjall: log-structured merge trees in Rust, optimistic transactions",
             promises: [
@@ -126,7 +126,7 @@ impl Engine for Fjall {
                              to read the data again (fdatasync(2))",
                 ),
             ],
-            home: Home::Process,
+            home: EngineHome::Process,
             stores: true,
             rolls_back: true,
             packages: &[],
@@ -150,7 +150,7 @@ impl Engine for Fjall {
         Ok(Box::new(Self { name, compression: given.and_then(|name| compression(name)) }))
     }
 
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         let mut settings = settings(terms);
         settings.extend(self.compression.map(|all| {
             let policy = format!("{all:?} in all levels");
@@ -159,7 +159,7 @@ impl Engine for Fjall {
         settings
     }
 
-    fn cache(&self, terms: &Terms) -> Option<Cache> {
+    fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
         Some(CACHE.cache("cache_size", terms))
     }
 
@@ -174,7 +174,7 @@ impl Engine for Fjall {
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -196,27 +196,27 @@ impl Engine for Fjall {
         };
         let spaces = kv::spaces(schema).iter().map(open_space).collect::<Result<Vec<_>>>()?;
         let relaxed = terms.durability == Durability::Relaxed;
-        let syncer = relaxed.then(|| Syncer::start(database.clone())).transpose()?;
+        let syncer = relaxed.then(|| JournalSyncer::start(database.clone())).transpose()?;
         let commit = match terms.durability {
             Durability::None | Durability::Relaxed => PersistMode::Buffer,
             Durability::Strict => PersistMode::SyncData,
         };
         let memtables = Memtables::under(terms);
-        let since = debt::Since::now(&spaces, memtables.seal_at);
-        let store = Store { _syncer: syncer, spaces, database, commit, memtables, since };
+        let since = debt::FjallDebtState::now(&spaces, memtables.seal_at);
+        let store = FjallStore { _syncer: syncer, spaces, database, commit, memtables, since };
         kv::open(directory, store, schema, statements)
     }
 }
 
 /// Its block cache.
-const CACHE: Share = Share::percent(
+const CACHE: MemoryShare = MemoryShare::percent(
     25,
     "25 % of a memory limit, within the 20 to 25 % that its documentation advises: it reads through \
      the system's page cache, which has the rest",
 );
 
 /// What its database gets, each with its reason.
-fn settings(terms: &Terms) -> Vec<Setting> {
+fn settings(terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = vec![Setting::new("cache_size", CACHE.bytes(terms), CACHE.why(terms))];
     settings.extend(Memtables::under(terms).setting());
     let mut durable = |name, value| settings.push(Setting::durable(name, value));
@@ -229,12 +229,12 @@ fn settings(terms: &Terms) -> Vec<Setting> {
 }
 
 /// The thread that syncs the journal every second, until it is dropped.
-struct Syncer {
+struct JournalSyncer {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Syncer {
+impl JournalSyncer {
     fn start(database: OptimisticTxDatabase) -> Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
@@ -250,7 +250,7 @@ impl Syncer {
     }
 }
 
-impl Drop for Syncer {
+impl Drop for JournalSyncer {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -260,34 +260,39 @@ impl Drop for Syncer {
     }
 }
 
-struct Store {
+struct FjallStore {
     /// Dropped first: it holds the database.
-    _syncer: Option<Syncer>,
+    _syncer: Option<JournalSyncer>,
     spaces: Vec<Keyspace>,
     database: OptimisticTxDatabase,
     commit: PersistMode,
     memtables: Memtables,
-    since: debt::Since,
+    since: debt::FjallDebtState,
 }
 
-impl kv::Store for Store {
-    type Read<'s> = Read<'s>;
-    type Write<'s> = Write<'s>;
-    type Bulk<'s> = Load<'s>;
+impl kv::KeyValueStore for FjallStore {
+    type Read<'s> = FjallReadTransaction<'s>;
+    type Write<'s> = FjallWriteTransaction<'s>;
+    type Bulk<'s> = FjallBulkWriter<'s>;
 
-    fn read(&self) -> Result<Read<'_>> {
-        Ok(Read { snapshot: self.database.read_tx(), spaces: &self.spaces })
+    fn read(&self) -> Result<FjallReadTransaction<'_>> {
+        Ok(FjallReadTransaction { snapshot: self.database.read_tx(), spaces: &self.spaces })
     }
 
-    fn write(&self) -> Result<Write<'_>> {
+    fn write(&self) -> Result<FjallWriteTransaction<'_>> {
         let transaction = self.database.write_tx().map_err(Error::engine)?;
         let transaction = transaction.durability(Some(self.commit));
         let written = Vec::new();
-        Ok(Write { transaction, spaces: &self.spaces, memtables: &self.memtables, written })
+        Ok(FjallWriteTransaction {
+            transaction,
+            spaces: &self.spaces,
+            memtables: &self.memtables,
+            written,
+        })
     }
 
-    fn bulk(&self) -> Result<Load<'_>> {
-        Ok(Load { spaces: &self.spaces, current: None })
+    fn bulk(&self) -> Result<FjallBulkWriter<'_>> {
+        Ok(FjallBulkWriter { spaces: &self.spaces, current: None })
     }
 
     /// Syncs the journal, flushes every memtable, and waits until no compaction runs or waits.
@@ -329,12 +334,12 @@ impl kv::Store for Store {
     }
 }
 
-struct Read<'s> {
+struct FjallReadTransaction<'s> {
     snapshot: Snapshot,
     spaces: &'s [Keyspace],
 }
 
-struct Write<'s> {
+struct FjallWriteTransaction<'s> {
     transaction: OptimisticWriteTx,
     spaces: &'s [Keyspace],
     memtables: &'s Memtables,
@@ -342,7 +347,7 @@ struct Write<'s> {
     written: Vec<usize>,
 }
 
-impl Write<'_> {
+impl FjallWriteTransaction<'_> {
     fn note(&mut self, space: usize) {
         if self.memtables.are_limited() {
             self.written.push(space);
@@ -350,7 +355,7 @@ impl Write<'_> {
     }
 }
 
-impl kv::Reader for Read<'_> {
+impl kv::ReadTransaction for FjallReadTransaction<'_> {
     type Bytes<'t>
         = Slice
     where
@@ -376,7 +381,7 @@ impl kv::Reader for Read<'_> {
     }
 }
 
-impl kv::Reader for Write<'_> {
+impl kv::ReadTransaction for FjallWriteTransaction<'_> {
     type Bytes<'t>
         = Slice
     where
@@ -416,7 +421,7 @@ fn visit_all(mut pairs: Iter, reverse: bool, visit: &mut Visit<'_>) -> Result<()
     Ok(())
 }
 
-impl kv::Writer for Write<'_> {
+impl kv::WriteTransaction for FjallWriteTransaction<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.transaction.insert(&self.spaces[space], key, value);
         self.note(space);
@@ -443,7 +448,7 @@ impl kv::Writer for Write<'_> {
 }
 
 /// Writes sorted tables directly, without journal and memtable.
-struct Load<'s> {
+struct FjallBulkWriter<'s> {
     spaces: &'s [Keyspace],
     current: Option<(usize, Ingest<'s>)>,
 }
@@ -463,7 +468,7 @@ fn ingest(space: &Keyspace) -> Result<Ingest<'_>> {
     }))
 }
 
-impl Load<'_> {
+impl FjallBulkWriter<'_> {
     fn end_space(&mut self) -> Result<()> {
         match self.current.take() {
             Some((_, mut ingest)) => ingest(None),
@@ -472,7 +477,7 @@ impl Load<'_> {
     }
 }
 
-impl kv::Bulk for Load<'_> {
+impl kv::BulkWriter for FjallBulkWriter<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         if self.current.as_ref().is_none_or(|(current, _)| *current != space) {
             self.end_space()?;
@@ -503,10 +508,10 @@ mod tests {
         let put = [Statement { name: "put".into(), action: Action::Upsert { table: 0 } }];
         let text = "x".repeat(100_000);
         for (memory_bytes, seals_at) in [(None, None), (Some(32 << 20), Some(2 << 20))] {
-            let terms = Terms { memory_bytes, ..Terms::new(Durability::None) };
+            let terms = OpenTerms { memory_bytes, ..OpenTerms::new(Durability::None) };
             let folder = tempfile::tempdir().expect("a folder");
             // It keeps the size that its key spaces were made with.
-            let unlimited = Terms::new(Durability::None);
+            let unlimited = OpenTerms::new(Durability::None);
             drop(Fjall::USUAL.open(folder.path(), &unlimited, &schema, &put).expect("it is made"));
             let database =
                 Fjall::USUAL.open(folder.path(), &terms, &schema, &put).expect("it opens");

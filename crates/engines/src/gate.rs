@@ -10,14 +10,14 @@ use std::thread::{self, Thread};
 /// The standard library's mutex may let a newcomer overtake. Under contention some clients would wait
 /// for long, and their latencies would be blamed on the engine.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct TicketLock {
     /// The number of tickets given out, and the threads that wait, in their tickets' order.
     queue: Mutex<(u64, VecDeque<Thread>)>,
     /// The ticket that is let in, or will be next.
     serving: AtomicU64,
 }
 
-impl Gate {
+impl TicketLock {
     /// Waits in line; the gate is shut behind the caller until the pass is dropped.
     pub(crate) fn enter(&self) -> Pass<'_> {
         // Nothing can panic while the queue is locked but by running out of memory.
@@ -37,7 +37,7 @@ impl Gate {
 
 /// The right to be inside.
 pub(crate) struct Pass<'a> {
-    gate: &'a Gate,
+    gate: &'a TicketLock,
 }
 
 impl Drop for Pass<'_> {
@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn lets_one_in_at_a_time_in_the_order_of_arrival() {
-        let (gate, inside, order) = (Gate::default(), AtomicU64::new(0), Mutex::new(Vec::new()));
+        let (gate, inside, order) =
+            (TicketLock::default(), AtomicU64::new(0), Mutex::new(Vec::new()));
         thread::scope(|scope| {
             let first = gate.enter();
             for number in 1..=4 {

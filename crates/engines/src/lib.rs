@@ -34,21 +34,21 @@ pub mod tarantool;
 pub mod urls;
 mod value;
 
-pub use address::{Address, Listens, ServerAddress};
-pub use bakeoff_servers::{Standing, servers_go_by_path};
-pub use debt::{Debt, FileCall, Owed, Payment, Signature, Turn, Unit};
+pub use address::{DatabaseAddress, Listens, ServerAddress};
+pub use bakeoff_servers::{SettingStanding, servers_go_by_path};
+pub use debt::{Debt, DebtTurn, DebtUnit, Owed, Payment, PaymentCall, PaymentSignature};
 pub use durability::{Durability, Promise};
 pub use error::{Error, Result};
-pub use fair::{Cache, Least, Setting};
+pub use fair::{EngineCache, Least, Setting};
 pub use lookup::{find, find_among, find_with};
-pub use options::{EngineOption, Level, Options};
+pub use options::{EngineLevel, EngineOption, Options};
 pub use schema::Schema;
 pub use statement::{Action, Statement};
 pub use value::{Rows, Value};
 
 /// The terms under which an engine is opened; they may differ each time it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct OpenTerms {
     /// What a commit promises.
     pub durability: Durability,
     /// Bytes that the engine's processes and their page cache have together, where they are
@@ -63,7 +63,7 @@ pub struct Terms {
     pub groups: Vec<PathBuf>,
 }
 
-impl Terms {
+impl OpenTerms {
     /// A durability level; nothing limited, nothing overridden.
     pub const fn new(durability: Durability) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Terms {
 
 /// Where an engine does its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum EngineHome {
     /// In the process that opens it.
     Process,
     /// In a private server that is started for the database and stopped with it.
@@ -90,7 +90,7 @@ pub enum Home {
 
 /// What a user should know of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct EngineDescription {
     /// Its name in files and flags.
     pub name: &'static str,
     /// One line on what it is.
@@ -98,7 +98,7 @@ pub struct About {
     /// How it gives each durability level, weakest first.
     pub promises: [Promise; 3],
     /// Where it does its work.
-    pub home: Home,
+    pub home: EngineHome,
     /// Whether it stores anything. One that does not measures the harness: nothing can be read back
     /// from it or lost, and its calls never wait, so that clients can share a thread.
     pub stores: bool,
@@ -109,7 +109,7 @@ pub struct About {
 }
 
 /// A claim on a database: while it exists, other bakeoffs can't use that database.
-pub type Claim = Box<dyn Send>;
+pub type DatabaseClaim = Box<dyn Send>;
 
 /// What is said where another bakeoff has the claim.
 fn claimed() -> Error {
@@ -127,13 +127,13 @@ pub type Runs = fn(&Schema, &Statement) -> std::result::Result<(), String>;
 pub trait Engine: Send + Sync {
     /// What a user should know of it. It is known without a look at the machine: no program is
     /// started, and nothing is connected.
-    fn about(&self) -> About;
+    fn about(&self) -> EngineDescription;
 
     /// The version that is built in or installed; a server may be asked for it.
     fn version(&self) -> String;
 
     /// Where it does its work, as in [`About`].
-    fn home(&self) -> Home {
+    fn home(&self) -> EngineHome {
         self.about().home
     }
 
@@ -158,7 +158,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// How it is spoken to, for one on a server that somebody else runs.
-    fn transport(&self) -> Option<external::Transport> {
+    fn transport(&self) -> Option<external::TransportSecurity> {
         None
     }
 
@@ -208,7 +208,7 @@ pub trait Engine: Send + Sync {
 
     /// What in its files shows that it is paying a debt, so that power cuts can be placed there; empty
     /// where nothing does, or nothing is put off.
-    fn signatures(&self) -> &'static [Signature] {
+    fn signatures(&self) -> &'static [PaymentSignature] {
         &[]
     }
 
@@ -244,14 +244,14 @@ pub trait Engine: Send + Sync {
     }
 
     /// Every setting that it gets under these terms and that differs from its own default.
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         let _ = terms;
         Vec::new()
     }
 
     /// The cache that it keeps for itself under these terms, the settings of the user's own left aside;
     /// `None` where it keeps none, or nobody knows.
-    fn cache(&self, terms: &Terms) -> Option<Cache> {
+    fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
         let _ = terms;
         None
     }
@@ -266,9 +266,9 @@ pub trait Engine: Send + Sync {
 
     /// Who may have it use a setting of that name with that value. An engine without a server of
     /// its own takes none.
-    fn standing(&self, name: &str, value: &str) -> Standing {
+    fn standing(&self, name: &str, value: &str) -> SettingStanding {
         let _ = (name, value);
-        Standing::Reserved
+        SettingStanding::Reserved
     }
 
     /// Whether a file, by its path in the database's directory, is its log: what a commit is written
@@ -284,7 +284,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Usage`] where another one has claimed it; the engine's own.
-    fn claim(&self) -> Result<Claim> {
+    fn claim(&self) -> Result<DatabaseClaim> {
         Ok(Box::new(()))
     }
 
@@ -296,7 +296,7 @@ pub trait Engine: Send + Sync {
     fn open(
         &self,
         directory: &FilePath,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>>;
@@ -346,7 +346,7 @@ pub trait Database: Send + Sync {
 
     /// Where other programs reach what it holds, as long as it is open; `None` for an engine that stores
     /// nothing.
-    fn address(&self) -> Option<Address> {
+    fn address(&self) -> Option<DatabaseAddress> {
         None
     }
 
@@ -459,5 +459,5 @@ pub static ENGINES: &[&dyn Engine] = &[
     &postgres::POSTGRES,
     &tarantool::MEMTX,
     &tarantool::VINYL,
-    &null::Null,
+    &null::NullEngine,
 ];

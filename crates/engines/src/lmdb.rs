@@ -15,12 +15,12 @@ use heed::{
 };
 use self_cell::self_cell;
 
-use crate::gate::{Gate, Pass};
+use crate::gate::{Pass, TicketLock};
 use crate::kv::{self, Visit};
 use crate::options::{EngineOption, Options};
 use crate::{
-    About, Database, Debt, Durability, Engine, Error, Home, Least, Owed, Promise, Result, Schema,
-    Setting, Statement, Terms, Unit,
+    Database, Debt, DebtUnit, Durability, Engine, EngineDescription, EngineHome, Error, Least,
+    OpenTerms, Owed, Promise, Result, Schema, Setting, Statement,
 };
 
 mod debt;
@@ -40,7 +40,7 @@ impl Lmdb {
     pub const USUAL: Self = Self { name: "lmdb", read_ahead: None };
 
     /// Whether the kernel reads ahead under these terms.
-    fn reads_ahead(&self, terms: &Terms) -> bool {
+    fn reads_ahead(&self, terms: &OpenTerms) -> bool {
         self.read_ahead.unwrap_or(terms.memory_bytes.is_none())
     }
 }
@@ -86,8 +86,8 @@ const META_PAGES: u64 = 2;
 const MOST_READERS: u32 = 16_384;
 
 impl Engine for Lmdb {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.name,
             summary: "LMDB: a memory-mapped copy-on-write B+ tree; caches in the page cache alone",
             promises: [
@@ -113,7 +113,7 @@ impl Engine for Lmdb {
                              without MDB_NOSYNC and MDB_NOMETASYNC)",
                 ),
             ],
-            home: Home::Process,
+            home: EngineHome::Process,
             stores: true,
             rolls_back: true,
             packages: &[],
@@ -142,7 +142,7 @@ impl Engine for Lmdb {
         Ok(Box::new(Self { name, read_ahead: given.and_then(|word| switch(word)) }))
     }
 
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         let mut settings = settings(terms);
         if !self.reads_ahead(terms) {
             let why = match self.read_ahead {
@@ -162,7 +162,7 @@ impl Engine for Lmdb {
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -182,9 +182,9 @@ impl Engine for Lmdb {
         // is open, and LMDB's lock file keeps processes apart.
         let env = unsafe { options.open(directory) }.map_err(from_heed)?;
         env.clear_stale_readers().map_err(from_heed)?;
-        let spaces = Spaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
+        let spaces = LmdbSpaces::try_new(env, |env| open_spaces(env, &names)).map_err(from_heed)?;
         let growth = Growth::since(&spaces.borrow_owner().info());
-        let store = Store { spaces, gate: Gate::default(), growth };
+        let store = LmdbStore { spaces, gate: TicketLock::default(), growth };
         kv::open(directory, store, schema, statements)
     }
 }
@@ -194,7 +194,7 @@ const WHY_NOT_AHEAD: &str = "where memory is limited, the pages around each one 
                              of others; lmdb.h says that it may help random reads where data are larger than memory";
 
 /// What its environment gets for its durability, and whatever the terms, each with its reason.
-fn settings(terms: &Terms) -> Vec<Setting> {
+fn settings(terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("mapsize", MAP_BYTES, "room for any data that a disk holds"),
         Setting::new("maxreaders", MOST_READERS, "1,024 clients, and bakeoff itself"),
@@ -208,11 +208,11 @@ fn settings(terms: &Terms) -> Vec<Setting> {
     settings
 }
 
-type Space<'e> = heed::Database<'e, Bytes, Bytes>;
-type SpaceList<'e> = Vec<Space<'e>>;
+type LmdbSpace<'e> = heed::Database<'e, Bytes, Bytes>;
+type SpaceList<'e> = Vec<LmdbSpace<'e>>;
 
 self_cell!(
-    struct Spaces {
+    struct LmdbSpaces {
         owner: Env<WithoutTls>,
 
         #[covariant]
@@ -249,27 +249,31 @@ fn from_heed(error: heed::Error) -> Error {
     }
 }
 
-struct Store {
-    spaces: Spaces,
-    gate: Gate,
+struct LmdbStore {
+    spaces: LmdbSpaces,
+    gate: TicketLock,
     growth: Growth,
 }
 
-impl Store {
+impl LmdbStore {
     fn env(&self) -> &Env<WithoutTls> {
         self.spaces.borrow_owner()
     }
 
-    fn write(&self) -> Result<Write<'_>> {
+    fn write(&self) -> Result<LmdbWriteTransaction<'_>> {
         let pass = self.gate.enter();
         let transaction = self.env().write_txn().map_err(from_heed)?;
-        Ok(Write { transaction, _pass: pass, spaces: self.spaces.borrow_dependent() })
+        Ok(LmdbWriteTransaction {
+            transaction,
+            _pass: pass,
+            spaces: self.spaces.borrow_dependent(),
+        })
     }
 
     /// Pages that hold something, the free list's own left out.
     fn pages_in_use(&self) -> Result<u64> {
         let snapshot = self.env().read_txn().map_err(from_heed)?;
-        let stat = |space: &Space<'_>| space.stat(&snapshot).map_err(from_heed);
+        let stat = |space: &LmdbSpace<'_>| space.stat(&snapshot).map_err(from_heed);
         let mut stats: Vec<_> =
             self.spaces.borrow_dependent().iter().map(stat).collect::<Result<_>>()?;
         stats.push(self.env().unnamed_database_stat());
@@ -278,22 +282,22 @@ impl Store {
     }
 }
 
-impl kv::Store for Store {
-    type Read<'s> = Read<'s>;
-    type Write<'s> = Write<'s>;
-    type Bulk<'s> = Write<'s>;
+impl kv::KeyValueStore for LmdbStore {
+    type Read<'s> = LmdbReadTransaction<'s>;
+    type Write<'s> = LmdbWriteTransaction<'s>;
+    type Bulk<'s> = LmdbWriteTransaction<'s>;
 
-    fn read(&self) -> Result<Read<'_>> {
+    fn read(&self) -> Result<LmdbReadTransaction<'_>> {
         let transaction = self.env().read_txn().map_err(from_heed)?;
-        Ok(Read { transaction, spaces: self.spaces.borrow_dependent() })
+        Ok(LmdbReadTransaction { transaction, spaces: self.spaces.borrow_dependent() })
     }
 
-    fn write(&self) -> Result<Write<'_>> {
+    fn write(&self) -> Result<LmdbWriteTransaction<'_>> {
         self.write()
     }
 
     /// One transaction for the whole load.
-    fn bulk(&self) -> Result<Write<'_>> {
+    fn bulk(&self) -> Result<LmdbWriteTransaction<'_>> {
         self.write()
     }
 
@@ -313,7 +317,7 @@ impl kv::Store for Store {
         let info = self.env().info();
         let free = Owed {
             name: "free pages",
-            unit: Unit::Pages,
+            unit: DebtUnit::Pages,
             amount: debt::pages(&info).saturating_sub(self.pages_in_use()?),
             limit: None,
         };
@@ -321,19 +325,19 @@ impl kv::Store for Store {
     }
 }
 
-struct Read<'s> {
+struct LmdbReadTransaction<'s> {
     transaction: RoTxn<'s, WithoutTls>,
-    spaces: &'s [Space<'s>],
+    spaces: &'s [LmdbSpace<'s>],
 }
 
-struct Write<'s> {
+struct LmdbWriteTransaction<'s> {
     transaction: RwTxn<'s>,
     /// Given up after the transaction: fields are dropped in this order.
     _pass: Pass<'s>,
-    spaces: &'s [Space<'s>],
+    spaces: &'s [LmdbSpace<'s>],
 }
 
-impl kv::Reader for Read<'_> {
+impl kv::ReadTransaction for LmdbReadTransaction<'_> {
     type Bytes<'t>
         = &'t [u8]
     where
@@ -355,7 +359,7 @@ impl kv::Reader for Read<'_> {
     }
 }
 
-impl kv::Reader for Write<'_> {
+impl kv::ReadTransaction for LmdbWriteTransaction<'_> {
     type Bytes<'t>
         = &'t [u8]
     where
@@ -378,7 +382,7 @@ impl kv::Reader for Write<'_> {
 }
 
 fn scan(
-    space: &Space<'_>,
+    space: &LmdbSpace<'_>,
     transaction: &RoTxn<'_>,
     from: &[u8],
     to: &[u8],
@@ -409,7 +413,7 @@ fn visit_all<'t>(
     Ok(())
 }
 
-impl kv::Writer for Write<'_> {
+impl kv::WriteTransaction for LmdbWriteTransaction<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.spaces[space].put(&mut self.transaction, key, value).map_err(from_heed)
     }
@@ -423,7 +427,7 @@ impl kv::Writer for Write<'_> {
     }
 }
 
-impl kv::Bulk for Write<'_> {
+impl kv::BulkWriter for LmdbWriteTransaction<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         let transaction = &mut self.transaction;
         self.spaces[space]
@@ -432,6 +436,6 @@ impl kv::Bulk for Write<'_> {
     }
 
     fn finish(self) -> Result<()> {
-        kv::Writer::commit(self)
+        kv::WriteTransaction::commit(self)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::options::Level;
+use crate::options::EngineLevel;
 use crate::{ENGINES, Engine, urls};
 
 /// Engines with options that were asked for, by their levels in canonical form.
@@ -27,7 +27,7 @@ pub fn find_among(
         return Ok(engine);
     }
     match level.split_once('/') {
-        Some((name, _)) if !name.ends_with(':') => variant(&Level::read(engines, level)?),
+        Some((name, _)) if !name.ends_with(':') => variant(&EngineLevel::read(engines, level)?),
         _ => urls::find(level),
     }
 }
@@ -45,12 +45,12 @@ pub fn find_with(
     if options.is_empty() {
         return find_among(engines, level);
     }
-    let add = |level: Level, (name, value): &(&str, &str)| level.with(name, value);
-    variant(&options.iter().try_fold(Level::read(engines, level)?, add)?)
+    let add = |level: EngineLevel, (name, value): &(&str, &str)| level.with(name, value);
+    variant(&options.iter().try_fold(EngineLevel::read(engines, level)?, add)?)
 }
 
 /// An engine with options. It is made once, and stays as long as the process runs.
-fn variant(level: &Level) -> Result<&'static dyn Engine, String> {
+fn variant(level: &EngineLevel) -> Result<&'static dyn Engine, String> {
     let name = level.name();
     // Nothing can panic while the map is locked but by running out of memory.
     let mut variants = VARIANTS.lock().unwrap_or_else(PoisonError::into_inner);

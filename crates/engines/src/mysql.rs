@@ -9,28 +9,29 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use bakeoff_servers::Server;
+use bakeoff_servers::PrivateServer;
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::external::password::Secret;
-use crate::fair::Own;
+use crate::fair::UserSettings;
 use crate::options::{EngineOption, Options};
-use crate::served::{ENDING, PATH, Served};
+use crate::served::{ENDING, EngineServer, PATH};
 use crate::sql::Dialect;
 use crate::statement::Stored;
 use crate::{
-    About, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Listens, Loader,
-    Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement, Terms, files,
+    Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
+    EngineHome, Error, Least, Listens, Loader, OpenTerms, PaymentSignature, Result, Schema,
+    ServerAddress, Session, Setting, SettingStanding, Statement, files,
 };
 
-use debt::Watch;
+use debt::MariaDbDebtWatch;
 pub use server::MARIADB as SERVER;
-use session::Plan;
-use storage::Blocks;
-pub use storage::Storage;
-use tables::Leftovers;
+use session::MariaDbPlan;
+use storage::BlockCompression;
+pub use storage::StorageEngine;
+use tables::MariaDbLeftoverPolicy;
 
 mod debt;
 mod error;
@@ -56,29 +57,29 @@ const DATABASE: &str = "bakeoff";
 
 /// A private server with all tables in one storage engine.
 pub struct MariaDb {
-    storage: Storage,
+    storage: StorageEngine,
     /// How MyRocks compresses its blocks.
-    blocks: Blocks,
-    served: Served,
+    blocks: BlockCompression,
+    served: EngineServer,
     /// Where its plugins are, once it was asked.
     plugins: OnceLock<PathBuf>,
 }
 
 /// InnoDB, MariaDB's own choice.
-pub static INNODB: MariaDb = MariaDb::usual("mariadb:innodb", Storage::InnoDb);
+pub static INNODB: MariaDb = MariaDb::usual("mariadb:innodb", StorageEngine::InnoDb);
 /// MyRocks: tables in RocksDB.
-pub static ROCKSDB: MariaDb = MariaDb::usual("mariadb:rocksdb", Storage::RocksDb);
+pub static ROCKSDB: MariaDb = MariaDb::usual("mariadb:rocksdb", StorageEngine::RocksDb);
 /// Aria, the successor of MyISAM.
-pub static ARIA: MariaDb = MariaDb::usual("mariadb:aria", Storage::Aria);
+pub static ARIA: MariaDb = MariaDb::usual("mariadb:aria", StorageEngine::Aria);
 
 impl MariaDb {
-    const fn usual(name: &'static str, storage: Storage) -> Self {
-        let served = Served::usual(name, &SERVER);
-        Self { storage, blocks: Blocks::Recommended, served, plugins: OnceLock::new() }
+    const fn usual(name: &'static str, storage: StorageEngine) -> Self {
+        let served = EngineServer::usual(name, &SERVER);
+        Self { storage, blocks: BlockCompression::Recommended, served, plugins: OnceLock::new() }
     }
 
     /// Starts a server, and sees to what it is to be told once it runs.
-    fn start(&self, directory: &Path, terms: &Terms) -> Result<(OptsBuilder, Private)> {
+    fn start(&self, directory: &Path, terms: &OpenTerms) -> Result<(OptsBuilder, PrivateMariaDb)> {
         let fair = settings::settings(self.storage, self.blocks, terms);
         let server = self.served.start(directory, terms, fair)?;
         let socket = server.socket().to_string_lossy().into_owned();
@@ -89,21 +90,21 @@ impl MariaDb {
         Conn::new(root.clone())
             .and_then(|mut root| texts.try_for_each(|text| root.query_drop(text)))
             .map_err(error::plain)?;
-        Ok((root.db_name(Some(DATABASE)), Private { server, data: directory.join("data") }))
+        Ok((root.db_name(Some(DATABASE)), PrivateMariaDb { server, data: directory.join("data") }))
     }
 }
 
 impl Engine for MariaDb {
-    fn signatures(&self) -> &'static [Signature] {
+    fn signatures(&self) -> &'static [PaymentSignature] {
         self.storage.signatures()
     }
 
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.served.name,
             summary: self.storage.summary(),
             promises: self.storage.promises(),
-            home: Home::Server,
+            home: EngineHome::Server,
             stores: true,
             rolls_back: self.storage.rolls_back(),
             packages: self.storage.packages(),
@@ -139,7 +140,7 @@ impl Engine for MariaDb {
         settings: &[(String, String)],
         _: bool,
     ) -> std::result::Result<(), Vec<String>> {
-        let fair = |terms: &Terms| settings::settings(self.storage, self.blocks, terms);
+        let fair = |terms: &OpenTerms| settings::settings(self.storage, self.blocks, terms);
         let tried = self.available().and_then(|()| self.served.try_settings(settings, fair));
         tried.map_err(|why| vec![why])
     }
@@ -153,21 +154,21 @@ impl Engine for MariaDb {
         durability: Durability,
         settings: &[(String, String)],
     ) -> std::result::Result<(), String> {
-        let terms = Terms { settings: settings.to_vec(), ..Terms::new(durability) };
+        let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
         let fair = settings::settings(self.storage, self.blocks, &terms);
-        let kept = |level, own: &Own<'_>| settings::kept(self.storage, level, own);
+        let kept = |level, own: &UserSettings<'_>| settings::kept(self.storage, level, own);
         self.served.keeps(&terms, &fair, kept)
     }
 
-    fn standing(&self, name: &str, value: &str) -> Standing {
+    fn standing(&self, name: &str, value: &str) -> SettingStanding {
         self.served.standing(name, value)
     }
 
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         self.served.settings(settings::settings(self.storage, self.blocks, terms), terms)
     }
 
-    fn cache(&self, terms: &Terms) -> Option<Cache> {
+    fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
         let cache = settings::cache(self.storage, terms);
         // By any other method InnoDB reads through the page cache; O_DIRECT is how it comes.
         let is_buffered = |it: &Setting| {
@@ -175,7 +176,7 @@ impl Engine for MariaDb {
                 && !it.value.to_ascii_uppercase().starts_with("O_DIRECT")
         };
         let direct = cache.direct && !self.settings(terms).iter().any(is_buffered);
-        Some(Cache { direct, ..cache })
+        Some(EngineCache { direct, ..cache })
     }
 
     fn least_memory(&self, _: u64, _: u64) -> Option<Least> {
@@ -191,7 +192,7 @@ impl Engine for MariaDb {
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -200,37 +201,37 @@ impl Engine for MariaDb {
         self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
         let (root, private) = self.start(directory, terms)?;
         let mut open = MariaDbDatabase::new(root, self.storage, Some(private), schema, statements)?;
-        open.prepare(terms.durability, Leftovers::Keep)?;
+        open.prepare(terms.durability, MariaDbLeftoverPolicy::Keep)?;
         Ok(Box::new(open))
     }
 }
 
 /// A private server and its data.
-struct Private {
-    server: Server,
+struct PrivateMariaDb {
+    server: PrivateServer,
     data: PathBuf,
 }
 
 /// An open database.
 struct MariaDbDatabase {
     opts: Opts,
-    storage: Storage,
+    storage: StorageEngine,
     schema: Schema,
     /// The declared statements.
     texts: Vec<String>,
-    plans: Vec<Plan>,
+    plans: Vec<MariaDbPlan>,
     stored: Vec<Stored>,
-    control: session::Control,
-    private: Option<Private>,
+    control: session::TransactionControl,
+    private: Option<PrivateMariaDb>,
     /// Of a private server.
-    watch: Option<Watch>,
+    watch: Option<MariaDbDebtWatch>,
 }
 
 impl MariaDbDatabase {
     fn new(
         opts: OptsBuilder,
-        storage: Storage,
-        private: Option<Private>,
+        storage: StorageEngine,
+        private: Option<PrivateMariaDb>,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
@@ -254,7 +255,7 @@ impl MariaDbDatabase {
             texts: texts.collect::<Result<_>>()?,
             plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
             stored: statements.iter().map(|one| Stored::of(schema, &one.action)).collect(),
-            control: session::Control::new(storage, schema),
+            control: session::TransactionControl::new(storage, schema),
             schema: schema.clone(),
             storage,
             opts,
@@ -264,11 +265,12 @@ impl MariaDbDatabase {
     }
 
     /// Looks whether the server is what was asked for, and creates the schema.
-    fn prepare(&mut self, wanted: Durability, leftovers: Leftovers) -> Result<()> {
+    fn prepare(&mut self, wanted: Durability, leftovers: MariaDbLeftoverPolicy) -> Result<()> {
         let mut server = self.connect()?;
         storage::confirm(&mut server, self.storage, wanted)?;
         tables::create(&mut server, &self.schema, self.storage.name(), leftovers)?;
-        let watch = self.private.as_ref().map(|it| Watch::begin(server, self.storage, it));
+        let watch =
+            self.private.as_ref().map(|it| MariaDbDebtWatch::begin(server, self.storage, it));
         self.watch = watch.transpose()?;
         Ok(())
     }
@@ -301,11 +303,11 @@ impl MariaDbDatabase {
 
 impl Database for MariaDbDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(session::Client::new(self)?))
+        Ok(Box::new(session::MariaDbSession::new(self)?))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
-        Ok(Box::new(load::Load::new(self, table)?))
+        Ok(Box::new(load::MariaDbLoader::new(self, table)?))
     }
 
     fn drain(&self) -> Result<()> {
@@ -330,7 +332,7 @@ impl Database for MariaDbDatabase {
         self.private.as_ref().map(|private| private.server.pid())
     }
 
-    fn address(&self) -> Option<Address> {
+    fn address(&self) -> Option<DatabaseAddress> {
         let opts = &self.opts;
         let listens = match opts.get_socket() {
             Some(socket) => Listens::Socket(socket.into()),
@@ -339,7 +341,7 @@ impl Database for MariaDbDatabase {
                 port: opts.get_tcp_port(),
             },
         };
-        Some(Address::Server(ServerAddress {
+        Some(DatabaseAddress::Server(ServerAddress {
             listens,
             user: opts.get_user().unwrap_or_default().into(),
             password: opts.get_pass().map(Secret::new),

@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::statement::{Action, Yield};
 use crate::{
-    About, Access, Database, Debt, Durability, Engine, Error, Home, Loader, Promise, Result, Rows,
-    Schema, Session, Statement, Terms, Value, schema,
+    Access, Database, Debt, Durability, Engine, EngineDescription, EngineHome, Error, Loader,
+    OpenTerms, Promise, Result, Rows, Schema, Session, Statement, Value, schema,
 };
 
 /// The engine `null`.
-pub struct Null;
+pub struct NullEngine;
 
-impl Engine for Null {
-    fn about(&self) -> About {
+impl Engine for NullEngine {
+    fn about(&self) -> EngineDescription {
         let source = "answers as if it kept the promise; use it to measure the harness only";
         let promise = |durability| Promise::new(durability, "nothing is stored", source);
-        About {
+        EngineDescription {
             name: "null",
             summary: "does nothing: what the harness itself costs",
             promises: Durability::ALL.map(promise),
-            home: Home::Process,
+            home: EngineHome::Process,
             stores: false,
             rolls_back: true,
             packages: &[],
@@ -38,7 +38,7 @@ impl Engine for Null {
     fn open(
         &self,
         _: &Path,
-        _: &Terms,
+        _: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -50,13 +50,13 @@ impl Engine for Null {
 }
 
 /// What a statement answers with.
-enum Answer {
+enum NullAnswer {
     Rows { rows: u64, columns: Vec<Value<'static>> },
     Key,
     Changed,
 }
 
-fn plan(schema: &Schema, action: &Action) -> Answer {
+fn plan(schema: &Schema, action: &Action) -> NullAnswer {
     let made_up = |table: usize, column: usize| match schema.tables[table].columns[column].kind {
         schema::Type::Int => Value::Int(1),
         schema::Type::Text { .. } | schema::Type::MediumText => Value::Text(""),
@@ -64,7 +64,7 @@ fn plan(schema: &Schema, action: &Action) -> Answer {
     match action {
         Action::Read(read) => {
             let made_up = |column: &usize| made_up(read.table, *column);
-            Answer::Rows {
+            NullAnswer::Rows {
                 rows: u64::from(read.limit.unwrap_or(1)),
                 columns: match &read.yields {
                     Yield::Columns(columns) => columns.iter().map(made_up).collect(),
@@ -75,21 +75,23 @@ fn plan(schema: &Schema, action: &Action) -> Answer {
                 },
             }
         }
-        Action::Insert { .. } => Answer::Key,
-        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => Answer::Changed,
+        Action::Insert { .. } => NullAnswer::Key,
+        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => {
+            NullAnswer::Changed
+        }
     }
 }
 
 /// An open database.
 struct NullDatabase {
-    plans: Vec<Answer>,
+    plans: Vec<NullAnswer>,
     tables: Vec<schema::Table>,
     next: AtomicI64,
 }
 
 impl Database for NullDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(Connection { database: self, open: false }))
+        Ok(Box::new(NullSession { database: self, open: false }))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
@@ -128,12 +130,12 @@ impl Loader for Discard<'_> {
     }
 }
 
-struct Connection<'a> {
+struct NullSession<'a> {
     database: &'a NullDatabase,
     open: bool,
 }
 
-impl Session for Connection<'_> {
+impl Session for NullSession<'_> {
     fn begin(&mut self, _: Access) -> Result<()> {
         if std::mem::replace(&mut self.open, true) {
             return Err(Error::Usage("begin inside a transaction".into()));
@@ -143,19 +145,19 @@ impl Session for Connection<'_> {
 
     fn run(&mut self, statement: usize, _: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
         match &self.database.plans[statement] {
-            Answer::Rows { rows: count, columns } => {
+            NullAnswer::Rows { rows: count, columns } => {
                 rows.reset(columns.len());
                 for _ in 0..*count {
                     columns.iter().for_each(|value| rows.push(*value));
                 }
                 Ok(*count)
             }
-            Answer::Key => {
+            NullAnswer::Key => {
                 rows.reset(1);
                 rows.push(Value::Int(self.database.next.fetch_add(1, Ordering::Relaxed)));
                 Ok(1)
             }
-            Answer::Changed => {
+            NullAnswer::Changed => {
                 rows.reset(0);
                 Ok(1)
             }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_factor::Declared;
 
-use crate::{Engine, Home};
+use crate::{Engine, EngineHome};
 
 /// An option that an engine declares. An experiment may vary it as a factor, too.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +26,14 @@ pub type Options = BTreeMap<String, String>;
 
 /// A level of an engine that gives it options.
 #[derive(Clone)]
-pub struct Level {
+pub struct EngineLevel {
     /// The engine without them.
     pub engine: &'static dyn Engine,
     /// Its options, at least one.
     pub options: Options,
 }
 
-impl Level {
+impl EngineLevel {
     /// Reads a level of one of these engines. Nothing is started to find out what is right.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ fn begins_option(text: &str) -> bool {
 /// One option of an engine, canonical.
 fn option(engine: &dyn Engine, piece: &str) -> Result<(String, String), String> {
     let (declared, about) = (engine.options(), engine.about());
-    let takes_settings = about.home == Home::Server;
+    let takes_settings = about.home == EngineHome::Server;
     if declared.is_empty() && !takes_settings {
         return Err(format!(
             "`{0}` takes no options: it is built in, and its levels of `durability` and `memory` \

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_servers::Server;
+use bakeoff_servers::PrivateServer;
 use postgres::Client;
 use postgres::error::SqlState;
 use tokio_postgres::Config;
@@ -18,19 +18,19 @@ use tokio_postgres::config::{Host, SslMode};
 use crate::external::password::Secret;
 use crate::external::tls::Tls;
 use crate::options::{EngineOption, Options};
-use crate::served::{ENDING, PATH, Served};
+use crate::served::{ENDING, EngineServer, PATH};
 use crate::sql::Dialect;
 use crate::statement::Stored;
 use crate::{
-    About, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Listens, Loader,
-    Promise, Result, Schema, ServerAddress, Session, Setting, Signature, Standing, Statement,
-    Terms, files,
+    Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
+    EngineHome, Error, Least, Listens, Loader, OpenTerms, PaymentSignature, Promise, Result,
+    Schema, ServerAddress, Session, Setting, SettingStanding, Statement, files,
 };
 
-use debt::Watch;
+use debt::PostgresDebtWatch;
 use error::{error, is_ended, is_lost, no_connection, words};
 pub use server::POSTGRES as SERVER;
-use tables::Leftovers;
+use tables::PostgresLeftoverPolicy;
 
 mod debt;
 mod error;
@@ -56,10 +56,10 @@ const OLDEST: u32 = 13;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A private server.
-pub struct Postgres(Served);
+pub struct Postgres(EngineServer);
 
 /// The one that is found where one is usually put.
-pub static POSTGRES: Postgres = Postgres(Served::usual("postgres", &SERVER));
+pub static POSTGRES: Postgres = Postgres(EngineServer::usual("postgres", &SERVER));
 
 /// With `synchronous_commit=off` the last commits are in the server's memory alone.
 fn survives_kill(durability: Durability) -> bool {
@@ -68,34 +68,34 @@ fn survives_kill(durability: Durability) -> bool {
 
 impl Postgres {
     /// Starts a server, and says how it is connected to.
-    fn start(&self, directory: &Path, terms: &Terms) -> Result<(Config, Private)> {
+    fn start(&self, directory: &Path, terms: &OpenTerms) -> Result<(Config, PrivatePostgres)> {
         let server = self.0.start(directory, terms, settings::of_server(terms))?;
         let mut config = Config::new();
         config.user("bakeoff").dbname("postgres").ssl_mode(SslMode::Disable);
         config.host_path(server.socket().parent().unwrap_or(Path::new("/")));
-        Ok((config, Private { server, data: directory.join("data") }))
+        Ok((config, PrivatePostgres { server, data: directory.join("data") }))
     }
 }
 
 /// Files of tables are synced by checkpoints alone, which write the control file at their end; each segment of the
 /// log is written from its start (postgresql.org/docs/current/wal-configuration.html).
-static SIGNATURES: [Signature; 3] = [
-    Signature::syncs("checkpoint", &["*/base/*"]),
-    Signature::writes("checkpoint", &["pg_control"]),
-    Signature::headers("turn of the log", 1, &["*/pg_wal/0*"]),
+static SIGNATURES: [PaymentSignature; 3] = [
+    PaymentSignature::syncs("checkpoint", &["*/base/*"]),
+    PaymentSignature::writes("checkpoint", &["pg_control"]),
+    PaymentSignature::headers("turn of the log", 1, &["*/pg_wal/0*"]),
 ];
 
 impl Engine for Postgres {
-    fn signatures(&self) -> &'static [Signature] {
+    fn signatures(&self) -> &'static [PaymentSignature] {
         &SIGNATURES
     }
 
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.0.name,
             summary: "PostgreSQL, in a private server",
             promises: PROMISES,
-            home: Home::Server,
+            home: EngineHome::Server,
             stores: true,
             rolls_back: true,
             packages: &["postgresql"],
@@ -145,19 +145,19 @@ impl Engine for Postgres {
         durability: Durability,
         settings: &[(String, String)],
     ) -> std::result::Result<(), String> {
-        let terms = Terms { settings: settings.to_vec(), ..Terms::new(durability) };
+        let terms = OpenTerms { settings: settings.to_vec(), ..OpenTerms::new(durability) };
         self.0.keeps(&terms, &settings::of_server(&terms), settings::kept)
     }
 
-    fn standing(&self, name: &str, value: &str) -> Standing {
+    fn standing(&self, name: &str, value: &str) -> SettingStanding {
         self.0.standing(name, value)
     }
 
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         self.0.settings(settings::of_server(terms), terms)
     }
 
-    fn cache(&self, terms: &Terms) -> Option<Cache> {
+    fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
         Some(settings::cache(terms))
     }
 
@@ -172,7 +172,7 @@ impl Engine for Postgres {
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -181,7 +181,7 @@ impl Engine for Postgres {
         let (config, private) = self.start(directory, terms)?;
         let mut open =
             PostgresDatabase::new((config, Tls::none()), Some(private), terms, schema, statements)?;
-        open.prepare(Leftovers::Keep)?;
+        open.prepare(PostgresLeftoverPolicy::Keep)?;
         Ok(Box::new(open))
     }
 }
@@ -210,8 +210,8 @@ const PROMISES: [Promise; 3] = [
 ];
 
 /// A private server and its data.
-struct Private {
-    server: Server,
+struct PrivatePostgres {
+    server: PrivateServer,
     data: PathBuf,
 }
 
@@ -219,26 +219,26 @@ struct Private {
 struct PostgresDatabase {
     config: Config,
     tls: Tls,
-    terms: Terms,
+    terms: OpenTerms,
     schema: Schema,
     /// The declared statements.
     texts: Vec<String>,
-    plans: Vec<session::Plan>,
+    plans: Vec<session::PostgresPlan>,
     stored: Vec<Stored>,
     /// The server's major version.
     version: u32,
     /// The counters as they stood at the opening.
     before: Vec<(&'static str, u64)>,
-    private: Option<Private>,
+    private: Option<PrivatePostgres>,
     /// Of a private server.
-    watch: Option<Watch>,
+    watch: Option<PostgresDebtWatch>,
 }
 
 impl PostgresDatabase {
     fn new(
         (config, tls): (Config, Tls),
-        private: Option<Private>,
-        terms: &Terms,
+        private: Option<PrivatePostgres>,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
@@ -259,14 +259,14 @@ impl PostgresDatabase {
     }
 
     /// Looks whether the server is what was asked for, and creates the schema.
-    fn prepare(&mut self, leftovers: Leftovers) -> Result<()> {
+    fn prepare(&mut self, leftovers: PostgresLeftoverPolicy) -> Result<()> {
         let mut client = self.connect()?;
         self.version = recent_enough(&mut client)?;
         confirm_durability(&mut client, self.terms.durability)?;
         tables::create(&mut client, &self.schema, leftovers)?;
         self.before = upkeep::counters(&mut client, self.version)?;
         if self.private.is_some() {
-            self.watch = Some(Watch::begin(client)?);
+            self.watch = Some(PostgresDebtWatch::begin(client)?);
         }
         Ok(())
     }
@@ -321,11 +321,11 @@ impl PostgresDatabase {
 
 impl Database for PostgresDatabase {
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(session::Connection::new(self)?))
+        Ok(Box::new(session::PostgresSession::new(self)?))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn Loader + '_>> {
-        Ok(Box::new(load::Load::new(self, table)?))
+        Ok(Box::new(load::PostgresLoader::new(self, table)?))
     }
 
     fn drain(&self) -> Result<()> {
@@ -349,14 +349,14 @@ impl Database for PostgresDatabase {
         self.private.as_ref().map(|private| private.server.pid())
     }
 
-    fn address(&self) -> Option<Address> {
+    fn address(&self) -> Option<DatabaseAddress> {
         let port = self.config.get_ports().first().copied().unwrap_or(external::PORT);
         let listens = match self.config.get_hosts().first()? {
             Host::Unix(folder) => Listens::Socket(folder.join(format!(".s.PGSQL.{port}"))),
             Host::Tcp(host) => Listens::Port { host: host.clone(), port },
         };
         let password = self.config.get_password().and_then(|it| std::str::from_utf8(it).ok());
-        Some(Address::Server(ServerAddress {
+        Some(DatabaseAddress::Server(ServerAddress {
             listens,
             user: self.config.get_user().unwrap_or_default().into(),
             password: password.map(Secret::new),

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bakeoff_factor::{DEFAULT, Declared};
-use bakeoff_servers::{Launch, Program, Server, Standing};
+use bakeoff_servers::{Launch, PrivateServer, ServerProgram, SettingStanding};
 
-use crate::fair::Own;
+use crate::fair::UserSettings;
 use crate::options::{EngineOption, Options};
-use crate::{Durability, Error, Result, Setting, Terms, fair};
+use crate::{Durability, Error, OpenTerms, Result, Setting, fair};
 
 /// The option that names another installation of a server.
 pub const PATH: EngineOption = EngineOption {
@@ -40,9 +40,9 @@ fn folder(text: &str) -> std::result::Result<String, String> {
 }
 
 /// A connection that is kept for a question that is asked again and again.
-pub struct Kept<C>(Mutex<Option<C>>);
+pub struct KeptConnection<C>(Mutex<Option<C>>);
 
-impl<C> Kept<C> {
+impl<C> KeptConnection<C> {
     /// Holds this connection.
     pub const fn new(connection: C) -> Self {
         Self(Mutex::new(Some(connection)))
@@ -73,19 +73,19 @@ impl<C> Kept<C> {
 }
 
 /// The server of an engine, as a level has it.
-pub struct Served {
+pub struct EngineServer {
     /// The level.
     pub name: &'static str,
-    program: &'static Program,
+    program: &'static ServerProgram,
     /// The settings that its options set, by name.
     own: Vec<(String, String)>,
     /// Whether some of them are settings by their own names, rather than what declared options stand for.
     set_by_name: bool,
 }
 
-impl Served {
+impl EngineServer {
     /// The server that is found where one is usually put, with nothing of a user's own.
-    pub const fn usual(name: &'static str, program: &'static Program) -> Self {
+    pub const fn usual(name: &'static str, program: &'static ServerProgram) -> Self {
         Self { name, program, own: Vec::new(), set_by_name: false }
     }
 
@@ -103,7 +103,7 @@ impl Served {
         let mut served = Self::usual(name, self.program);
         for (option, value) in options {
             if option == PATH.factor.name {
-                let program = Program::in_folder(self.program.kind(), value.into());
+                let program = ServerProgram::in_folder(self.program.kind(), value.into());
                 served.program = Box::leak(Box::new(program));
                 continue;
             }
@@ -131,7 +131,7 @@ impl Served {
     ///
     /// # Errors
     /// What is missing, and what brings it.
-    pub fn program(&self) -> std::result::Result<&bakeoff_servers::Installed, String> {
+    pub fn program(&self) -> std::result::Result<&bakeoff_servers::InstalledServer, String> {
         self.program.find().map_err(|error| error.to_string())
     }
 
@@ -142,12 +142,12 @@ impl Served {
     pub fn try_settings(
         &self,
         users: &[(String, String)],
-        fair: impl FnOnce(&Terms) -> Vec<Setting>,
+        fair: impl FnOnce(&OpenTerms) -> Vec<Setting>,
     ) -> std::result::Result<(), String> {
         if self.own.is_empty() && users.is_empty() {
             return Ok(());
         }
-        let terms = Terms { settings: users.to_vec(), ..Terms::new(Durability::Strict) };
+        let terms = OpenTerms { settings: users.to_vec(), ..OpenTerms::new(Durability::Strict) };
         let settings = self.settings(fair(&terms), &terms).into_iter();
         let settings: Vec<_> = settings.map(|setting| (setting.name, setting.value)).collect();
         self.program()?.try_settings(&settings).map_err(|error| error.to_string())
@@ -159,7 +159,7 @@ impl Served {
     }
 
     /// Who may have it use a setting.
-    pub fn standing(&self, name: &str, value: &str) -> Standing {
+    pub fn standing(&self, name: &str, value: &str) -> SettingStanding {
         self.program.kind().review().standing(name, value)
     }
 
@@ -170,23 +170,23 @@ impl Served {
     /// Which setting does not.
     pub fn keeps(
         &self,
-        terms: &Terms,
+        terms: &OpenTerms,
         fair: &[Setting],
-        kept: impl FnOnce(Durability, &Own<'_>) -> std::result::Result<(), String>,
+        kept: impl FnOnce(Durability, &UserSettings<'_>) -> std::result::Result<(), String>,
     ) -> std::result::Result<(), String> {
         let merged = self.merged(terms);
-        let own = Own::new(&merged, self.program.kind().review());
+        let own = UserSettings::new(&merged, self.program.kind().review());
         fair::keep_level(fair, &own)?;
         kept(terms.durability, &own)
     }
 
     /// These fair settings, but where the user has set one: by the terms, or by the level, which comes
     /// before the terms.
-    pub fn settings(&self, fair: Vec<Setting>, terms: &Terms) -> Vec<Setting> {
+    pub fn settings(&self, fair: Vec<Setting>, terms: &OpenTerms) -> Vec<Setting> {
         fair::with_overrides(fair, &self.merged(terms))
     }
 
-    fn merged(&self, terms: &Terms) -> Vec<(String, String)> {
+    fn merged(&self, terms: &OpenTerms) -> Vec<(String, String)> {
         let own = |name: &String| self.own.iter().any(|(own, _)| own == name);
         let others = terms.settings.iter().filter(|(name, _)| !own(name));
         others.chain(&self.own).cloned().collect()
@@ -197,7 +197,12 @@ impl Served {
     ///
     /// # Errors
     /// [`Error::Usage`] for a setting that would undo the level of durability; the server's.
-    pub fn start(&self, directory: &Path, terms: &Terms, fair: Vec<Setting>) -> Result<Server> {
+    pub fn start(
+        &self,
+        directory: &Path,
+        terms: &OpenTerms,
+        fair: Vec<Setting>,
+    ) -> Result<PrivateServer> {
         self.keeps(terms, &fair, |_, _| Ok(())).map_err(Error::Usage)?;
         let settings = self.settings(fair, terms).into_iter();
         let launch = Launch {
@@ -206,7 +211,7 @@ impl Served {
             settings: settings.map(|setting| (setting.name, setting.value)).collect(),
             groups: terms.groups.clone(),
         };
-        Server::initialise(self.program, &launch).map_err(Error::engine)?;
-        Server::start(self.program, &launch).map_err(Error::engine)
+        PrivateServer::initialise(self.program, &launch).map_err(Error::engine)?;
+        PrivateServer::start(self.program, &launch).map_err(Error::engine)
     }
 }

@@ -10,8 +10,8 @@ use crate::schema::{Index, Table, Type};
 use crate::statement::Action;
 use crate::{Result, Schema};
 
-pub use mark::Mark;
-use text::Text;
+pub use mark::TableMark;
+use text::StatementText;
 
 mod mark;
 #[cfg(test)]
@@ -280,7 +280,7 @@ impl Dialect {
 
     /// `INSERT` of a whole row.
     pub fn insert(self, table: &Table) -> String {
-        Text::new(self, table).insert()
+        StatementText::new(self, table).insert()
     }
 
     /// The text of a statement.
@@ -288,7 +288,7 @@ impl Dialect {
     /// # Errors
     /// [`crate::Error::Usage`] for a statement that means nothing.
     pub fn statement(self, schema: &Schema, action: &Action) -> Result<String> {
-        let text = |table: usize| Text::new(self, &schema.tables[table]);
+        let text = |table: usize| StatementText::new(self, &schema.tables[table]);
         Ok(match action {
             Action::Read(read) => text(read.table).read(read)?,
             Action::Insert { table } => text(*table).insert(),

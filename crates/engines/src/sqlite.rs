@@ -16,12 +16,13 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use crate::gate::Gate;
+use crate::gate::TicketLock;
 use crate::sql::Dialect;
 use crate::statement::{Action, Stored, Yield};
 use crate::{
-    About, Address, Cache, Database, Debt, Durability, Engine, Error, Home, Least, Loader, Promise,
-    Result, Schema, Session, Setting, Signature, Statement, Terms, Value,
+    Database, DatabaseAddress, Debt, Durability, Engine, EngineCache, EngineDescription,
+    EngineHome, Error, Least, Loader, OpenTerms, PaymentSignature, Promise, Result, Schema,
+    Session, Setting, Statement, Value,
 };
 
 mod client;
@@ -31,9 +32,9 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use client::Client;
-use log::Log;
-use prepared::{Prepared, prepare};
+use client::SqliteSession;
+use log::WriteAheadLog;
+use prepared::{SqliteConnection, prepare};
 
 const SQL: Dialect = Dialect::Sqlite;
 
@@ -62,18 +63,18 @@ pub struct Sqlite;
 
 /// A checkpoint writes the database's file, which commits leave alone; a turn of the log writes its header of 32
 /// bytes anew (sqlite.org/fileformat2.html#walformat).
-static SIGNATURES: [Signature; 2] = [
-    Signature::writes("checkpoint", &[FILE]),
-    Signature::headers("turn of the log", 32, &["*-wal"]),
+static SIGNATURES: [PaymentSignature; 2] = [
+    PaymentSignature::writes("checkpoint", &[FILE]),
+    PaymentSignature::headers("turn of the log", 32, &["*-wal"]),
 ];
 
 impl Engine for Sqlite {
-    fn signatures(&self) -> &'static [Signature] {
+    fn signatures(&self) -> &'static [PaymentSignature] {
         &SIGNATURES
     }
 
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: "sqlite",
             summary: "SQLite in the process, with a write-ahead log",
             promises: [
@@ -97,7 +98,7 @@ impl Engine for Sqlite {
                      (sqlite.org/pragma.html#pragma_synchronous)",
                 ),
             ],
-            home: Home::Process,
+            home: EngineHome::Process,
             stores: true,
             rolls_back: true,
             packages: &[],
@@ -108,11 +109,11 @@ impl Engine for Sqlite {
         rusqlite::version().into()
     }
 
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         settings::settings(terms)
     }
 
-    fn cache(&self, terms: &Terms) -> Option<Cache> {
+    fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
         Some(settings::CACHE.cache("cache_size", terms))
     }
 
@@ -127,7 +128,7 @@ impl Engine for Sqlite {
     fn open(
         &self,
         directory: &FilePath,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -183,22 +184,22 @@ impl From<rusqlite::Error> for Error {
 
 /// What a session must know of a statement beside its text.
 #[derive(Clone, Copy)]
-enum Plan {
+enum SqlitePlan {
     Read { width: usize },
     Insert { key: usize },
     Change,
 }
 
-fn plan(schema: &Schema, action: &Action) -> Plan {
+fn plan(schema: &Schema, action: &Action) -> SqlitePlan {
     match action {
-        Action::Read(read) => Plan::Read {
+        Action::Read(read) => SqlitePlan::Read {
             width: match &read.yields {
                 Yield::Columns(columns) => columns.len(),
                 Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
             },
         },
-        Action::Insert { table } => Plan::Insert { key: schema.tables[*table].key[0] },
-        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => Plan::Change,
+        Action::Insert { table } => SqlitePlan::Insert { key: schema.tables[*table].key[0] },
+        Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => SqlitePlan::Change,
     }
 }
 
@@ -206,12 +207,12 @@ fn plan(schema: &Schema, action: &Action) -> Plan {
 struct SqliteDatabase {
     path: PathBuf,
     schema: Schema,
-    terms: Terms,
+    terms: OpenTerms,
     /// The declared statements, then [`CONTROL`].
     texts: Vec<String>,
-    plans: Vec<Plan>,
+    plans: Vec<SqlitePlan>,
     stored: Vec<Stored>,
-    gate: Gate,
+    gate: TicketLock,
     /// How many sessions there are: they share the cache.
     sessions: AtomicUsize,
     /// Pages that sessions which have ended did not find in their caches.
@@ -220,7 +221,7 @@ struct SqliteDatabase {
     checkpoints: Option<Checkpoints>,
     /// Keeps the log in place while sessions come and go, and drains and checks.
     keeper: Mutex<Connection>,
-    log: Log,
+    log: WriteAheadLog,
     /// For syncing. Closed last: POSIX drops all of a process's locks on a file with the first of
     /// its descriptors that is closed.
     file: File,
@@ -229,7 +230,7 @@ struct SqliteDatabase {
 impl SqliteDatabase {
     fn new(
         directory: &FilePath,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Self> {
@@ -252,21 +253,21 @@ impl SqliteDatabase {
             texts,
             schema: schema.clone(),
             terms: terms.clone(),
-            gate: Gate::default(),
+            gate: TicketLock::default(),
             sessions: AtomicUsize::new(0),
             misses: AtomicU64::new(0),
             checkpoints,
-            log: Log::of(&path, &keeper)?,
+            log: WriteAheadLog::of(&path, &keeper)?,
             keeper: Mutex::new(keeper),
             file: File::open(&path)?,
             path,
         })
     }
 
-    fn client(&self) -> Result<Client<'_>> {
+    fn client(&self) -> Result<SqliteSession<'_>> {
         let statements = prepare(connect(&self.path, self.synchronous())?, &self.texts)?;
         self.sessions.fetch_add(1, Ordering::Relaxed);
-        Ok(Client::new(self, statements))
+        Ok(SqliteSession::new(self, statements))
     }
 
     fn synchronous(&self) -> &'static str {
@@ -291,7 +292,7 @@ impl Database for SqliteDatabase {
         for index in &table.indexes {
             connection.execute_batch(&SQL.drop_index(table, index))?;
         }
-        Ok(Box::new(Load { insert: prepare(connection, &[SQL.insert(table)])?, table }))
+        Ok(Box::new(SqliteLoader { insert: prepare(connection, &[SQL.insert(table)])?, table }))
     }
 
     fn drain(&self) -> Result<()> {
@@ -316,8 +317,8 @@ impl Database for SqliteDatabase {
         Ok(())
     }
 
-    fn address(&self) -> Option<Address> {
-        Some(Address::Files(self.path.clone()))
+    fn address(&self) -> Option<DatabaseAddress> {
+        Some(DatabaseAddress::Files(self.path.clone()))
     }
 
     /// A session hands its own in when it ends.
@@ -402,12 +403,12 @@ fn set_cache(connection: &Connection, bytes: u64) -> Result<()> {
     Ok(connection.pragma_update(None, "cache_size", -kib)?)
 }
 
-struct Load<'a> {
-    insert: Prepared,
+struct SqliteLoader<'a> {
+    insert: SqliteConnection,
     table: &'a crate::schema::Table,
 }
 
-impl Loader for Load<'_> {
+impl Loader for SqliteLoader<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
         self.table.fits(row)?;
         self.insert.execute(0, row).map(|_| ())

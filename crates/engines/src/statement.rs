@@ -8,7 +8,7 @@ use crate::{Error, Result, Schema, Value};
 
 /// A bound of a range: whether the value itself belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum RangeBound {
     /// The value itself belongs to the range.
     Inclusive,
     /// It does not.
@@ -17,7 +17,7 @@ pub enum Bound {
 
 /// In which order a range is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ReadOrder {
     /// As the engine likes; for statements whose application does not ask for an order.
     Any,
     /// By the path's columns, then by the table's key; nulls first.
@@ -28,7 +28,7 @@ pub enum Order {
 
 /// The order in which a read finds rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
+pub enum AccessPath {
     /// The primary key.
     Key,
     /// A secondary index, by its number in the table.
@@ -37,7 +37,7 @@ pub enum Path {
 
 /// Which part of a path is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum ReadScope {
     /// The first `equal` columns of the path equal parameters, and the column after them lies
     /// between two more. No column and no bound: the whole table. A null parameter matches
     /// nothing, and a null cell lies within no bound.
@@ -45,9 +45,9 @@ pub enum Scope {
         /// How many leading columns are fixed.
         equal: usize,
         /// Whether the next column has a lower bound.
-        from: Option<Bound>,
+        from: Option<RangeBound>,
         /// Whether the next column has an upper bound.
-        to: Option<Bound>,
+        to: Option<RangeBound>,
     },
     /// The first column of the path is one of so many parameters; a row is found once even if
     /// its value is given twice. The order is [`Order::Any`] and there is no limit.
@@ -88,17 +88,17 @@ pub enum Yield {
 
 /// A read of one table along one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct TableRead {
     /// The table, by its number.
     pub table: usize,
     /// The path.
-    pub path: Path,
+    pub path: AccessPath,
     /// Which part of the path.
-    pub scope: Scope,
+    pub scope: ReadScope,
     /// Conditions on the rows found; all must hold.
     pub filters: Vec<Filter>,
     /// The order of the rows.
-    pub order: Order,
+    pub order: ReadOrder,
     /// At most so many rows, counted after the filters.
     pub limit: Option<u32>,
     /// What is answered.
@@ -122,7 +122,7 @@ pub enum Set {
 pub enum Action {
     /// Reads rows. Parameters: the equal values (or the list), the lower bound, the upper bound (or
     /// both bounds of each range), then the filters' values in their order.
-    Read(Read),
+    Read(TableRead),
     /// Adds a row; answers with one row of one cell, the value of the key's first column.
     /// Parameters: every column in order; null for a generated key.
     Insert {
@@ -219,20 +219,20 @@ pub struct Statement {
     pub action: Action,
 }
 
-impl Read {
+impl TableRead {
     /// Reads the row of one key, given in full.
     pub fn by_key(table: usize, key_columns: usize, columns: &[usize]) -> Self {
-        Self::range(table, Path::Key, key_columns, columns)
+        Self::range(table, AccessPath::Key, key_columns, columns)
     }
 
     /// Reads the rows whose first `equal` columns of the path equal the parameters, in any order.
-    pub fn range(table: usize, path: Path, equal: usize, columns: &[usize]) -> Self {
+    pub fn range(table: usize, path: AccessPath, equal: usize, columns: &[usize]) -> Self {
         Self {
             table,
             path,
-            scope: Scope::Range { equal, from: None, to: None },
+            scope: ReadScope::Range { equal, from: None, to: None },
             filters: Vec::new(),
-            order: Order::Any,
+            order: ReadOrder::Any,
             limit: None,
             yields: Yield::Columns(columns.to_vec()),
             for_update: false,
@@ -240,15 +240,15 @@ impl Read {
     }
 }
 
-impl Scope {
+impl ReadScope {
     /// The number of parameters that the scope takes.
     pub fn parameters(&self) -> usize {
         match self {
-            Scope::Range { equal, from, to } => {
+            ReadScope::Range { equal, from, to } => {
                 equal + usize::from(from.is_some()) + usize::from(to.is_some())
             }
-            Scope::Among(count) => *count,
-            Scope::Ranges(count) => 2 * count,
+            ReadScope::Among(count) => *count,
+            ReadScope::Ranges(count) => 2 * count,
         }
     }
 }

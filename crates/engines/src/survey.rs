@@ -7,7 +7,7 @@ use crate::{Durability, Error};
 
 /// What a server is found to be.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Survey {
+pub(crate) struct ServerSurvey {
     /// Its version, as it says it.
     pub version: String,
     /// The levels of durability that its settings don't give, and why.
@@ -15,19 +15,19 @@ pub(crate) struct Survey {
     /// What keeps bakeoff from working with it, each with its remedy.
     pub problems: Vec<String>,
     /// The tables in its database that are in the way, each group with its remedy.
-    pub tables: Tables,
+    pub tables: ObstructingTables,
 }
 
 /// What is in the way in a database.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tables {
+pub(crate) struct ObstructingTables {
     /// Tables that are not bakeoff's.
     pub others: Option<String>,
     /// Tables of bakeoff's own making: they may be dropped when that is meant.
     pub ours: Option<String>,
 }
 
-impl Survey {
+impl ServerSurvey {
     /// The same without a password that the server was told, wherever it says it.
     pub fn without(mut self, password: Option<&Secret>) -> Self {
         let Some(password) = password else { return self };

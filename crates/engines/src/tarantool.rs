@@ -9,15 +9,15 @@ use std::path::Path;
 
 use crate::kv;
 use crate::options::{EngineOption, Options};
-use crate::served::Served;
+use crate::served::EngineServer;
 use crate::{
-    About, Cache, Database, Durability, Engine, Error, Home, Least, Promise, Result, Schema,
-    Setting, Signature, Standing, Statement, Terms,
+    Database, Durability, Engine, EngineCache, EngineDescription, EngineHome, Error, Least,
+    OpenTerms, PaymentSignature, Promise, Result, Schema, Setting, SettingStanding, Statement,
 };
 
 use settings::settings;
-use storage::{Logged, Storage};
-use store::Store;
+use storage::{LoggedStorage, TarantoolStorage};
+use store::TarantoolStore;
 
 mod client;
 mod counts;
@@ -37,33 +37,33 @@ mod transaction;
 
 /// A private server with its tables in one storage engine.
 pub struct Tarantool {
-    served: Served,
-    logged: Logged,
+    served: EngineServer,
+    logged: LoggedStorage,
 }
 
 /// The engine `tarantool:memtx`.
 pub static MEMTX: Tarantool = Tarantool {
-    served: Served::usual("tarantool:memtx", &server::MEMTX),
-    logged: Logged::usual(Storage::Memtx),
+    served: EngineServer::usual("tarantool:memtx", &server::MEMTX),
+    logged: LoggedStorage::usual(TarantoolStorage::Memtx),
 };
 
 /// The engine `tarantool:vinyl`.
 pub static VINYL: Tarantool = Tarantool {
-    served: Served::usual("tarantool:vinyl", &server::VINYL),
-    logged: Logged::usual(Storage::Vinyl),
+    served: EngineServer::usual("tarantool:vinyl", &server::VINYL),
+    logged: LoggedStorage::usual(TarantoolStorage::Vinyl),
 };
 
 impl Engine for Tarantool {
-    fn signatures(&self) -> &'static [Signature] {
+    fn signatures(&self) -> &'static [PaymentSignature] {
         self.logged.storage.signatures()
     }
 
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.served.name,
             summary: self.logged.storage.summary(),
             promises: self.logged.promises(),
-            home: Home::Server,
+            home: EngineHome::Server,
             stores: true,
             rolls_back: true,
             packages: &["tarantool"],
@@ -93,7 +93,7 @@ impl Engine for Tarantool {
     }
 
     fn ready(&self, own: &[(String, String)], _: bool) -> std::result::Result<(), Vec<String>> {
-        let fair = |terms: &Terms| settings(self.logged, terms);
+        let fair = |terms: &OpenTerms| settings(self.logged, terms);
         let tried = self.available().and_then(|()| self.served.try_settings(own, fair));
         tried.map_err(|why| vec![why])
     }
@@ -113,7 +113,7 @@ impl Engine for Tarantool {
         durability: Durability,
         own: &[(String, String)],
     ) -> std::result::Result<(), String> {
-        let terms = Terms { settings: own.to_vec(), ..Terms::new(durability) };
+        let terms = OpenTerms { settings: own.to_vec(), ..OpenTerms::new(durability) };
         let fair = settings(self.logged, &terms);
         self.served.keeps(&terms, &fair, |_, _| Ok(()))
     }
@@ -126,23 +126,23 @@ impl Engine for Tarantool {
         !self.logged.is_without_log(durability)
     }
 
-    fn standing(&self, name: &str, value: &str) -> Standing {
+    fn standing(&self, name: &str, value: &str) -> SettingStanding {
         self.served.standing(name, value)
     }
 
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         let mut told = self.served.settings(settings(self.logged, terms), terms);
         told.push(settings::transactions(self.logged.storage));
         told
     }
 
-    fn cache(&self, terms: &Terms) -> Option<Cache> {
-        (self.logged.storage == Storage::Vinyl).then(|| settings::cache(terms))
+    fn cache(&self, terms: &OpenTerms) -> Option<EngineCache> {
+        (self.logged.storage == TarantoolStorage::Vinyl).then(|| settings::cache(terms))
     }
 
     /// What memtx holds has to be in its memory; vinyl's least was not measured.
     fn least_memory(&self, rows: u64, entries: u64) -> Option<Least> {
-        let is_known = self.logged.storage == Storage::Memtx && self.served.is_usual();
+        let is_known = self.logged.storage == TarantoolStorage::Memtx && self.served.is_usual();
         is_known.then(|| settings::least(rows, entries))
     }
 
@@ -153,7 +153,7 @@ impl Engine for Tarantool {
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -162,7 +162,7 @@ impl Engine for Tarantool {
         self.keeps(terms.durability, &terms.settings).map_err(Error::Usage)?;
         let names = kv::spaces(schema);
         let server = self.served.start(directory, terms, settings(self.logged, terms))?;
-        let store = Store::new(self.logged, server, directory, terms.durability, &names)?;
+        let store = TarantoolStore::new(self.logged, server, directory, terms.durability, &names)?;
         kv::open(directory, store, schema, statements)
     }
 }

@@ -11,7 +11,7 @@ use crate::{Engine, mysql, postgres};
 #[cfg(test)]
 mod tests;
 
-pub use crate::external::{Password, Secret, Transport};
+pub use crate::external::{Password, Secret, TransportSecurity};
 
 /// How the URLs begin, each with the servers that it is for.
 pub const KINDS: [(&str, &str); 2] =
@@ -19,7 +19,7 @@ pub const KINDS: [(&str, &str); 2] =
 
 /// A database that was found.
 #[derive(Clone, Copy)]
-struct Found {
+struct FoundDatabase {
     name: &'static str,
     /// The URL, as it was given.
     url: &'static Secret,
@@ -28,7 +28,7 @@ struct Found {
 }
 
 /// What was found, by URL and by name.
-static FOUND: Mutex<BTreeMap<String, Found>> = Mutex::new(BTreeMap::new());
+static FOUND: Mutex<BTreeMap<String, FoundDatabase>> = Mutex::new(BTreeMap::new());
 
 /// The database of that URL, or of that name. Nothing is connected yet.
 ///
@@ -61,7 +61,7 @@ pub fn password(name: &str) -> Option<Password> {
     found.get(name).map(|found| found.password)
 }
 
-fn look(url: &str) -> Result<Found, String> {
+fn look(url: &str) -> Result<FoundDatabase, String> {
     // Nothing can panic while the map is locked but by running out of memory.
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = found.get(url) {
@@ -69,17 +69,17 @@ fn look(url: &str) -> Result<Found, String> {
     }
     let (name, password, engine): (_, _, Box<dyn Engine>) = match url.split_once("://") {
         Some(("mysql" | "mariadb", _)) => {
-            let database = mysql::external::External::new(url)?;
+            let database = mysql::external::ExternalMariaDb::new(url)?;
             (database.name(), database.password(), Box::new(database))
         }
         Some(("postgres" | "postgresql", _)) => {
-            let database = postgres::external::External::new(url)?;
+            let database = postgres::external::ExternalPostgres::new(url)?;
             (database.name(), database.password(), Box::new(database))
         }
         _ => return Err("a database's URL begins with mysql:// or postgres://".into()),
     };
     let secret: &'static Secret = Box::leak(Box::new(Secret::new(url)));
-    let new = Found { name, url: secret, engine: Box::leak(engine), password };
+    let new = FoundDatabase { name, url: secret, engine: Box::leak(engine), password };
     // A URL without a password does not take the place of one that has it.
     if password == Password::Url || !found.contains_key(name) {
         found.insert(name.to_owned(), new);

@@ -26,7 +26,7 @@ impl<'a> From<&'a str> for Value<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Cell {
+enum RowCell {
     Null,
     Int(i64),
     /// Where the text stands in the buffer, in bytes.
@@ -43,7 +43,7 @@ enum Cell {
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     width: usize,
-    cells: Vec<Cell>,
+    cells: Vec<RowCell>,
     text: String,
     /// How many of the cells are integers.
     integers: u64,
@@ -66,15 +66,15 @@ impl Rows {
     /// Adds one cell: rows are filled cell by cell, from left to right.
     pub fn push(&mut self, value: Value<'_>) {
         let cell = match value {
-            Value::Null => Cell::Null,
+            Value::Null => RowCell::Null,
             Value::Int(int) => {
                 self.integers += 1;
-                Cell::Int(int)
+                RowCell::Int(int)
             }
             Value::Text(text) => {
                 let start = self.text.len();
                 self.text.push_str(text);
-                Cell::Text { start, end: self.text.len() }
+                RowCell::Text { start, end: self.text.len() }
             }
         };
         self.cells.push(cell);
@@ -108,9 +108,9 @@ impl Rows {
     pub fn get(&self, row: usize, column: usize) -> Value<'_> {
         assert!(column < self.width, "column {column} of {}", self.width);
         match self.cells[row * self.width + column] {
-            Cell::Null => Value::Null,
-            Cell::Int(int) => Value::Int(int),
-            Cell::Text { start, end } => Value::Text(&self.text[start..end]),
+            RowCell::Null => Value::Null,
+            RowCell::Int(int) => Value::Int(int),
+            RowCell::Text { start, end } => Value::Text(&self.text[start..end]),
         }
     }
 

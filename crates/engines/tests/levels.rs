@@ -7,7 +7,7 @@ use std::process::Command;
 use bakeoff_engines::schema::{Schema, Table, Type};
 use bakeoff_engines::statement::{Action, Statement};
 use bakeoff_engines::{
-    Durability, ENGINES, Engine, Home, Level, Terms, find, find_among, find_with,
+    Durability, ENGINES, Engine, EngineHome, EngineLevel, OpenTerms, find, find_among, find_with,
 };
 use bakeoff_factor::{DEFAULT, Declared};
 use proptest::prelude::*;
@@ -78,7 +78,7 @@ fn what_is_wrong_with_a_level_is_said_with_what_is_valid() {
 fn an_engine_without_a_server_takes_only_the_options_that_it_declares() {
     for engine in ENGINES {
         let about = engine.about();
-        let takes = about.home == Home::Server;
+        let takes = about.home == EngineHome::Server;
         let taken = find(&format!("{}/of_tomorrow=1", about.name)).is_some();
         assert_eq!(taken, takes, "{}", about.name);
     }
@@ -121,7 +121,7 @@ fn two_installations_in_one_process_are_two_engines() {
 
 #[test]
 fn what_a_level_sets_is_the_users_own_and_takes_the_place_of_the_rest() {
-    let mut terms = Terms::new(Durability::Strict);
+    let mut terms = OpenTerms::new(Durability::Strict);
     terms.settings = vec![("work_mem".into(), "1MB".into()), ("jit".into(), "on".into())];
     let engine = find("postgres/work_mem=5MB/shared_buffers=1MB").expect("it is right");
     let settings = engine.settings(&terms);
@@ -130,7 +130,7 @@ fn what_a_level_sets_is_the_users_own_and_takes_the_place_of_the_rest() {
         assert_eq!((set.len(), &*set[0].value, set[0].reason), (1, value, None), "{name}");
     }
     let compressed = find("mariadb:innodb/compression=zlib").expect("it is right");
-    let settings = compressed.settings(&Terms::new(Durability::Strict));
+    let settings = compressed.settings(&OpenTerms::new(Durability::Strict));
     for (name, value) in
         [("innodb_compression_default", "ON"), ("innodb_compression_algorithm", "zlib")]
     {
@@ -140,7 +140,7 @@ fn what_a_level_sets_is_the_users_own_and_takes_the_place_of_the_rest() {
 
 #[test]
 fn a_compression_is_in_the_settings_of_its_level_and_leaves_what_the_memory_asks_for() {
-    let limited = Terms { memory_bytes: Some(512 << 20), ..Terms::new(Durability::Strict) };
+    let limited = OpenTerms { memory_bytes: Some(512 << 20), ..OpenTerms::new(Durability::Strict) };
     let value = |level: &str, setting: &str| {
         let settings = find(level).expect("it is right").settings(&limited).into_iter();
         let found = settings.filter(|it| it.name == setting).map(|it| it.value);
@@ -181,7 +181,7 @@ fn lmdb_reads_ahead_where_memory_is_unlimited_or_its_level_says_so() {
         ("lmdb/map_read_ahead=off", None, false),
     ] {
         let engine = find(level).expect("it is right");
-        let terms = Terms { memory_bytes, ..Terms::new(Durability::Relaxed) };
+        let terms = OpenTerms { memory_bytes, ..OpenTerms::new(Durability::Relaxed) };
         let set = engine.settings(&terms).into_iter().find(|it| it.name == "MDB_NORDAHEAD");
         assert_eq!(set.is_none(), ahead, "{level}: {set:?}");
         let things = Table::new("things").key_column("id", Type::Int);
@@ -217,7 +217,7 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         ("fjall", 1000 * MIB, 250 * MIB),
     ] {
         let engine = find(level).expect("it is registered");
-        let terms = Terms { memory_bytes: Some(limit), ..Terms::new(Durability::Strict) };
+        let terms = OpenTerms { memory_bytes: Some(limit), ..OpenTerms::new(Durability::Strict) };
         let told = engine.cache(&terms).expect("it keeps one");
         assert_eq!(told.bytes, cache, "{level} of {limit}");
         let settings = engine.settings(&terms);
@@ -232,7 +232,7 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         ["mariadb:innodb", "mariadb:rocksdb", "mariadb:aria", "postgres", "sqlite", "fjall"]
     {
         let engine = find(level).expect("it is registered");
-        let terms = Terms::new(Durability::Strict);
+        let terms = OpenTerms::new(Durability::Strict);
         let told = engine.cache(&terms).expect("it keeps one");
         let settings = engine.settings(&terms);
         let set = settings.iter().find(|it| it.name == told.setting).expect("it is set");
@@ -241,11 +241,11 @@ fn a_cache_is_its_share_of_a_limit_and_the_setting_that_its_engine_gets() {
         assert_eq!((told.bytes, told.direct), (256 * MIB, level == "mariadb:innodb"), "{level}");
     }
     let innodb = find("mariadb:innodb").expect("it is registered");
-    assert!(!innodb.cache(&Terms::new(Durability::None)).expect("it keeps one").direct);
+    assert!(!innodb.cache(&OpenTerms::new(Durability::None)).expect("it keeps one").direct);
     // What memtx takes is for the data themselves.
     for level in ["lmdb", "tarantool:memtx"] {
         let engine = find(level).expect("it is registered");
-        assert_eq!(engine.cache(&Terms::new(Durability::Strict)), None, "{level}");
+        assert_eq!(engine.cache(&OpenTerms::new(Durability::Strict)), None, "{level}");
     }
 }
 
@@ -360,7 +360,7 @@ fn the_default_of_an_option_is_one_of_its_values_or_the_engines_own() {
 
 #[test]
 fn what_asks_for_trust_in_a_level_is_told() {
-    let read = |level| Level::read(ENGINES, level).expect("it is right");
+    let read = |level| EngineLevel::read(ENGINES, level).expect("it is right");
     let level = read("mariadb:innodb/compression=zlib/path=/opt/db/plugin_load=x");
     let trusts: Vec<_> = level.trusts().map(|(option, _)| option).collect();
     assert_eq!(trusts, ["path"]);
@@ -382,17 +382,17 @@ proptest! {
     ) {
         let options = options.into_iter().chain(path.map(|path| format!("path={path}")));
         let text = options.fold("postgres".to_owned(), |text, option| text + "/" + &option);
-        let level = Level::read(ENGINES, &text);
+        let level = EngineLevel::read(ENGINES, &text);
         // Where one is twice, or has `:/`.
         prop_assume!(level.is_ok());
         let level = level.unwrap_or_else(|said| panic!("{said}"));
-        let again = Level::read(ENGINES, &level.name());
+        let again = EngineLevel::read(ENGINES, &level.name());
         let again = again.map_err(|said| TestCaseError::fail(format!("{}: {said}", level.name())))?;
         prop_assert_eq!(again.name(), level.name());
         prop_assert_eq!(&again.options, &level.options);
         let backwards = level.options.iter().rev().map(|(name, value)| format!("/{name}={value}"));
         let backwards = format!("postgres{}", backwards.collect::<String>());
-        prop_assert_eq!(Level::read(ENGINES, &backwards).map(|it| it.name()), Ok(level.name()));
+        prop_assert_eq!(EngineLevel::read(ENGINES, &backwards).map(|it| it.name()), Ok(level.name()));
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bakeoff_factor::MOST_REPETITIONS;
 
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 
 /// The fewest repetitions that anything can be decided after.
 const FEWEST: u32 = 3;
@@ -43,27 +43,31 @@ impl Bounds {
 }
 
 /// How many repetitions there have to be.
-pub(crate) fn min_repetitions(repetitions: u64) -> Result<u32, Problem> {
+pub(crate) fn min_repetitions(repetitions: u64) -> Result<u32, ExperimentProblem> {
     match u32::try_from(repetitions) {
         Ok(repetitions @ FEWEST..=MOST_REPETITIONS) => Ok(repetitions),
-        _ => Err(Problem::new(format!("nothing is decided after {repetitions} repetitions"))
-            .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
+        _ => Err(ExperimentProblem::new(format!(
+            "nothing is decided after {repetitions} repetitions"
+        ))
+        .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
     }
 }
 
 /// How many repetitions there may be.
-pub(crate) fn max_repetitions(repetitions: u64) -> Result<u32, Problem> {
+pub(crate) fn max_repetitions(repetitions: u64) -> Result<u32, ExperimentProblem> {
     match u32::try_from(repetitions) {
         Ok(repetitions @ FEWEST..=MOST_REPETITIONS) => Ok(repetitions),
-        _ => Err(Problem::new(format!("nothing is decided by {repetitions} repetitions at most"))
-            .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
+        _ => Err(ExperimentProblem::new(format!(
+            "nothing is decided by {repetitions} repetitions at most"
+        ))
+        .help(format!("valid: {FEWEST} to {MOST_REPETITIONS}"))),
     }
 }
 
 /// A time: `90s`, `45min`, `2h`, `1d`.
-pub(crate) fn max_time(text: &str) -> Result<Duration, Problem> {
+pub(crate) fn max_time(text: &str) -> Result<Duration, ExperimentProblem> {
     let problem = |why: &str| {
-        Problem::new(format!("`{text}` {why}"))
+        ExperimentProblem::new(format!("`{text}` {why}"))
             .help("valid: a number and its unit, such as 90s, 45min, 2h or 1d; 1s to 30d")
     };
     let unit = |(name, seconds)| Some((text.trim().strip_suffix(name)?.trim_end(), seconds));

@@ -10,12 +10,12 @@ pub struct CutBy {
     /// The factor whose levels make a promise, and the one whose levels say which.
     pub promise: [Factor; 2],
     /// Levels at which the clients would be promised nothing, each with another one in its place.
-    pub instead: Vec<Instead>,
+    pub instead: Vec<LevelSubstitute>,
 }
 
 /// A level that power cuts have in the place of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instead {
+pub struct LevelSubstitute {
     /// The factor.
     pub factor: Factor,
     /// The level that an experiment may name.

@@ -2,8 +2,8 @@
 
 use crate::count::{Count, EVERY};
 use crate::cut_by::CutBy;
-use crate::message::{Given, Problem, one_of};
-use crate::written::{Entry, Written};
+use crate::message::{ExperimentProblem, LocatedValue, one_of};
+use crate::written::{EntryValue, TomlEntry};
 
 /// The rules for what a power cut leaves, from mild to harsh.
 pub const KEEPS: [&str; 4] = ["drop-all", "prefix", "subset", "torn"];
@@ -55,18 +55,18 @@ impl Cuts {
 }
 
 /// How many cuts; 0 for none.
-fn count(count: u64) -> Result<Count, Problem> {
+fn count(count: u64) -> Result<Count, ExperimentProblem> {
     let count_of = u32::try_from(count).ok().filter(|count| *count <= MOST_CUTS);
     count_of.map(Count::Times).ok_or_else(|| {
-        Problem::new(format!("the power can't be cut {count} times")).help(format!(
+        ExperimentProblem::new(format!("the power can't be cut {count} times")).help(format!(
             "valid: 0 to {MOST_CUTS}, of each engine at each level of durability, or `{EVERY}`"
         ))
     })
 }
 
 /// A number of cuts, or what stands in its place.
-impl Written for Count {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+impl EntryValue for Count {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem> {
         match entry.value.get_ref().as_str() {
             Some(text) => one_of("number of cuts", text, &[EVERY]).map(|_| Self::Every),
             None => count(u64::read(entry)?),
@@ -75,7 +75,7 @@ impl Written for Count {
 }
 
 /// How many cuts, or one at every moment.
-pub(crate) fn checked(asked: Count) -> Result<Count, Problem> {
+pub(crate) fn checked(asked: Count) -> Result<Count, ExperimentProblem> {
     match asked {
         Count::Times(times) => count(times.into()),
         Count::Every => Ok(asked),
@@ -83,28 +83,30 @@ pub(crate) fn checked(asked: Count) -> Result<Count, Problem> {
 }
 
 /// How many images of every moment.
-pub(crate) fn images(count: u64) -> Result<u32, Problem> {
+pub(crate) fn images(count: u64) -> Result<u32, ExperimentProblem> {
     u32::try_from(count).ok().filter(|count| (1..=MOST_IMAGES).contains(count)).ok_or_else(|| {
-        Problem::new(format!("{count} images can't be judged"))
+        ExperimentProblem::new(format!("{count} images can't be judged"))
             .help(format!("valid: 1 to {MOST_IMAGES}, of each engine at each level of durability"))
     })
 }
 
 /// The number of the one cut that is made.
-pub(crate) fn only(number: u64) -> Result<u32, Problem> {
+pub(crate) fn only(number: u64) -> Result<u32, ExperimentProblem> {
     u32::try_from(number).ok().filter(|number| *number < MOST_CUTS).ok_or_else(|| {
-        Problem::new(format!("there is no power cut number {number}"))
+        ExperimentProblem::new(format!("there is no power cut number {number}"))
             .help(format!("valid: 0 to {}", MOST_CUTS - 1))
     })
 }
 
 /// Rules, each once.
-pub(crate) fn keep(names: Vec<Given<String>>) -> Result<Vec<String>, Problem> {
+pub(crate) fn keep(names: Vec<LocatedValue<String>>) -> Result<Vec<String>, ExperimentProblem> {
     some_of("keep", "rule", names, &KEEPS)
 }
 
 /// File systems, each once.
-pub(crate) fn file_systems(names: Vec<Given<String>>) -> Result<Vec<String>, Problem> {
+pub(crate) fn file_systems(
+    names: Vec<LocatedValue<String>>,
+) -> Result<Vec<String>, ExperimentProblem> {
     some_of("file_system", "file system", names, &FILE_SYSTEMS)
 }
 
@@ -112,21 +114,23 @@ pub(crate) fn file_systems(names: Vec<Given<String>>) -> Result<Vec<String>, Pro
 fn some_of(
     key: &str,
     what: &str,
-    names: Vec<Given<String>>,
+    names: Vec<LocatedValue<String>>,
     valid: &[&str],
-) -> Result<Vec<String>, Problem> {
+) -> Result<Vec<String>, ExperimentProblem> {
     let mut some: Vec<String> = Vec::new();
-    for Given { value, place } in names {
+    for LocatedValue { value, place } in names {
         let name = one_of(what, &value, valid).map_err(|problem| problem.at(&place))?;
         if some.contains(&name) {
-            return Err(Problem::new(format!("`{name}` is twice among the {what}s of `{key}`"))
-                .at(&place)
-                .help("leave one out"));
+            return Err(ExperimentProblem::new(format!(
+                "`{name}` is twice among the {what}s of `{key}`"
+            ))
+            .at(&place)
+            .help("leave one out"));
         }
         some.push(name);
     }
     if some.is_empty() {
-        return Err(Problem::new(format!("`{key}` names no {what}"))
+        return Err(ExperimentProblem::new(format!("`{key}` names no {what}"))
             .help(format!("valid: {}", valid.join(", "))));
     }
     Ok(some)

@@ -10,7 +10,7 @@ use toml::Table;
 
 use crate::Factor;
 use crate::factor::Declarer;
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 use crate::options::{Declaration, Holders};
 
 /// The level of the machine's own disk, under the run folder.
@@ -97,7 +97,7 @@ impl Disks {
     }
 
     /// The canonical form of a level.
-    pub(crate) fn canonical(&self, text: &str) -> Result<String, Problem> {
+    pub(crate) fn canonical(&self, text: &str) -> Result<String, ExperimentProblem> {
         if text == HOST || self.own.contains_key(text) {
             return Ok(text.to_owned());
         }
@@ -105,35 +105,37 @@ impl Disks {
     }
 
     /// Why a level is wrong, with the nearest that is right when it has no known name at all.
-    fn explain(&self, text: &str, message: &str) -> Problem {
+    fn explain(&self, text: &str, message: &str) -> ExperimentProblem {
         let models = self.models.names();
         let names: Vec<&str> =
             [HOST].into_iter().chain(models.iter().chain(self.own.keys()).map(|s| &**s)).collect();
         let word = |level: &str| level.split([':', '/']).next().unwrap_or(level).to_owned();
         if names.iter().any(|name| word(name) == word(text)) {
-            return Problem::in_lines(message);
+            return ExperimentProblem::in_lines(message);
         }
-        Problem::unknown("disk", text, &names)
+        ExperimentProblem::unknown("disk", text, &names)
     }
 
     /// Checks the name of a device of the experiment's own.
-    pub(crate) fn own_name(&self, name: &str) -> Result<(), Problem> {
+    pub(crate) fn own_name(&self, name: &str) -> Result<(), ExperimentProblem> {
         let letters = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(letters) {
-            return Err(Problem::new(format!("`{name}` can't be a disk's name"))
+            return Err(ExperimentProblem::new(format!("`{name}` can't be a disk's name"))
                 .help("a name is made of letters, digits, `-`, `_` and `.`"));
         }
         if name == HOST || self.models.level(name).is_ok() {
-            return Err(Problem::new(format!("there is a disk `{name}` already"))
+            return Err(ExperimentProblem::new(format!("there is a disk `{name}` already"))
                 .help("give yours another name"));
         }
         Ok(())
     }
 
     /// Checks a device of the experiment's own. Says all that is wrong, with the key that it is.
-    pub(crate) fn own(&self, device: &Table) -> Vec<(Option<String>, Problem)> {
+    pub(crate) fn own(&self, device: &Table) -> Vec<(Option<String>, ExperimentProblem)> {
         let problems = self.models.check(device).err().unwrap_or_default().into_iter();
-        problems.map(|DeviceProblem { key, message }| (key, Problem::in_lines(&message))).collect()
+        problems
+            .map(|DeviceProblem { key, message }| (key, ExperimentProblem::in_lines(&message)))
+            .collect()
     }
 
     /// The device of a level without alias; `None` for the machine's own disk.
@@ -161,9 +163,9 @@ impl Holders for Disks {
         self.models.parameters().into_iter().map(declaration).collect()
     }
 
-    fn value(&self, option: &str, text: &str) -> Option<Result<String, Problem>> {
+    fn value(&self, option: &str, text: &str) -> Option<Result<String, ExperimentProblem>> {
         let read = self.models.value(option, text)?;
-        Some(read.map_err(|message| Problem::in_lines(&message)))
+        Some(read.map_err(|message| ExperimentProblem::in_lines(&message)))
     }
 
     fn has(&self, level: &str, option: &str) -> bool {
@@ -174,7 +176,7 @@ impl Holders for Disks {
         self.parameter(level, option) == Some(true)
     }
 
-    fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), Problem> {
+    fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), ExperimentProblem> {
         let mut device = self.device(level).expect("it has the parameter");
         device.insert(option.to_owned(), value.into());
         match self.own(&device).into_iter().next() {

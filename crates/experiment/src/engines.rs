@@ -8,7 +8,7 @@ use bakeoff_factor::Declared;
 
 use crate::Factor;
 use crate::factor::Declarer;
-use crate::message::{Problem, one_of};
+use crate::message::{ExperimentProblem, one_of};
 use crate::options::{Declaration, Holders};
 
 /// The engines that an experiment may name. What they are is known to others.
@@ -16,7 +16,7 @@ use crate::options::{Declaration, Holders};
 pub struct Engines {
     engines: Vec<EngineNames>,
     url: fn(&str) -> Result<String, String>,
-    variant: Reader,
+    variant: LevelReader,
     standing: Judge,
     kinds: Vec<ServerKind>,
 }
@@ -36,7 +36,7 @@ pub struct ServerKind {
 
 /// Reads a level, `NAME/option=value`, and adds the options (name and value) that the level doesn't give.
 /// Its error says in the first line what is wrong, and in the others how to mend it.
-pub type Reader = Arc<dyn Fn(&str, &[(&str, &str)]) -> Result<Variant, String> + Send + Sync>;
+pub type LevelReader = Arc<dyn Fn(&str, &[(&str, &str)]) -> Result<Variant, String> + Send + Sync>;
 
 /// A level that gives an engine options, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,11 +51,11 @@ pub struct Variant {
 }
 
 /// Says who may have a setting: of an engine, by its name, with a value.
-pub type Judge = Arc<dyn Fn(&str, &str, &str) -> Standing + Send + Sync>;
+pub type Judge = Arc<dyn Fn(&str, &str, &str) -> SettingPermission + Send + Sync>;
 
 /// Who may have a setting of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SettingPermission {
     /// Every experiment.
     Free,
     /// An experiment that is trusted like a program; what the setting does, a clause about it.
@@ -87,7 +87,7 @@ impl Engines {
     pub fn new(
         engines: Vec<EngineNames>,
         url: fn(&str) -> Result<String, String>,
-        variant: Reader,
+        variant: LevelReader,
         standing: Judge,
     ) -> Self {
         Self { engines, url, variant, standing, kinds: Vec::new() }
@@ -111,9 +111,9 @@ impl Engines {
     }
 
     /// The canonical form of a level.
-    pub(crate) fn canonical(&self, text: &str) -> Result<String, Problem> {
+    pub(crate) fn canonical(&self, text: &str) -> Result<String, ExperimentProblem> {
         if is_url(text) {
-            return (self.url)(text).map_err(|message| Problem::in_lines(&message));
+            return (self.url)(text).map_err(|message| ExperimentProblem::in_lines(&message));
         }
         let name = one_of("engine", engine(text), &self.names())
             .map_err(|problem| self.of_kind(engine(text), problem))?;
@@ -130,7 +130,7 @@ impl Engines {
 
     /// Adds what to do about the name of a kind of servers, which stands for no engine by itself: the
     /// engines that there are of it, and how a server that somebody else runs is named.
-    fn of_kind(&self, name: &str, problem: Problem) -> Problem {
+    fn of_kind(&self, name: &str, problem: ExperimentProblem) -> ExperimentProblem {
         let named = |kind: &&ServerKind| kind.names.contains(&&*name.to_lowercase());
         let Some(kind) = self.kinds.iter().find(named) else { return problem };
         let is_its = |name: &&&str| name.split(':').next() == Some(kind.engines);
@@ -146,8 +146,8 @@ impl Engines {
             .help(format!("a server that you run: --engine {url}, with its password in {password}"))
     }
 
-    fn read(&self, level: &str, options: &[(&str, &str)]) -> Result<Variant, Problem> {
-        (self.variant)(level, options).map_err(|message| Problem::in_lines(&message))
+    fn read(&self, level: &str, options: &[(&str, &str)]) -> Result<Variant, ExperimentProblem> {
+        (self.variant)(level, options).map_err(|message| ExperimentProblem::in_lines(&message))
     }
 
     /// What a level does that asks for trust in whoever wrote it, as a sentence; `None` where any file
@@ -164,8 +164,8 @@ impl Engines {
             return Some(format!("the option `{option}` of `{}` {why}", engine(level)));
         }
         let asks = |(name, value): &(String, String)| match self.judge(level, name, value) {
-            Standing::Trusted(why) => Some(asking(engine(level), name, &why)),
-            Standing::Free | Standing::Reserved => None,
+            SettingPermission::Trusted(why) => Some(asking(engine(level), name, &why)),
+            SettingPermission::Free | SettingPermission::Reserved => None,
         };
         settings.iter().find_map(asks)
     }
@@ -176,12 +176,12 @@ impl Engines {
     }
 
     /// Who may have a setting of a level's engine.
-    fn judge(&self, level: &str, name: &str, value: &str) -> Standing {
+    fn judge(&self, level: &str, name: &str, value: &str) -> SettingPermission {
         (self.standing)(engine(level), name, value)
     }
 
     /// Checks that the engine of that name is there and takes settings.
-    pub(crate) fn takes_settings(&self, name: &str) -> Result<(), Problem> {
+    pub(crate) fn takes_settings(&self, name: &str) -> Result<(), ExperimentProblem> {
         if self.engines.iter().any(|engine| engine.name == name && engine.takes_settings) {
             return Ok(());
         }
@@ -190,14 +190,14 @@ impl Engines {
         let valid = format!("engines that take settings: {}", takers.join(", "));
         if name.contains("://") {
             let title = "the settings of a server that somebody else runs are its owner's";
-            return Err(Problem::new(title).help("set them on the server").help(valid));
+            return Err(ExperimentProblem::new(title).help("set them on the server").help(valid));
         }
         one_of("engine", name, &self.names())?;
         let title = format!(
             "`{name}` takes no settings: it is built in, and its levels of `durability` and \
              `memory` set it up"
         );
-        Err(Problem::new(title).help("leave the table out").help(valid))
+        Err(ExperimentProblem::new(title).help("leave the table out").help(valid))
     }
 
     /// Checks that an experiment may have a setting of the engine of that name.
@@ -206,16 +206,18 @@ impl Engines {
         engine: &str,
         (name, value): (&str, &str),
         trusts: bool,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ExperimentProblem> {
         match self.judge(engine, name, value) {
-            Standing::Trusted(why) if !trusts => {
-                Err(Problem::new(asking(engine, name, &why)).help("leave it out").help(TRUST))
+            SettingPermission::Trusted(why) if !trusts => {
+                Err(ExperimentProblem::new(asking(engine, name, &why))
+                    .help("leave it out")
+                    .help(TRUST))
             }
-            Standing::Reserved => {
+            SettingPermission::Reserved => {
                 let title = format!("bakeoff sets `{name}` of `{engine}` itself");
-                Err(Problem::new(title).help("leave it out"))
+                Err(ExperimentProblem::new(title).help("leave it out"))
             }
-            Standing::Free | Standing::Trusted(_) => Ok(()),
+            SettingPermission::Free | SettingPermission::Trusted(_) => Ok(()),
         }
     }
 }
@@ -236,12 +238,12 @@ impl Holders for Engines {
         self.engines.iter().flat_map(of_engine).collect()
     }
 
-    fn value(&self, option: &str, text: &str) -> Option<Result<String, Problem>> {
+    fn value(&self, option: &str, text: &str) -> Option<Result<String, ExperimentProblem>> {
         let declared = self.options().filter(|declared| declared.name == option);
         let mut read = declared.map(|declared| (declared.canonical)(text));
         let first = read.next()?;
         let any = first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong));
-        Some(any.map_err(|message| Problem::in_lines(&message)))
+        Some(any.map_err(|message| ExperimentProblem::in_lines(&message)))
     }
 
     fn has(&self, level: &str, option: &str) -> bool {
@@ -254,7 +256,7 @@ impl Holders for Engines {
         self.has(level, option) && level.contains(&format!("/{option}="))
     }
 
-    fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), Problem> {
+    fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), ExperimentProblem> {
         self.read(level, &[(option, value)]).map(drop)
     }
 }

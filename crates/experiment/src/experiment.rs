@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use crate::level::{self, base, each_once};
-use crate::{Article, Bounds, Cuts, EVERY, Factor, HOST, Limit, RowsFrom, Settings, bounds, keys};
+use crate::{
+    Bounds, Cuts, EVERY, Factor, HOST, PublishedArticle, ResponseTimeLimit, RowsFrom,
+    ServerSettings, bounds, keys,
+};
 
 /// A workload, its factors and how to measure; every level is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +36,7 @@ pub struct Experiment {
     /// The devices of the experiment's own, by name.
     pub disks: BTreeMap<String, Table>,
     /// The settings of servers that take the place of bakeoff's, by engine.
-    pub settings: BTreeMap<String, Settings>,
+    pub settings: BTreeMap<String, ServerSettings>,
     /// How many seconds the clients of a trial run.
     pub seconds: f64,
     /// How many operations of each kind end a trial before its seconds are over; `None` where the time alone
@@ -55,11 +58,11 @@ pub struct Experiment {
     /// What response times are to keep at the highest rate that is looked for, in each combination of the
     /// other factors; `None` where none is looked for. Then `rate` is the compared factor, has one level, to
     /// begin with, and the plan has one repetition.
-    pub limit: Option<Limit>,
+    pub limit: Option<ResponseTimeLimit>,
     /// The power cuts that are made after the trials, if any.
     pub cuts: Option<Cuts>,
     /// What somebody else measured, to be shown beside what is measured here.
-    pub published: Option<Article>,
+    pub published: Option<PublishedArticle>,
 }
 
 impl Experiment {

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use bakeoff_factor::{DEFAULT, Declared};
 
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 
 mod option;
 
@@ -19,7 +19,7 @@ pub use option::{Declarer, OptionFactor};
 #[derive(Clone, Copy, Debug)]
 pub enum Factor {
     /// One of the lab's own.
-    Own(&'static Own),
+    Own(&'static LabFactor),
     /// What a target or a workload adds.
     Declared(&'static Declared),
     /// What engines or disks add.
@@ -28,7 +28,7 @@ pub enum Factor {
 
 /// A factor of the lab's own.
 #[derive(Debug)]
-pub struct Own {
+pub struct LabFactor {
     /// Its name: a key in files, and a flag with two dashes before it.
     pub name: &'static str,
     /// One line on what it is.
@@ -50,7 +50,7 @@ pub struct Own {
 /// Which levels of a factor are valid, and how they are brought into their canonical form.
 pub(crate) enum Valid {
     /// Those that this function takes.
-    Text(fn(&str) -> Result<String, Problem>),
+    Text(fn(&str) -> Result<String, ExperimentProblem>),
     /// The registered engines, and databases by their URLs.
     Engines,
     /// The registered devices, and those of the experiment's own.

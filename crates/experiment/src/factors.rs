@@ -1,7 +1,7 @@
 //! The lab's own factors, each with a line in [`Factor::OWN`]: those here are described and no more; one
 //! whose levels are read has a file.
 
-use crate::factor::{Factor, Own, Valid};
+use crate::factor::{Factor, LabFactor, Valid};
 use crate::message::one_of;
 
 pub(crate) mod clients;
@@ -12,14 +12,14 @@ pub(crate) mod rate;
 mod state;
 
 pub use cpus::Cpus;
-pub use memory::Memory;
-pub use neighbours::Neighbours;
+pub use memory::MemoryLimit;
+pub use neighbours::NeighbourLoad;
 pub use rate::{ArrivalNames, Rate};
-pub use state::State;
+pub use state::EngineState;
 
 impl Factor {
     /// What stores the data.
-    pub const ENGINE: Self = Self::Own(&Own {
+    pub const ENGINE: Self = Self::Own(&LabFactor {
         name: "engine",
         summary: "what stores the data",
         syntax: "an engine's name, which options may follow, as NAME/option=value (see `bakeoff list \
@@ -34,7 +34,7 @@ impl Factor {
     });
 
     /// What a commit promises.
-    pub const DURABILITY: Self = Self::Own(&Own {
+    pub const DURABILITY: Self = Self::Own(&LabFactor {
         name: "durability",
         summary: "what a commit promises",
         syntax: "none, relaxed or strict",
@@ -45,7 +45,7 @@ impl Factor {
     });
 
     /// The device under the data.
-    pub const DISK: Self = Self::Own(&Own {
+    pub const DISK: Self = Self::Own(&LabFactor {
         name: "disk",
         summary: "the device under the data",
         syntax: "host, a model (see `bakeoff list disks`), or a name under [disks]",
@@ -56,7 +56,7 @@ impl Factor {
     });
 
     /// How much data there is.
-    pub const SCALE: Self = Self::Own(&Own {
+    pub const SCALE: Self = Self::Own(&LabFactor {
         name: "scale",
         summary: "how much data there is",
         syntax: "a scale of the workload (see `bakeoff list workloads`)",

@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::keys::{DISKS, KEYS, Layer, PUBLISHED, QUICK, SETTINGS};
-use crate::message::{Given, Place, Problem, Source};
-use crate::written::{Around, Entry, Value, decimal, items, wrong_type};
+use crate::message::{ExperimentProblem, LocatedValue, SourceSpan, SourceText};
+use crate::written::{Around, TomlEntry, TomlValue, decimal, items, wrong_type};
 use crate::{Factor, Preset, Vocabulary, WorkloadNames, layer, preset};
 
 mod csv;
@@ -22,24 +22,27 @@ mod settings;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A preset's file, or the one of that path.
-pub(crate) fn open(preset_or_path: &str, presets: &[Preset]) -> Result<Source, Problem> {
+pub(crate) fn open(
+    preset_or_path: &str,
+    presets: &[Preset],
+) -> Result<SourceText, ExperimentProblem> {
     if let Some(preset) = presets.iter().find(|preset| preset.name == preset_or_path) {
-        return Ok(Source { name: preset.name.to_owned(), text: preset.toml.to_owned() });
+        return Ok(SourceText { name: preset.name.to_owned(), text: preset.toml.to_owned() });
     }
     let bytes =
         read_bytes(preset_or_path).map_err(|error| unreadable(preset_or_path, presets, &error))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(Problem::new(format!(
+        return Err(ExperimentProblem::new(format!(
             "`{preset_or_path}` is over {MOST_BYTES} bytes long: it can't be an experiment"
         )));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
-        Problem::new(format!(
+        ExperimentProblem::new(format!(
             "`{preset_or_path}` is not UTF-8 text: byte {byte} (counted from 0) is wrong"
         ))
     })?;
-    Ok(Source { name: preset_or_path.to_owned(), text })
+    Ok(SourceText { name: preset_or_path.to_owned(), text })
 }
 
 /// Reads a file, and stops after [`MOST_BYTES`] and one.
@@ -49,12 +52,16 @@ fn read_bytes(path: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn unreadable(preset_or_path: &str, presets: &[Preset], error: &std::io::Error) -> Problem {
+fn unreadable(
+    preset_or_path: &str,
+    presets: &[Preset],
+    error: &std::io::Error,
+) -> ExperimentProblem {
     let mut names: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
     names.extend(preset::all_articles(presets));
     let missing = error.kind() == std::io::ErrorKind::NotFound;
     if missing && !preset_or_path.contains(['/', '.']) {
-        return Problem::unknown("preset", preset_or_path, &names)
+        return ExperimentProblem::unknown("preset", preset_or_path, &names)
             .help("an experiment of your own is a file: `bakeoff run FILE.toml`");
     }
     // Of a name such as `articles/NAME`, those that begin alike are what can be meant.
@@ -63,10 +70,10 @@ fn unreadable(preset_or_path: &str, presets: &[Preset], error: &std::io::Error) 
     let alike = names.iter().filter(|name| asked.is_some() && group(name) == asked);
     let alike: Vec<&str> = alike.copied().collect();
     if !alike.is_empty() && Path::new(preset_or_path).extension().is_none() {
-        return Problem::unknown("preset", preset_or_path, &alike)
+        return ExperimentProblem::unknown("preset", preset_or_path, &alike)
             .help("a file of your own ends in .toml: `bakeoff run FILE.toml`");
     }
-    let problem = Problem::new(format!("can't read `{preset_or_path}`: {error}"));
+    let problem = ExperimentProblem::new(format!("can't read `{preset_or_path}`: {error}"));
     let problem = if missing { problem.meant(preset_or_path, &names) } else { problem };
     problem.help(format!("give the path of a file, or a preset: {}", names.join(", ")))
 }
@@ -74,17 +81,17 @@ fn unreadable(preset_or_path: &str, presets: &[Preset], error: &std::io::Error) 
 /// What a file says: by itself, and in its table `[quick]` if it has one. Notes what is wrong.
 /// `is_quick` says whether that table is laid over the rest.
 pub(crate) fn read(
-    source: &Arc<Source>,
+    source: &Arc<SourceText>,
     vocabulary: &Vocabulary,
     is_quick: bool,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ExperimentProblem>,
 ) -> (Layer, Option<Layer>) {
-    let mut reader = Reader { source, vocabulary, workload: None, problems };
+    let mut reader = ExperimentReader { source, vocabulary, workload: None, problems };
     let table = match DeTable::parse(&source.text) {
         Ok(table) => table,
         Err(error) => {
             let place = reader.place(error.span());
-            reader.problems.push(Problem::new(error.message()).at(&place));
+            reader.problems.push(ExperimentProblem::new(error.message()).at(&place));
             return (Layer::default(), None);
         }
     };
@@ -122,7 +129,7 @@ pub(crate) fn read(
             reader.problems.push(problem.at(&reader.place(Some(value.span()))));
         }
     }
-    problems.sort_by_key(Problem::start);
+    problems.sort_by_key(ExperimentProblem::start);
     (layer, quick)
 }
 
@@ -139,30 +146,30 @@ fn workloads<'v>(
     (of_all, quick.and_then(named).or(of_all))
 }
 
-type Key<'a> = Spanned<toml::de::DeString<'a>>;
+type TomlKey<'a> = Spanned<toml::de::DeString<'a>>;
 
 /// The entries of a table in the order in which they were written.
-fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
+fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t TomlKey<'a>, &'t TomlValue<'a>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
-struct Reader<'r> {
-    source: &'r Arc<Source>,
+struct ExperimentReader<'r> {
+    source: &'r Arc<SourceText>,
     vocabulary: &'r Vocabulary,
     /// The workload that the entries are of, where it is known.
     workload: Option<&'r WorkloadNames>,
-    problems: &'r mut Vec<Problem>,
+    problems: &'r mut Vec<ExperimentProblem>,
 }
 
-impl Reader<'_> {
-    fn place(&self, span: Option<std::ops::Range<usize>>) -> Place {
-        Place { source: Arc::clone(self.source), span }
+impl ExperimentReader<'_> {
+    fn place(&self, span: Option<std::ops::Range<usize>>) -> SourceSpan {
+        SourceSpan { source: Arc::clone(self.source), span }
     }
 
     /// The devices of one's own: a table of tables.
-    fn disks(&mut self, value: &Value<'_>) -> BTreeMap<String, toml::Table> {
+    fn disks(&mut self, value: &TomlValue<'_>) -> BTreeMap<String, toml::Table> {
         let mut disks = BTreeMap::new();
         let DeValue::Table(table) = value.get_ref() else {
             let problem = wrong_type(DISKS, "a table of tables", value);
@@ -174,7 +181,7 @@ impl Reader<'_> {
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
             let device = match (&plain, value.get_ref()) {
-                (Err(error), _) => Err(Problem::new(error.message())),
+                (Err(error), _) => Err(ExperimentProblem::new(error.message())),
                 (Ok(plain), DeValue::Table(_)) => Ok(plain[DISKS][name].as_table()),
                 _ => Err(wrong_type(name, "a table", value)),
             };
@@ -197,7 +204,7 @@ impl Reader<'_> {
     }
 
     /// Notes all that is wrong with a device, each at the entry that is wrong.
-    fn check_device(&mut self, key: &Key<'_>, value: &Value<'_>, device: &toml::Table) {
+    fn check_device(&mut self, key: &TomlKey<'_>, value: &TomlValue<'_>, device: &toml::Table) {
         let entries = value.get_ref().as_table().map(in_order).unwrap_or_default();
         for (wrong, problem) in self.vocabulary.disks.own(device) {
             let entry = entries.iter().find(|(key, _)| Some(&**key.get_ref()) == wrong.as_deref());
@@ -207,7 +214,7 @@ impl Reader<'_> {
     }
 
     /// Puts one entry into a layer. `more` are keys that the caller would have taken.
-    fn set(&mut self, layer: &mut Layer, key: &Key<'_>, value: &Value<'_>, more: &[&str]) {
+    fn set(&mut self, layer: &mut Layer, key: &TomlKey<'_>, value: &TomlValue<'_>, more: &[&str]) {
         let name = key.get_ref().as_ref();
         if self.vocabulary.is_factor(name) {
             match self.vocabulary.factor(self.workload, name) {
@@ -220,7 +227,7 @@ impl Reader<'_> {
             return;
         }
         if !KEYS.contains(&name) {
-            let unknown = Problem::new(format!("unknown key `{name}`"));
+            let unknown = ExperimentProblem::new(format!("unknown key `{name}`"));
             let factors = self.vocabulary.factors(self.workload);
             let factors: Vec<&str> = factors.into_iter().map(Factor::name).collect();
             let valid = [KEYS, &factors, more].concat();
@@ -230,17 +237,17 @@ impl Reader<'_> {
         }
         let folder = Path::new(&self.source.name).parent().unwrap_or(Path::new(""));
         let around = Around { vocabulary: self.vocabulary, workload: self.workload, folder };
-        let entry = Entry { name, value, source: self.source };
+        let entry = TomlEntry { name, value, source: self.source };
         if let Err(problem) = layer.set(&entry, &around) {
             self.problems.push(problem.at(&self.place(Some(value.span()))));
         }
     }
 
     /// The levels of a factor: one, or a list.
-    fn levels(&mut self, factor: Factor, value: &Value<'_>) -> layer::Levels {
+    fn levels(&mut self, factor: Factor, value: &TomlValue<'_>) -> layer::GivenLevels {
         let items = items(value);
         if items.is_empty() {
-            let problem = Problem::new(format!("`{factor}` has no level"))
+            let problem = ExperimentProblem::new(format!("`{factor}` has no level"))
                 .help(format!("valid: {}", self.vocabulary.syntax(factor)));
             self.problems.push(problem.at(&self.place(Some(value.span()))));
         }
@@ -248,14 +255,18 @@ impl Reader<'_> {
         layer::levels(factor, raw, self.vocabulary, self.problems)
     }
 
-    fn level(&self, factor: Factor, item: &Value<'_>) -> Result<Given<String>, Problem> {
+    fn level(
+        &self,
+        factor: Factor,
+        item: &TomlValue<'_>,
+    ) -> Result<LocatedValue<String>, ExperimentProblem> {
         let place = self.place(Some(item.span()));
         match item.get_ref() {
-            DeValue::String(text) => Ok(Given { value: text.to_string(), place }),
-            DeValue::Integer(integer) => Ok(Given { value: decimal(integer), place }),
+            DeValue::String(text) => Ok(LocatedValue { value: text.to_string(), place }),
+            DeValue::Integer(integer) => Ok(LocatedValue { value: decimal(integer), place }),
             // A parameter of a disk may be one.
             DeValue::Float(number) if matches!(factor, Factor::Option(_)) => {
-                Ok(Given { value: number.as_str().to_owned(), place })
+                Ok(LocatedValue { value: number.as_str().to_owned(), place })
             }
             _ => {
                 let expected = "a string, a whole number, or a list of these";
@@ -266,7 +277,7 @@ impl Reader<'_> {
 }
 
 /// A name for an experiment that gives none: its file's, without the ending.
-pub(crate) fn default_name(source: &Source) -> String {
+pub(crate) fn default_name(source: &SourceText) -> String {
     let stem = Path::new(&source.name).file_stem().unwrap_or_default().to_string_lossy();
     layer::run_name(&stem).unwrap_or_else(|_| "experiment".to_owned())
 }

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use crate::keys::{Changes, Layer};
-use crate::message::{Given, Place, Problem};
+use crate::keys::{FlagOverrides, Layer};
+use crate::message::{ExperimentProblem, LocatedValue, SourceSpan};
 use crate::written::{Around, source, split, whole_value};
 use crate::{Factor, Vocabulary, WorkloadNames, layer};
 
 /// The levels of a factor in a flag.
-struct Levels<'a> {
+struct FlagLevels<'a> {
     /// What stands before them: `--clients ` or `--factor clients=`.
     before: String,
     name: &'a str,
     list: &'a str,
 }
 
-impl Changes {
+impl FlagOverrides {
     /// Whether a flag gives levels of the factor.
     pub fn gives(&self, factor: Factor) -> bool {
         let named = |text: &String| {
@@ -37,7 +37,7 @@ impl Changes {
         &self,
         vocabulary: &Vocabulary,
         workload: Option<&WorkloadNames>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<ExperimentProblem>,
     ) -> Layer {
         let mut layer = Layer::default();
         for given in self.levels(problems) {
@@ -52,52 +52,52 @@ impl Changes {
         }
         let around = Around { vocabulary, workload, folder: Path::new("") };
         self.put(&mut layer, &around, problems);
-        if let Some(Given { place, .. }) = &layer.cut_number {
-            layer.repetitions = Some(Given { value: 0, place: place.clone() });
+        if let Some(LocatedValue { place, .. }) = &layer.cut_number {
+            layer.repetitions = Some(LocatedValue { value: 0, place: place.clone() });
         }
         layer
     }
 
     /// The levels of all factors that a flag gives, those of the factors' own flags first.
-    fn levels(&self, problems: &mut Vec<Problem>) -> Vec<Levels<'_>> {
-        let own = self.factors.iter().map(|(factor, list)| Levels {
+    fn levels(&self, problems: &mut Vec<ExperimentProblem>) -> Vec<FlagLevels<'_>> {
+        let own = self.factors.iter().map(|(factor, list)| FlagLevels {
             before: format!("--{factor} "),
             name: factor.name(),
             list,
         });
-        let mut all: Vec<Levels<'_>> = own.collect();
+        let mut all: Vec<FlagLevels<'_>> = own.collect();
         for text in &self.named {
             let Some((name, list)) = text.split_once('=') else {
-                let problem = Problem::new(format!("`--factor {text}` gives no level")).help(
+                let problem = ExperimentProblem::new(format!("`--factor {text}` gives no level")).help(
                     "write the factor's name, `=`, and its levels with commas: NAME=LEVEL,LEVEL",
                 );
                 problems.push(problem.at(&whole_value("factor", text)));
                 continue;
             };
-            all.push(Levels { before: format!("--factor {name}="), name: name.trim(), list });
+            all.push(FlagLevels { before: format!("--factor {name}="), name: name.trim(), list });
         }
         all
     }
 }
 
-impl Levels<'_> {
+impl FlagLevels<'_> {
     /// The factor whose levels they are, unless the layer has some of it already.
     fn factor(
         &self,
         vocabulary: &Vocabulary,
         workload: Option<&WorkloadNames>,
         layer: &Layer,
-    ) -> Result<Factor, Problem> {
+    ) -> Result<Factor, ExperimentProblem> {
         let at_name = || {
             let start = self.before.rfind(self.name).unwrap_or_default();
             let text = format!("{}{}", self.before, self.list);
-            Place { source: source(text), span: Some(start..start + self.name.len()) }
+            SourceSpan { source: source(text), span: Some(start..start + self.name.len()) }
         };
         let factor = vocabulary.factor(workload, self.name).map_err(|p| p.at(&at_name()))?;
         if !layer.factors.contains_key(&factor) {
             return Ok(factor);
         }
-        Err(Problem::new(format!("the levels of `{factor}` are given by two flags"))
+        Err(ExperimentProblem::new(format!("the levels of `{factor}` are given by two flags"))
             .at(&at_name())
             .help("give them by one, with commas between them"))
     }

@@ -11,10 +11,13 @@ use std::time::Duration;
 use bakeoff_factor::MOST_REPETITIONS;
 use clap::Args;
 
-use crate::layer::{self, Levels, Settings};
-use crate::message::{Given, Problem, one_of};
-use crate::written::{Around, Entry, List, flag_name, of_flag};
-use crate::{Article, Count, EVERY, Factor, Limit, MOST_CUTS, MOST_IMAGES, RowsFrom, bounds, cuts};
+use crate::layer::{self, GivenLevels, ServerSettings};
+use crate::message::{ExperimentProblem, LocatedValue, one_of};
+use crate::written::{Around, NameList, TomlEntry, flag_name, of_flag};
+use crate::{
+    Count, EVERY, Factor, MOST_CUTS, MOST_IMAGES, PublishedArticle, ResponseTimeLimit, RowsFrom,
+    bounds, cuts,
+};
 
 /// The table of what makes a run short.
 pub(crate) const QUICK: &str = "quick";
@@ -45,12 +48,12 @@ macro_rules! keys {
         /// What is said, each value right in itself.
         #[derive(Debug, Default)]
         pub(crate) struct Layer {
-            $(pub(crate) $own: Option<Given<$said_alone>>,)*
-            $(pub(crate) $key: Option<Given<$said>>,)*
-            pub(crate) factors: BTreeMap<Factor, Levels>,
+            $(pub(crate) $own: Option<LocatedValue<$said_alone>>,)*
+            $(pub(crate) $key: Option<LocatedValue<$said>>,)*
+            pub(crate) factors: BTreeMap<Factor, GivenLevels>,
             pub(crate) disks: BTreeMap<String, toml::Table>,
-            pub(crate) settings: BTreeMap<String, Settings>,
-            pub(crate) published: Option<Article>,
+            pub(crate) settings: BTreeMap<String, ServerSettings>,
+            pub(crate) published: Option<PublishedArticle>,
         }
 
         impl Layer {
@@ -69,9 +72,9 @@ macro_rules! keys {
             /// Takes the entry of a key.
             pub(crate) fn set(
                 &mut self,
-                entry: &Entry<'_>,
+                entry: &TomlEntry<'_>,
                 around: &Around<'_>,
-            ) -> Result<(), Problem> {
+            ) -> Result<(), ExperimentProblem> {
                 match entry.name {
                     $(name if name == stringify!($own) => {
                         self.$own = Some(entry.checked(around, $check_alone)?);
@@ -87,7 +90,7 @@ macro_rules! keys {
 
         /// What the flags say; each overrides what the file says.
         #[derive(Args, Clone, Debug, Default, PartialEq)]
-        pub struct Changes {
+        pub struct FlagOverrides {
             /// The levels of factors of the lab's own, as each factor's flag gives them: separated by
             /// commas.
             #[arg(skip)]
@@ -101,7 +104,7 @@ macro_rules! keys {
             pub quick: bool,
         }
 
-        impl Changes {
+        impl FlagOverrides {
             /// The flags of keys that were given.
             pub(crate) fn of_keys(&self) -> Vec<String> {
                 let all = [$((self.$key.is_some(), stringify!($key)),)*];
@@ -114,7 +117,7 @@ macro_rules! keys {
                 &self,
                 layer: &mut Layer,
                 around: &Around<'_>,
-                problems: &mut Vec<Problem>,
+                problems: &mut Vec<ExperimentProblem>,
             ) {
                 $(if let Some(flag) = &self.$key {
                     layer.$key = of_flag(stringify!($key), flag, around, $check, problems);
@@ -206,8 +209,8 @@ keys! {
         /// Look for the highest rate that keeps a limit of response times, as p99=50ms (or p50, p95,
         /// p999), in each combination of the other factors
         #[arg(long, value_name = "pN=TIME")]
-        find_limit: String => Limit, |limit: String, _| {
-            Limit::read(&limit).map_err(|wrong| Problem::in_lines(&wrong))
+        find_limit: String => ResponseTimeLimit, |limit: String, _| {
+            ResponseTimeLimit::read(&limit).map_err(|wrong| ExperimentProblem::in_lines(&wrong))
         };
 
         /// How many power cuts each engine gets at each durability level, after the trials; 0 for
@@ -225,12 +228,12 @@ keys! {
         /// The rules by which each cut is audited, which say what the disk may still have of unsynced
         /// writes: drop-all, prefix, subset, torn, or a list
         #[arg(long, value_name = "RULES", help_heading = "Power cuts")]
-        keep: String => Vec<String>, |rules: List, _| cuts::keep(rules.0);
+        keep: String => Vec<String>, |rules: NameList, _| cuts::keep(rules.0);
 
         /// When a new file name is durable: with the next commit of the journal (ext4, the default), or
         /// only once its folder was synced (posix). A list makes each cut on both
         #[arg(long, value_name = "KINDS", help_heading = "Power cuts")]
-        file_system: String => Vec<String>, |kinds: List, _| cuts::file_systems(kinds.0);
+        file_system: String => Vec<String>, |kinds: NameList, _| cuts::file_systems(kinds.0);
 
         /// Cut the power a second time, while the engine recovers from the first
         #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true",

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 use crate::{Factor, Vocabulary, engines};
 
 /// What stands between a level and its alias.
@@ -67,14 +67,14 @@ pub(crate) fn canonical(
     factor: Factor,
     text: &str,
     vocabulary: &Vocabulary,
-) -> Result<String, Problem> {
+) -> Result<String, ExperimentProblem> {
     let (base, Some(alias)) = split(text) else {
         return vocabulary.canonical(factor, text);
     };
     if alias.is_empty() || !alias.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
         // What stands there in a URL that is wrong may be a piece of its password.
         let shown = if base.contains(":/") { "…" } else { alias };
-        return Err(Problem::new(format!("`{shown}` is not an alias"))
+        return Err(ExperimentProblem::new(format!("`{shown}` is not an alias"))
             .help("an alias is made of letters, digits and dashes: `LEVEL@again`"));
     }
     Ok(format!("{}{ALIAS}{alias}", vocabulary.canonical(factor, base)?))

@@ -37,24 +37,26 @@ mod vocabulary;
 mod written;
 
 pub use bakeoff_factor::Declared;
-pub use bakeoff_factor::limit::{Limit, Quantile};
+pub use bakeoff_factor::limit::{Quantile, ResponseTimeLimit};
 pub use bounds::Bounds;
 pub use count::{Count, EVERY};
-pub use cut_by::{CutBy, Instead};
+pub use cut_by::{CutBy, LevelSubstitute};
 pub use cuts::{Cuts, FILE_SYSTEMS, KEEPS, MOST_CUTS, MOST_IMAGES};
 pub use disks::{DeviceProblem, DeviceTable, DiskModels, Disks, HOST, ParameterNames};
-pub use engines::{EngineNames, Engines, Judge, Reader, ServerKind, Standing, Variant};
+pub use engines::{
+    EngineNames, Engines, Judge, LevelReader, ServerKind, SettingPermission, Variant,
+};
 pub use experiment::Experiment;
-pub use factor::{Declarer, Factor, OptionFactor, Own};
-pub use factors::{ArrivalNames, Cpus, Memory, Neighbours, Rate, State};
-pub use keys::Changes;
-pub use layer::Settings;
+pub use factor::{Declarer, Factor, LabFactor, OptionFactor};
+pub use factors::{ArrivalNames, Cpus, EngineState, MemoryLimit, NeighbourLoad, Rate};
+pub use keys::FlagOverrides;
+pub use layer::ServerSettings;
 pub use level::{base, engine};
 pub use load::MOST_TRIALS;
 pub use message::Error;
-pub use plan::{Block, Cell, Plan, PlannedTrial, sequences};
+pub use plan::{Cell, PlannedTrial, TrialBlock, TrialPlan, sequences};
 pub use preset::{ARTICLES, Preset, presets};
-pub use published::Article;
+pub use published::PublishedArticle;
 pub use rows::{GENERATED, RowsFrom};
 pub use secret::without_passwords;
 pub use shard::{Shard, TooManyShards, deal};

@@ -7,12 +7,12 @@ use bakeoff_factor::DEFAULT;
 
 use crate::engines::TRUST;
 use crate::keys::Layer;
-use crate::layer::Levels;
-use crate::message::{Error, Given, Place, Problem, Source, one_of};
+use crate::layer::GivenLevels;
+use crate::message::{Error, ExperimentProblem, LocatedValue, SourceSpan, SourceText, one_of};
 use crate::options::Holders;
 use crate::{
-    Bounds, Changes, Experiment, Factor, PlannerNames, RowsFrom, Vocabulary, WorkloadNames, file,
-    level,
+    Bounds, Experiment, Factor, FlagOverrides, PlannerNames, RowsFrom, Vocabulary, WorkloadNames,
+    file, level,
 };
 
 mod cuts;
@@ -40,7 +40,7 @@ impl Experiment {
     /// When the vocabulary has [`Vocabulary::problems`].
     pub fn load(
         preset_or_path: &str,
-        changes: &Changes,
+        changes: &FlagOverrides,
         vocabulary: &Vocabulary,
     ) -> Result<Self, Error> {
         let problems = vocabulary.problems();
@@ -51,8 +51,8 @@ impl Experiment {
         match quick {
             Some(quick) if changes.quick => layer = layer.under(quick),
             None if changes.quick && problems.is_empty() => problems.push(
-                Problem::new("`--quick` asks for the table `[quick]`, and there is none")
-                    .at(&Place { source: Arc::clone(&source), span: None })
+                ExperimentProblem::new("`--quick` asks for the table `[quick]`, and there is none")
+                    .at(&SourceSpan { source: Arc::clone(&source), span: None })
                     .help("add a line `[quick]`, and below it the keys that make the run short"),
             ),
             _ => {}
@@ -77,8 +77,12 @@ impl Experiment {
 
     /// Makes the experiment out of all that was said, and checks what can only be checked
     /// together.
-    fn settle(layer: Layer, source: &Arc<Source>, vocabulary: &Vocabulary) -> Result<Self, Error> {
-        let place = Place { source: Arc::clone(source), span: None };
+    fn settle(
+        layer: Layer,
+        source: &Arc<SourceText>,
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, Error> {
+        let place = SourceSpan { source: Arc::clone(source), span: None };
         let workload = named(&layer, vocabulary, &place)?;
         let limit = value(&layer.find_limit);
         let compare = compared(&layer, workload);
@@ -135,7 +139,8 @@ impl Experiment {
         if problems.is_empty() {
             return Ok(experiment);
         }
-        let problems: Vec<Problem> = problems.into_iter().map(|it| it.at(&place)).collect();
+        let problems: Vec<ExperimentProblem> =
+            problems.into_iter().map(|it| it.at(&place)).collect();
         Err(problems.into())
     }
 }
@@ -143,17 +148,22 @@ impl Experiment {
 /// Refuses levels of engines and of their options that ask for trust and that the file itself names,
 /// rather than a flag, unless it is trusted. To a database bakeoff would send a password that stands in
 /// the environment, and what it knows of the machine; an option may be a program.
-fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> Result<(), Error> {
-    let in_file =
-        |given: &&Given<String>| !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file);
+fn trust_engines(
+    layer: &Layer,
+    file: &Arc<SourceText>,
+    vocabulary: &Vocabulary,
+) -> Result<(), Error> {
+    let in_file = |given: &&LocatedValue<String>| {
+        !vocabulary.trusts && Arc::ptr_eq(&given.place.source, file)
+    };
     let engines = || layer.factors.get(&Factor::ENGINE).into_iter().flatten();
-    let asks = |given: &Given<String>, options: &[(&str, &str)]| {
+    let asks = |given: &LocatedValue<String>, options: &[(&str, &str)]| {
         vocabulary.engines.asks_for_trust(level::base(&given.value), options)
     };
     let mut problems = Vec::new();
-    let mut refuse = |title: Option<String>, given: &Given<String>, named: &str| {
+    let mut refuse = |title: Option<String>, given: &LocatedValue<String>, named: &str| {
         let mend = format!("name {named}LEVELS");
-        let problem = |title| Problem::new(title).at(&given.place).help(mend).help(TRUST);
+        let problem = |title| ExperimentProblem::new(title).at(&given.place).help(mend).help(TRUST);
         problems.extend(title.map(problem));
     };
     for given in engines().filter(in_file) {
@@ -161,7 +171,7 @@ fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> 
     }
     for (factor, levels) in &layer.factors {
         let Factor::Option(option) = factor else { continue };
-        let is_given = |given: &&Given<String>| level::base(&given.value) != DEFAULT;
+        let is_given = |given: &&LocatedValue<String>| level::base(&given.value) != DEFAULT;
         for given in levels.iter().filter(in_file).filter(is_given) {
             let pair = [(&*option.name, level::base(&given.value))];
             let with_it =
@@ -175,7 +185,7 @@ fn trust_engines(layer: &Layer, file: &Arc<Source>, vocabulary: &Vocabulary) -> 
 }
 
 /// What a key says.
-fn value<T: Clone>(given: &Option<Given<T>>) -> Option<T> {
+fn value<T: Clone>(given: &Option<LocatedValue<T>>) -> Option<T> {
     given.as_ref().map(|given| given.value.clone())
 }
 
@@ -187,7 +197,7 @@ fn named_workload<'v>(layer: &Layer, vocabulary: &'v Vocabulary) -> Option<&'v W
 fn named<'v>(
     layer: &Layer,
     vocabulary: &'v Vocabulary,
-    place: &Place,
+    place: &SourceSpan,
 ) -> Result<&'v WorkloadNames, Error> {
     let workload = named_workload(layer, vocabulary);
     let takes_engine = workload.is_none_or(|workload| workload.has(Factor::ENGINE));
@@ -222,7 +232,7 @@ fn compared(layer: &Layer, workload: &WorkloadNames) -> Factor {
 
 /// The compared factor where an experiment names none: the engine where the workload has it, else
 /// the first with several levels, else the first.
-fn default_compare(workload: &WorkloadNames, given: &BTreeMap<Factor, Levels>) -> Factor {
+fn default_compare(workload: &WorkloadNames, given: &BTreeMap<Factor, GivenLevels>) -> Factor {
     if workload.has(Factor::ENGINE) {
         return Factor::ENGINE;
     }
@@ -232,28 +242,30 @@ fn default_compare(workload: &WorkloadNames, given: &BTreeMap<Factor, Levels>) -
     *all.find(several).unwrap_or(&workload.factors[0])
 }
 
-fn missing(key: &str, valid: &[&str], place: &Place) -> Problem {
-    Problem::new(format!("the experiment names no {key}"))
+fn missing(key: &str, valid: &[&str], place: &SourceSpan) -> ExperimentProblem {
+    ExperimentProblem::new(format!("the experiment names no {key}"))
         .at(place)
         .help(format!("add a line `{key} = \"NAME\"`; valid: {}", valid.join(", ")))
 }
 
-fn too_many(experiment: &Experiment) -> Problem {
+fn too_many(experiment: &Experiment) -> ExperimentProblem {
     let trials = experiment.trials();
     let key = if experiment.bounds.is_some() { "max_repetitions" } else { "repetitions" };
-    Problem::new(format!("the experiment comes to {trials} trials; at most {MOST_TRIALS} are run"))
-        .help(format!(
-            "every level of one factor meets every level of the others in every repetition: name fewer \
+    ExperimentProblem::new(format!(
+        "the experiment comes to {trials} trials; at most {MOST_TRIALS} are run"
+    ))
+    .help(format!(
+        "every level of one factor meets every level of the others in every repetition: name fewer \
              levels, or lower `{key}`"
-        ))
+    ))
 }
 
 /// Aliases and scales, which are right or wrong only beside other keys.
 fn check_together(
-    factors: &BTreeMap<Factor, Levels>,
+    factors: &BTreeMap<Factor, GivenLevels>,
     compare: Factor,
     scales: &[String],
-) -> Vec<Problem> {
+) -> Vec<ExperimentProblem> {
     let mut problems = Vec::new();
     for (&factor, levels) in factors {
         for given in levels {
@@ -262,7 +274,7 @@ fn check_together(
                     "an alias enters a level into a comparison once more, and `{factor}` is not \
                      compared"
                 );
-                let problem = Problem::new(title).at(&given.place).help(format!(
+                let problem = ExperimentProblem::new(title).at(&given.place).help(format!(
                     "write `{}`, or compare by `{factor}`",
                     level::base(&given.value)
                 ));
@@ -282,7 +294,7 @@ fn check_together(
 /// The levels of every factor that the workload has, of the options that are given, and of the
 /// compared factor.
 fn with_defaults(
-    given: &BTreeMap<Factor, Levels>,
+    given: &BTreeMap<Factor, GivenLevels>,
     workload: &WorkloadNames,
     compare: Factor,
 ) -> BTreeMap<Factor, Vec<String>> {

@@ -16,7 +16,7 @@ use annotate_snippets::{
 /// Its text is whole: it needs no word before or after it.
 #[derive(Clone, Debug)]
 pub struct Error {
-    problems: Vec<Problem>,
+    problems: Vec<ExperimentProblem>,
 }
 
 impl Error {
@@ -37,21 +37,21 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl From<Vec<Problem>> for Error {
-    fn from(problems: Vec<Problem>) -> Self {
+impl From<Vec<ExperimentProblem>> for Error {
+    fn from(problems: Vec<ExperimentProblem>) -> Self {
         Self { problems }
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Self {
+impl From<ExperimentProblem> for Error {
+    fn from(problem: ExperimentProblem) -> Self {
         vec![problem].into()
     }
 }
 
 /// A text that a user wrote: a file, or a flag with its value.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct SourceText {
     /// What the user calls it.
     pub(crate) name: String,
     /// All of it.
@@ -60,29 +60,29 @@ pub(crate) struct Source {
 
 /// A piece of what a user wrote; without a span, no piece in particular.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) source: Arc<Source>,
+pub(crate) struct SourceSpan {
+    pub(crate) source: Arc<SourceText>,
     pub(crate) span: Option<Range<usize>>,
 }
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
-pub(crate) struct Given<T> {
+pub(crate) struct LocatedValue<T> {
     pub(crate) value: T,
-    pub(crate) place: Place,
+    pub(crate) place: SourceSpan,
 }
 
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub(crate) struct ExperimentProblem {
     title: String,
-    place: Option<Place>,
+    place: Option<SourceSpan>,
     /// Where what it doesn't go with is.
-    other: Option<Box<Place>>,
+    other: Option<Box<SourceSpan>>,
     helps: Vec<String>,
 }
 
-impl Problem {
+impl ExperimentProblem {
     pub(crate) fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), place: None, other: None, helps: Vec::new() }
     }
@@ -125,13 +125,13 @@ impl Problem {
     }
 
     /// Says where it is, unless that was said more exactly before.
-    pub(crate) fn at(mut self, place: &Place) -> Self {
+    pub(crate) fn at(mut self, place: &SourceSpan) -> Self {
         self.place.get_or_insert_with(|| place.clone());
         self
     }
 
     /// Says where it is, and where what it doesn't go with is: the first two places that are told.
-    pub(crate) fn and_at(mut self, place: &Place) -> Self {
+    pub(crate) fn and_at(mut self, place: &SourceSpan) -> Self {
         if self.place.is_none() {
             return self.at(place);
         }
@@ -147,7 +147,7 @@ impl Problem {
     fn render(&self, renderer: &Renderer) -> String {
         let title = without_passwords(&self.title);
         let mut group = Group::with_title(Level::ERROR.primary_title(one_line(&title)));
-        for Place { source, span } in self.place.iter().chain(self.other.as_deref()) {
+        for SourceSpan { source, span } in self.place.iter().chain(self.other.as_deref()) {
             group = match span {
                 Some(span) => group.element(
                     Snippet::source(masked(&source.text))
@@ -177,9 +177,13 @@ pub(crate) fn nearest<'a>(name: &str, valid: &'a [impl AsRef<str>]) -> Option<&'
 }
 
 /// Checks a name against all that there are; `kind` says what they are names of.
-pub(crate) fn one_of(kind: &str, text: &str, valid: &[impl AsRef<str>]) -> Result<String, Problem> {
+pub(crate) fn one_of(
+    kind: &str,
+    text: &str,
+    valid: &[impl AsRef<str>],
+) -> Result<String, ExperimentProblem> {
     if valid.iter().any(|name| name.as_ref() == text) {
         return Ok(text.to_owned());
     }
-    Err(Problem::unknown(kind, text, valid))
+    Err(ExperimentProblem::unknown(kind, text, valid))
 }

@@ -7,7 +7,7 @@ use bakeoff_factor::DEFAULT;
 
 use crate::Factor;
 use crate::factor::{Declarer, OptionFactor};
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 
 /// The factors whose levels may have options.
 pub(crate) const HOLDERS: [Factor; 2] = [Factor::ENGINE, Factor::DISK];
@@ -19,7 +19,7 @@ pub(crate) trait Holders {
 
     /// The canonical form of an option's value, as one that declares it has it; `None` where none
     /// declares it.
-    fn value(&self, option: &str, text: &str) -> Option<Result<String, Problem>>;
+    fn value(&self, option: &str, text: &str) -> Option<Result<String, ExperimentProblem>>;
 
     /// Whether a level without alias has that option.
     fn has(&self, level: &str, option: &str) -> bool;
@@ -28,7 +28,7 @@ pub(crate) trait Holders {
     fn gives(&self, level: &str, option: &str) -> bool;
 
     /// Checks that a level without alias can be had with a value of an option that it has.
-    fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), Problem>;
+    fn takes(&self, level: &str, option: &str, value: &str) -> Result<(), ExperimentProblem>;
 }
 
 /// An option as one engine or disk declares it.

@@ -6,7 +6,9 @@ use bakeoff_factor::DEFAULT;
 
 use crate::factor::OptionFactor;
 use crate::random::SplitMix64;
-use crate::{Cpus, CutBy, Experiment, Factor, Memory, Neighbours, Rate, State, level};
+use crate::{
+    Cpus, CutBy, EngineState, Experiment, Factor, MemoryLimit, NeighbourLoad, Rate, level,
+};
 
 /// All trials, in blocks.
 ///
@@ -19,14 +21,14 @@ use crate::{Cpus, CutBy, Experiment, Factor, Memory, Neighbours, Rate, State, le
 /// ([`Block::shares_conditioning`]), all with the levels in one order; over as many repetitions as
 /// there are levels of neighbours, each has every place among them once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct TrialPlan {
     /// The blocks, in running order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<TrialBlock>,
 }
 
 /// What is run back to back, and compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct TrialBlock {
     /// Its place in the plan, from 0.
     pub number: u32,
     /// Which pass over all blocks it belongs to, from 0.
@@ -50,7 +52,7 @@ pub struct Cell {
     levels: BTreeMap<Factor, String>,
 }
 
-impl Plan {
+impl TrialPlan {
     /// How many trials there are.
     pub fn trials(&self) -> usize {
         self.blocks.iter().map(|block| block.trials.len()).sum()
@@ -59,15 +61,15 @@ impl Plan {
     /// How many of them are conditioned first: of those that are to be steady, all that do not follow the
     /// conditioning of another.
     pub fn conditionings(&self) -> usize {
-        let steady = |it: &&PlannedTrial| it.cell.state() == State::Steady;
-        let of = |blocks: Vec<&Block>| blocks[0].trials.iter().filter(steady).count();
+        let steady = |it: &&PlannedTrial| it.cell.state() == EngineState::Steady;
+        let of = |blocks: Vec<&TrialBlock>| blocks[0].trials.iter().filter(steady).count();
         sequences(&self.blocks, |block| block).into_iter().map(of).sum()
     }
 }
 
 /// Splits trials, or whatever has a block each, into sequences: blocks that follow each other and share
 /// their conditioning.
-pub fn sequences<T>(all: &[T], block: impl Fn(&T) -> &Block) -> Vec<Vec<&T>> {
+pub fn sequences<T>(all: &[T], block: impl Fn(&T) -> &TrialBlock) -> Vec<Vec<&T>> {
     let mut sequences: Vec<Vec<&T>> = Vec::new();
     for next in all {
         let shares = |it: &&T| block(it).shares_conditioning(block(next));
@@ -79,14 +81,14 @@ pub fn sequences<T>(all: &[T], block: impl Fn(&T) -> &Block) -> Vec<Vec<&T>> {
     sequences
 }
 
-impl Block {
+impl TrialBlock {
     /// Whether one conditioning can serve the trials of both: they belong to one repetition, are to be
     /// steady, and differ in their neighbours alone, which can be changed while an engine goes on.
     /// Where neighbours are what is compared, each trial is conditioned by itself: none is to owe what
     /// another has put off.
     pub fn shares_conditioning(&self, other: &Self) -> bool {
         let alike = |(own, other): (&PlannedTrial, &PlannedTrial)| {
-            let steady = own.cell.state() == State::Steady;
+            let steady = own.cell.state() == EngineState::Steady;
             let (mut a, mut b) = (own.cell.levels.clone(), other.cell.levels.clone());
             let differ = a.remove(&Factor::NEIGHBOURS) != b.remove(&Factor::NEIGHBOURS);
             steady && differ && a == b
@@ -140,8 +142,8 @@ impl Cell {
     }
 
     /// How much memory the engine has; unlimited where the workload has no such factor.
-    pub fn memory(&self) -> Memory {
-        self.read(Factor::MEMORY, Memory::parse)
+    pub fn memory(&self) -> MemoryLimit {
+        self.read(Factor::MEMORY, MemoryLimit::parse)
     }
 
     /// How many processors the engine has; unlimited where the workload has no such factor.
@@ -150,13 +152,13 @@ impl Cell {
     }
 
     /// The other load on the disk; none where the workload has no such factor.
-    pub fn neighbours(&self) -> Neighbours {
-        self.read(Factor::NEIGHBOURS, Neighbours::parse)
+    pub fn neighbours(&self) -> NeighbourLoad {
+        self.read(Factor::NEIGHBOURS, NeighbourLoad::parse)
     }
 
     /// The engine's caches and deferred work at the start; warm where the workload has no such factor.
-    pub fn state(&self) -> State {
-        self.read(Factor::STATE, State::parse)
+    pub fn state(&self) -> EngineState {
+        self.read(Factor::STATE, EngineState::parse)
     }
 
     /// When operations start; in a closed loop where the workload has no such factor.
@@ -190,7 +192,7 @@ impl Cell {
 
 impl Experiment {
     /// All trials, in the order in which they run: the same for the same experiment, always.
-    pub fn plan(&self) -> Plan {
+    pub fn plan(&self) -> TrialPlan {
         lay_out(self)
     }
 
@@ -223,7 +225,7 @@ const ORDER: u64 = 2;
 const SEQUENCE: u64 = 7;
 
 /// Lays out the trials of an experiment.
-fn lay_out(experiment: &Experiment) -> Plan {
+fn lay_out(experiment: &Experiment) -> TrialPlan {
     let (seed, compared) = (experiment.seed, experiment.levels(experiment.compare));
     let combinations = combinations(experiment);
     let sequences = sharing(&combinations);
@@ -241,11 +243,11 @@ fn lay_out(experiment: &Experiment) -> Plan {
                     PlannedTrial { order, cell: Cell { levels } }
                 });
                 let trials = trials.collect();
-                blocks.push(Block { number: blocks.len() as u32, repetition, trials });
+                blocks.push(TrialBlock { number: blocks.len() as u32, repetition, trials });
             }
         }
     }
-    Plan { blocks }
+    TrialPlan { blocks }
 }
 
 /// Combinations whose blocks share a conditioning, each by its place; all others by themselves.
@@ -254,7 +256,7 @@ fn sharing(combinations: &[BTreeMap<Factor, String>]) -> Vec<Vec<usize>> {
     let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for (place, combination) in combinations.iter().enumerate() {
         let state = combination.get(&Factor::STATE).map(|level| level::base(level));
-        if state.and_then(State::parse) != Some(State::Steady) {
+        if state.and_then(EngineState::parse) != Some(EngineState::Steady) {
             sequences.push(vec![place]);
             continue;
         }

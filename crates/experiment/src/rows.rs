@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::layer::absolute;
-use crate::message::{Problem, nearest};
+use crate::message::{ExperimentProblem, nearest};
 use crate::{Vocabulary, WorkloadNames};
 
 /// The word for rows that the workload makes itself, of made-up text.
@@ -26,13 +26,13 @@ impl RowsFrom {
         folder: &Path,
         said: &Path,
         vocabulary: &Vocabulary,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, ExperimentProblem> {
         if said.as_os_str().is_empty() {
             let help = format!(
                 "give the path of a file of titles and texts, or one of: {}",
                 words(vocabulary).join(", ")
             );
-            return Err(Problem::new("`rows_from` names no file").help(help));
+            return Err(ExperimentProblem::new("`rows_from` names no file").help(help));
         }
         let Some(word) = said.to_str().filter(|word| words(vocabulary).contains(word)) else {
             let path = absolute(folder, said, "file of rows")?;
@@ -64,11 +64,12 @@ impl RowsFrom {
 }
 
 /// What is wrong where no such file is there, and most likely a word was meant: what was said is a bare name.
-fn misspelt(said: &Path, path: &Path, vocabulary: &Vocabulary) -> Option<Problem> {
+fn misspelt(said: &Path, path: &Path, vocabulary: &Vocabulary) -> Option<ExperimentProblem> {
     let name = said.to_str().filter(|name| !name.contains(['/', '.']))?;
     let words = words(vocabulary);
-    (nearest(name, &words).is_some() && !path.exists())
-        .then(|| Problem::new(format!("there is no file of rows `{name}`")).choices(name, &words))
+    (nearest(name, &words).is_some() && !path.exists()).then(|| {
+        ExperimentProblem::new(format!("there is no file of rows `{name}`")).choices(name, &words)
+    })
 }
 
 /// The words that name no file.

@@ -11,7 +11,7 @@ const HIDDEN: &str = "***";
 
 /// What may not be shown of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum SecretSpan {
     /// A password, without the `:` before it.
     Password(Range<usize>),
     /// What stands behind the `?` of a URL that is plainly one.
@@ -20,7 +20,7 @@ enum Found {
     Rest(Range<usize>),
 }
 
-impl Found {
+impl SecretSpan {
     fn range(&self) -> &Range<usize> {
         match self {
             Self::Password(range) | Self::Parameters(range) | Self::Rest(range) => range,
@@ -34,9 +34,9 @@ pub fn without_passwords(text: &str) -> String {
     let mut short = text.to_owned();
     for found in found(text).into_iter().rev() {
         match found {
-            Found::Password(range) => short.replace_range(range.start - 1..range.end, ""),
-            Found::Parameters(_) => {}
-            Found::Rest(range) => short.replace_range(range, HIDDEN),
+            SecretSpan::Password(range) => short.replace_range(range.start - 1..range.end, ""),
+            SecretSpan::Parameters(_) => {}
+            SecretSpan::Rest(range) => short.replace_range(range, HIDDEN),
         }
     }
     short
@@ -48,8 +48,8 @@ pub(crate) fn masked(text: &str) -> String {
     let mut ranges: Vec<Range<usize>> = found(text)
         .into_iter()
         .map(|found| match found {
-            Found::Password(range) | Found::Rest(range) => range,
-            Found::Parameters(range) => {
+            SecretSpan::Password(range) | SecretSpan::Rest(range) => range,
+            SecretSpan::Parameters(range) => {
                 let name = text[range.clone()].find('=').map_or(0, |name| name + 1);
                 range.start + name..range.end
             }
@@ -77,7 +77,7 @@ pub(crate) fn begins_plainly(text: &str) -> bool {
 }
 
 /// Everything that may not be shown, in the order of the text; no two overlap.
-fn found(text: &str) -> Vec<Found> {
+fn found(text: &str) -> Vec<SecretSpan> {
     let mut found = in_urls(text);
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -85,10 +85,10 @@ fn found(text: &str) -> Vec<Found> {
         let mut done = 0;
         for from in outside_urls(&line[..length]).into_iter().map(|from| start + from) {
             // Up to what is found in a URL behind it.
-            let urls = found.iter().map(Found::range).filter(|url| url.end > from);
+            let urls = found.iter().map(SecretSpan::range).filter(|url| url.end > from);
             let end = urls.map(|url| url.start).min().unwrap_or(usize::MAX).min(start + length);
             if from.max(done) < end {
-                found.push(Found::Rest(from..end));
+                found.push(SecretSpan::Rest(from..end));
                 done = end;
             }
         }
@@ -131,7 +131,7 @@ fn outside_urls(line: &str) -> Vec<usize> {
 }
 
 /// What may not be shown of the URLs in a text.
-fn in_urls(text: &str) -> Vec<Found> {
+fn in_urls(text: &str) -> Vec<SecretSpan> {
     let mut found = Vec::new();
     let mut from = 0;
     // One slash for who forgets the other.
@@ -141,11 +141,11 @@ fn in_urls(text: &str) -> Vec<Found> {
         let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
         let line = &text[start..end];
         from = match told(line) {
-            Some(Plain { password, parameters, end }) => {
+            Some(PlainUrl { password, parameters, end }) => {
                 let at = |range: Range<usize>| start + range.start..start + range.end;
                 let password = password.filter(|range| !range.is_empty());
-                found.extend(password.map(|range| Found::Password(at(range))));
-                found.extend(parameters.map(|range| Found::Parameters(at(range))));
+                found.extend(password.map(|range| SecretSpan::Password(at(range))));
+                found.extend(parameters.map(|range| SecretSpan::Parameters(at(range))));
                 start + end
             }
             // A path behind a colon is none, nor is a scheme that is only spoken of.
@@ -159,7 +159,7 @@ fn in_urls(text: &str) -> Vec<Found> {
             }
             None => {
                 let end = if line.contains('@') { end } else { line_of_next_at(text, end) };
-                found.push(Found::Rest(start..end));
+                found.push(SecretSpan::Rest(start..end));
                 end
             }
         };
@@ -206,14 +206,14 @@ fn others_are_aliases(text: &str) -> bool {
 
 /// The parts in what follows a scheme, if it can be told which they are: no `@` behind them may be
 /// the one before the host.
-fn told(line: &str) -> Option<Plain> {
+fn told(line: &str) -> Option<PlainUrl> {
     plain(line).filter(|url| {
         url.password.is_none() || others_are_aliases(up_to_next_url(&line[url.end..]))
     })
 }
 
 /// Where the parts of a URL are that is plainly one.
-struct Plain {
+struct PlainUrl {
     password: Option<Range<usize>>,
     parameters: Option<Range<usize>>,
     end: usize,
@@ -221,7 +221,7 @@ struct Plain {
 
 /// The parts in what follows a scheme, if that is plainly
 /// `user[:password]@host[:port]/database[?name=value][#word][@alias]`.
-fn plain(text: &str) -> Option<Plain> {
+fn plain(text: &str) -> Option<PlainUrl> {
     let bytes = text.as_bytes();
     let next_is = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
     let mut at = some(bytes, 0, |byte| stands_plain(byte) && byte != b':')?;
@@ -265,7 +265,7 @@ fn plain(text: &str) -> Option<Plain> {
     if next_is(at, b'@') {
         at = some(bytes, at + 1, in_alias)?;
     }
-    is_end(bytes.get(at)).then_some(Plain { password, parameters, end: at })
+    is_end(bytes.get(at)).then_some(PlainUrl { password, parameters, end: at })
 }
 
 /// Whether a parameter's name says that its value is a password.

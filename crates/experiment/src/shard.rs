@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use crate::plan::{Block, Cell, Plan, sequences};
+use crate::plan::{Cell, TrialBlock, TrialPlan, sequences};
 use crate::random::SplitMix64;
 use crate::{Experiment, RowsFrom};
 
@@ -55,7 +55,7 @@ impl Shard {
     ///
     /// # Errors
     /// [`TooManyShards`].
-    pub fn blocks(self, plan: &Plan) -> Result<BTreeSet<u32>, TooManyShards> {
+    pub fn blocks(self, plan: &TrialPlan) -> Result<BTreeSet<u32>, TooManyShards> {
         let dealt = deal(plan, self.count)?.into_iter();
         Ok(dealt.filter(|(_, shard)| *shard == self.index).map(|(block, _)| block).collect())
     }
@@ -64,7 +64,7 @@ impl Shard {
     ///
     /// # Errors
     /// [`TooManyShards`].
-    pub fn combinations(self, plan: &Plan) -> Result<(usize, usize), TooManyShards> {
+    pub fn combinations(self, plan: &TrialPlan) -> Result<(usize, usize), TooManyShards> {
         let numbers = self.blocks(plan)?;
         let all: BTreeSet<BTreeSet<&Cell>> = plan.blocks.iter().map(combination).collect();
         let own = plan.blocks.iter().filter(|block| numbers.contains(&block.number));
@@ -135,7 +135,7 @@ impl std::error::Error for TooManyShards {}
 ///
 /// # Errors
 /// [`TooManyShards`], also where there are to be none.
-pub fn deal(plan: &Plan, shards: u32) -> Result<BTreeMap<u32, u32>, TooManyShards> {
+pub fn deal(plan: &TrialPlan, shards: u32) -> Result<BTreeMap<u32, u32>, TooManyShards> {
     let parts = sequences(&plan.blocks, |block| block);
     if shards == 0 || shards as usize > parts.len() {
         return Err(TooManyShards { shards, parts: parts.len() });
@@ -155,13 +155,13 @@ pub fn deal(plan: &Plan, shards: u32) -> Result<BTreeMap<u32, u32>, TooManyShard
 }
 
 /// The levels of a block's trials, whatever their order.
-fn combination(block: &Block) -> BTreeSet<&Cell> {
+fn combination(block: &TrialBlock) -> BTreeSet<&Cell> {
     block.trials.iter().map(|trial| &trial.cell).collect()
 }
 
 /// Sequences that differ in nothing but the repetition and the order of their trials, in the plan's order.
-fn by_kind(sequences: Vec<Vec<&Block>>) -> Vec<Vec<Vec<&Block>>> {
-    let mut kinds: Vec<Vec<Vec<&Block>>> = Vec::new();
+fn by_kind(sequences: Vec<Vec<&TrialBlock>>) -> Vec<Vec<Vec<&TrialBlock>>> {
+    let mut kinds: Vec<Vec<Vec<&TrialBlock>>> = Vec::new();
     let mut known: BTreeMap<BTreeSet<&Cell>, usize> = BTreeMap::new();
     for sequence in sequences {
         let trials = sequence.iter().flat_map(|block| &block.trials);

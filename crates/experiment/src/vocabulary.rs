@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use bakeoff_factor::DEFAULT;
 use toml::Table;
 
-use crate::factor::{OptionFactor, Own, Valid};
+use crate::factor::{LabFactor, OptionFactor, Valid};
 use crate::factors::rate;
-use crate::message::{Problem, one_of};
+use crate::message::{ExperimentProblem, one_of};
 use crate::options::{self, HOLDERS, Holders};
 use crate::{ArrivalNames, CutBy, Disks, Engines, Factor, Preset};
 
@@ -93,7 +93,7 @@ impl Vocabulary {
     }
 
     /// The planner of that name.
-    pub(crate) fn planner(&self, name: &str) -> Result<&PlannerNames, Problem> {
+    pub(crate) fn planner(&self, name: &str) -> Result<&PlannerNames, ExperimentProblem> {
         let names: Vec<&str> = self.planners.iter().map(|planner| &*planner.name).collect();
         let name = one_of("planner", name, &names)?;
         Ok(self.planners.iter().find(|planner| planner.name == name).expect("it is one of them"))
@@ -142,7 +142,7 @@ impl Vocabulary {
         &self,
         workload: Option<&WorkloadNames>,
         name: &str,
-    ) -> Result<Factor, Problem> {
+    ) -> Result<Factor, ExperimentProblem> {
         let mut all = self.factors(workload).into_iter().chain(self.options(workload));
         if let Some(factor) = all.find(|factor| factor.name() == name) {
             return Ok(factor);
@@ -153,18 +153,18 @@ impl Vocabulary {
         };
         let valid = self.factors(workload);
         let valid: Vec<&str> = valid.into_iter().map(Factor::name).collect();
-        Err(self.choices(Problem::new(title), name, &valid, workload))
+        Err(self.choices(ExperimentProblem::new(title), name, &valid, workload))
     }
 
     /// Adds to what is wrong with a name which of the valid ones or of the options was most likely
     /// meant, and what is valid.
     pub(crate) fn choices(
         &self,
-        problem: Problem,
+        problem: ExperimentProblem,
         name: &str,
         valid: &[&str],
         workload: Option<&WorkloadNames>,
-    ) -> Problem {
+    ) -> ExperimentProblem {
         let options = self.options(workload);
         let options: Vec<&str> = options.into_iter().map(Factor::name).collect();
         let problem = problem.meant(name, &[valid, &options].concat()).valid(valid);
@@ -187,16 +187,20 @@ impl Vocabulary {
     /// What follows of the registered names.
     fn registered(&self, factor: Factor) -> String {
         match factor {
-            Factor::Own(Own { valid: Valid::Rates, .. }) => rate::ways(&self.arrivals),
+            Factor::Own(LabFactor { valid: Valid::Rates, .. }) => rate::ways(&self.arrivals),
             _ => String::new(),
         }
     }
 
     /// Brings a level without alias into its canonical form. A scale is taken as it is: which there
     /// are depends on the workload.
-    pub(crate) fn canonical(&self, factor: Factor, text: &str) -> Result<String, Problem> {
+    pub(crate) fn canonical(
+        &self,
+        factor: Factor,
+        text: &str,
+    ) -> Result<String, ExperimentProblem> {
         if text.is_empty() {
-            return Err(Problem::new(format!("an empty level of `{factor}`"))
+            return Err(ExperimentProblem::new(format!("an empty level of `{factor}`"))
                 .help(format!("valid: {}", self.syntax(factor))));
         }
         match factor {
@@ -208,14 +212,18 @@ impl Vocabulary {
                 Valid::Scales => Ok(text.to_owned()),
             },
             Factor::Declared(declared) => {
-                (declared.canonical)(text).map_err(|message| Problem::in_lines(&message))
+                (declared.canonical)(text).map_err(|message| ExperimentProblem::in_lines(&message))
             }
             Factor::Option(option) => self.canonical_option(option, text),
         }
     }
 
     /// Brings a level of an option into its canonical form, as one who declares it has it.
-    fn canonical_option(&self, option: &OptionFactor, text: &str) -> Result<String, Problem> {
+    fn canonical_option(
+        &self,
+        option: &OptionFactor,
+        text: &str,
+    ) -> Result<String, ExperimentProblem> {
         if text == DEFAULT {
             return Ok(text.to_owned());
         }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeInteger, DeValue};
 
-use crate::message::{Given, Place, Problem, Source};
+use crate::message::{ExperimentProblem, LocatedValue, SourceSpan, SourceText};
 use crate::secret::begins_plainly;
 use crate::{Count, Vocabulary, WorkloadNames};
 
-pub(crate) type Value<'a> = Spanned<DeValue<'a>>;
+pub(crate) type TomlValue<'a> = Spanned<DeValue<'a>>;
 
 /// What a value is checked beside.
 pub(crate) struct Around<'r> {
@@ -24,41 +24,41 @@ pub(crate) struct Around<'r> {
 
 /// An entry of a file.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry<'r> {
+pub(crate) struct TomlEntry<'r> {
     pub(crate) name: &'r str,
-    pub(crate) value: &'r Value<'r>,
-    pub(crate) source: &'r Arc<Source>,
+    pub(crate) value: &'r TomlValue<'r>,
+    pub(crate) source: &'r Arc<SourceText>,
 }
 
 /// A value that an entry can hold, before it is checked.
-pub(crate) trait Written: Sized {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem>;
+pub(crate) trait EntryValue: Sized {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem>;
 }
 
 /// A value that a flag can have, which is one of `W` before it is checked.
 pub(crate) trait Flag<W> {
     /// It, and where it stands behind the flag of that name.
-    fn given(&self, name: &str) -> Given<W>;
+    fn given(&self, name: &str) -> LocatedValue<W>;
 }
 
 /// Names, and where each was written.
-pub(crate) struct List(pub(crate) Vec<Given<String>>);
+pub(crate) struct NameList(pub(crate) Vec<LocatedValue<String>>);
 
-impl Entry<'_> {
+impl TomlEntry<'_> {
     /// What it says, and where.
-    pub(crate) fn checked<W: Written, T>(
+    pub(crate) fn checked<W: EntryValue, T>(
         &self,
         around: &Around<'_>,
-        check: impl FnOnce(W, &Around<'_>) -> Result<T, Problem>,
-    ) -> Result<Given<T>, Problem> {
-        Ok(Given { value: check(W::read(self)?, around)?, place: self.place() })
+        check: impl FnOnce(W, &Around<'_>) -> Result<T, ExperimentProblem>,
+    ) -> Result<LocatedValue<T>, ExperimentProblem> {
+        Ok(LocatedValue { value: check(W::read(self)?, around)?, place: self.place() })
     }
 
-    fn place(&self) -> Place {
-        Place { source: Arc::clone(self.source), span: Some(self.value.span()) }
+    fn place(&self) -> SourceSpan {
+        SourceSpan { source: Arc::clone(self.source), span: Some(self.value.span()) }
     }
 
-    fn has_to_be(&self, expected: &str) -> Problem {
+    fn has_to_be(&self, expected: &str) -> ExperimentProblem {
         wrong_type(self.name, expected, self.value)
     }
 }
@@ -68,12 +68,12 @@ pub(crate) fn of_flag<W, T>(
     key: &str,
     flag: &impl Flag<W>,
     around: &Around<'_>,
-    check: impl FnOnce(W, &Around<'_>) -> Result<T, Problem>,
-    problems: &mut Vec<Problem>,
-) -> Option<Given<T>> {
-    let Given { value, place } = flag.given(&flag_name(key));
+    check: impl FnOnce(W, &Around<'_>) -> Result<T, ExperimentProblem>,
+    problems: &mut Vec<ExperimentProblem>,
+) -> Option<LocatedValue<T>> {
+    let LocatedValue { value, place } = flag.given(&flag_name(key));
     let checked = check(value, around).map_err(|problem| problems.push(problem.at(&place)));
-    checked.ok().map(|value| Given { value, place })
+    checked.ok().map(|value| LocatedValue { value, place })
 }
 
 /// The name of a key's flag, without the dashes before it.
@@ -81,27 +81,27 @@ pub(crate) fn flag_name(key: &str) -> String {
     key.replace('_', "-")
 }
 
-impl Written for String {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+impl EntryValue for String {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem> {
         let text = entry.value.get_ref().as_str();
         text.map(str::to_owned).ok_or_else(|| entry.has_to_be("a string"))
     }
 }
 
-impl Written for PathBuf {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+impl EntryValue for PathBuf {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem> {
         String::read(entry).map(Self::from)
     }
 }
 
-impl Written for bool {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+impl EntryValue for bool {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem> {
         entry.value.get_ref().as_bool().ok_or_else(|| entry.has_to_be("true or false"))
     }
 }
 
-impl Written for f64 {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+impl EntryValue for f64 {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem> {
         let number = match entry.value.get_ref() {
             DeValue::Integer(integer) => decimal(integer).parse().ok(),
             DeValue::Float(float) => float.as_str().parse().ok(),
@@ -111,25 +111,25 @@ impl Written for f64 {
     }
 }
 
-impl Written for u64 {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+impl EntryValue for u64 {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem> {
         let DeValue::Integer(integer) = entry.value.get_ref() else {
             return Err(entry.has_to_be("a whole number"));
         };
         let digits = decimal(integer);
-        let wrong = || Problem::new(format!("`{}` can't be {digits}", entry.name));
+        let wrong = || ExperimentProblem::new(format!("`{}` can't be {digits}", entry.name));
         digits.parse().map_err(|_| wrong().help("valid: 0 and above"))
     }
 }
 
 /// One string, or a list of them.
-impl Written for List {
-    fn read(entry: &Entry<'_>) -> Result<Self, Problem> {
+impl EntryValue for NameList {
+    fn read(entry: &TomlEntry<'_>) -> Result<Self, ExperimentProblem> {
         let given = |value| {
-            let item = Entry { value, ..*entry };
+            let item = TomlEntry { value, ..*entry };
             let place = item.place();
             let value = String::read(&item).map_err(|problem| problem.at(&place))?;
-            Ok(Given { value, place })
+            Ok(LocatedValue { value, place })
         };
         items(entry.value).iter().map(given).collect::<Result<_, _>>().map(Self)
     }
@@ -138,8 +138,8 @@ impl Written for List {
 macro_rules! as_they_are {
     ($($type:ty),*) => {
         $(impl Flag<Self> for $type {
-            fn given(&self, name: &str) -> Given<Self> {
-                Given { value: ToOwned::to_owned(self), place: whole_value(name, &self.to_string()) }
+            fn given(&self, name: &str) -> LocatedValue<Self> {
+                LocatedValue { value: ToOwned::to_owned(self), place: whole_value(name, &self.to_string()) }
             }
         })*
     };
@@ -147,26 +147,26 @@ macro_rules! as_they_are {
 as_they_are!(String, bool, f64, u64, Count);
 
 impl Flag<u64> for u32 {
-    fn given(&self, name: &str) -> Given<u64> {
+    fn given(&self, name: &str) -> LocatedValue<u64> {
         u64::from(*self).given(name)
     }
 }
 
 impl Flag<Self> for PathBuf {
-    fn given(&self, name: &str) -> Given<Self> {
-        Given { value: self.clone(), place: whole_value(name, &self.display().to_string()) }
+    fn given(&self, name: &str) -> LocatedValue<Self> {
+        LocatedValue { value: self.clone(), place: whole_value(name, &self.display().to_string()) }
     }
 }
 
 /// Names with commas between them.
-impl Flag<List> for String {
-    fn given(&self, name: &str) -> Given<List> {
-        let value = List(split(&format!("--{name} "), self));
-        Given { value, place: whole_value(name, self) }
+impl Flag<NameList> for String {
+    fn given(&self, name: &str) -> LocatedValue<NameList> {
+        let value = NameList(split(&format!("--{name} "), self));
+        LocatedValue { value, place: whole_value(name, self) }
     }
 }
 
-pub(crate) fn wrong_type(name: &str, expected: &str, value: &Value<'_>) -> Problem {
+pub(crate) fn wrong_type(name: &str, expected: &str, value: &TomlValue<'_>) -> ExperimentProblem {
     let found = match value.get_ref() {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a whole number",
@@ -176,11 +176,11 @@ pub(crate) fn wrong_type(name: &str, expected: &str, value: &Value<'_>) -> Probl
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
     };
-    Problem::new(format!("`{name}` has to be {expected}, and this is {found}"))
+    ExperimentProblem::new(format!("`{name}` has to be {expected}, and this is {found}"))
 }
 
 /// The entries of a list; a single value counts as a list of one.
-pub(crate) fn items<'v, 'a>(value: &'v Value<'a>) -> &'v [Value<'a>] {
+pub(crate) fn items<'v, 'a>(value: &'v TomlValue<'a>) -> &'v [TomlValue<'a>] {
     match value.get_ref() {
         DeValue::Array(array) => &array[..],
         _ => slice::from_ref(value),
@@ -194,7 +194,7 @@ pub(crate) fn decimal(integer: &DeInteger<'_>) -> String {
 }
 
 /// The pieces of a comma list and where each stands in its flag, behind what stands before them.
-pub(crate) fn split(before: &str, list: &str) -> Vec<Given<String>> {
+pub(crate) fn split(before: &str, list: &str) -> Vec<LocatedValue<String>> {
     let source = source(format!("{before}{list}"));
     let mut start = before.len();
     let pieces = pieces(list).into_iter().map(|piece| {
@@ -202,7 +202,10 @@ pub(crate) fn split(before: &str, list: &str) -> Vec<Given<String>> {
         let from = start + (piece.len() - piece.trim_start().len());
         start += piece.len() + 1;
         let span = Some(from..from + value.len());
-        Given { value: value.to_owned(), place: Place { source: Arc::clone(&source), span } }
+        LocatedValue {
+            value: value.to_owned(),
+            place: SourceSpan { source: Arc::clone(&source), span },
+        }
     });
     pieces.collect()
 }
@@ -230,12 +233,12 @@ fn pieces(list: &str) -> Vec<&str> {
 }
 
 /// The place of a flag's value.
-pub(crate) fn whole_value(name: &str, value: &str) -> Place {
+pub(crate) fn whole_value(name: &str, value: &str) -> SourceSpan {
     let source = source(format!("--{name} {value}"));
     let end = source.text.len();
-    Place { source, span: Some(end - value.len()..end) }
+    SourceSpan { source, span: Some(end - value.len()..end) }
 }
 
-pub(crate) fn source(text: String) -> Arc<Source> {
-    Arc::new(Source { name: "the command line".to_owned(), text })
+pub(crate) fn source(text: String) -> Arc<SourceText> {
+    Arc::new(SourceText { name: "the command line".to_owned(), text })
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 mod merit;
 
-pub use merit::{ALL_OPERATIONS, Counts, FigureOfMerit};
+pub use merit::{ALL_OPERATIONS, FigureOfMerit, OperationCounts};
 
 /// The level of an option that is not given: an engine or a disk then has what it has by itself.
 pub const DEFAULT: &str = "default";
@@ -43,9 +43,9 @@ pub struct Declared {
 
 /// Levels of declared factors, by the factors' names, each in its canonical form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Levels(BTreeMap<String, String>);
+pub struct DeclaredLevels(BTreeMap<String, String>);
 
-impl Levels {
+impl DeclaredLevels {
     /// The level of a factor; its default where there is none here.
     pub fn of(&self, factor: &Declared) -> &str {
         self.0.get(factor.name).map_or(factor.default, String::as_str)
@@ -57,7 +57,7 @@ impl Levels {
     }
 }
 
-impl FromIterator<(String, String)> for Levels {
+impl FromIterator<(String, String)> for DeclaredLevels {
     fn from_iter<T: IntoIterator<Item = (String, String)>>(levels: T) -> Self {
         Self(levels.into_iter().collect())
     }

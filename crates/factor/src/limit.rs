@@ -15,7 +15,7 @@ pub const VALID: &str = "valid: p50, p95, p99 or p999, and a time of 1us to 600s
 /// The highest response time that a quantile of operations may have; a record has it as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Limit {
+pub struct ResponseTimeLimit {
     /// The quantile.
     pub quantile: Quantile,
     /// The time, in whole microseconds.
@@ -60,7 +60,7 @@ impl Quantile {
     }
 }
 
-impl Limit {
+impl ResponseTimeLimit {
     /// Reads one: `p99=50ms`.
     ///
     /// # Errors
@@ -80,13 +80,13 @@ impl Limit {
     }
 }
 
-impl From<Limit> for String {
-    fn from(limit: Limit) -> Self {
+impl From<ResponseTimeLimit> for String {
+    fn from(limit: ResponseTimeLimit) -> Self {
         limit.to_string()
     }
 }
 
-impl TryFrom<String> for Limit {
+impl TryFrom<String> for ResponseTimeLimit {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -94,7 +94,7 @@ impl TryFrom<String> for Limit {
     }
 }
 
-impl fmt::Display for Limit {
+impl fmt::Display for ResponseTimeLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = self.time.as_micros() as u64;
         let mut units = UNITS;
@@ -117,14 +117,14 @@ mod tests {
             ("p50=250us", "p50=250us"),
             ("p95=60000ms", "p95=60s"),
         ] {
-            let limit = Limit::read(text).unwrap();
+            let limit = ResponseTimeLimit::read(text).unwrap();
             assert_eq!(limit.to_string(), written);
-            assert_eq!(Limit::read(written).unwrap(), limit);
+            assert_eq!(ResponseTimeLimit::read(written).unwrap(), limit);
         }
         for text in
             ["", "p99", "p90=1s", "p99=", "p99=50", "p99=0ms", "p99=601s", "p99=nan s", "p99=-1s"]
         {
-            assert!(Limit::read(text).is_err(), "{text}");
+            assert!(ResponseTimeLimit::read(text).is_err(), "{text}");
         }
     }
 }

@@ -61,7 +61,7 @@ impl FigureOfMerit {
     }
 
     /// What it needs counted and that is not; `None` where it can be worked out.
-    pub fn lacks(self, counts: Counts) -> Option<&'static str> {
+    pub fn lacks(self, counts: OperationCounts) -> Option<&'static str> {
         match self {
             Self::Rows if !counts.rows => Some("rows"),
             Self::Megabytes if !counts.bytes => Some("bytes"),
@@ -72,7 +72,7 @@ impl FigureOfMerit {
 
 /// What is counted of each operation beside its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct OperationCounts {
     /// The rows that it returned to its client or wrote.
     pub rows: bool,
     /// The bytes that it read or wrote.
@@ -94,10 +94,11 @@ mod tests {
 
     #[test]
     fn what_is_not_counted_is_missed_by_what_needs_it_alone() {
-        let (none, rows) = (Counts::default(), Counts { rows: true, bytes: false });
+        let (none, rows) =
+            (OperationCounts::default(), OperationCounts { rows: true, bytes: false });
         let lacking = |counts| FigureOfMerit::ALL.map(|merit| merit.lacks(counts));
         assert_eq!(lacking(none), [None, None, Some("rows"), None, Some("bytes")]);
         assert_eq!(lacking(rows), [None, None, None, None, Some("bytes")]);
-        assert_eq!(lacking(Counts { rows: true, bytes: true }), [None; 5]);
+        assert_eq!(lacking(OperationCounts { rows: true, bytes: true }), [None; 5]);
     }
 }

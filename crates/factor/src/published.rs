@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Figures of one source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Published {
+pub struct Publication {
     /// The question that they answer, in one line.
     pub question: String,
     /// Who published them, or under which title.
@@ -18,14 +18,14 @@ pub struct Published {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// What differs in set-up.
-    pub differs: Vec<Difference>,
+    pub differs: Vec<SetupDifference>,
     /// The tables of figures.
-    pub tables: Vec<Table>,
+    pub tables: Vec<PublishedTable>,
 }
 
 /// What differs between two set-ups, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct SetupDifference {
     /// What was used there.
     pub there: String,
     /// What is used here.
@@ -34,7 +34,7 @@ pub struct Difference {
 
 /// Figures of one quantity, each of which is divided by that of its base cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Table {
+pub struct PublishedTable {
     /// What its file is called.
     pub file: String,
     /// What its figures are of.
@@ -42,12 +42,12 @@ pub struct Table {
     /// The levels of a figure's base cell that differ from the figure's own, by the factors' names.
     pub base: BTreeMap<String, String>,
     /// The figures, in the order of the file.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PublishedFigure>,
 }
 
 /// A figure, or that there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct PublishedFigure {
     /// The operation; `None` for what is of no operation, as space is.
     pub operation: Option<String>,
     /// Levels by the factors' names, each in its canonical form.
@@ -55,13 +55,13 @@ pub struct Figure {
     /// The name of its [`Unit`].
     pub unit: String,
     /// The figure in that unit; `None` for a gap.
-    pub value: Option<Value>,
+    pub value: Option<PublishedValue>,
 }
 
 /// What was published: a figure, or how much it is known of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Value {
+pub enum PublishedValue {
     /// The figure.
     Exactly(f64),
     /// It is this or more.
@@ -86,7 +86,7 @@ pub enum Quantity {
 
 /// A unit of figures.
 #[derive(Debug, PartialEq)]
-pub struct Unit {
+pub struct FigureUnit {
     /// Its name.
     pub name: &'static str,
     /// What it is a unit of.
@@ -97,16 +97,16 @@ pub struct Unit {
     pub divided: bool,
 }
 
-const fn unit(name: &'static str, of: Quantity, scale: f64) -> Unit {
-    Unit { name, of, scale, divided: false }
+const fn unit(name: &'static str, of: Quantity, scale: f64) -> FigureUnit {
+    FigureUnit { name, of, scale, divided: false }
 }
 
-const fn divided(name: &'static str, of: Quantity) -> Unit {
-    Unit { name, of, scale: 1.0, divided: true }
+const fn divided(name: &'static str, of: Quantity) -> FigureUnit {
+    FigureUnit { name, of, scale: 1.0, divided: true }
 }
 
 /// All units.
-pub static UNITS: [Unit; 20] = [
+pub static UNITS: [FigureUnit; 20] = [
     unit("s", Quantity::Time, 1.0),
     unit("ms", Quantity::Time, 1e-3),
     unit("us", Quantity::Time, 1e-6),
@@ -129,14 +129,14 @@ pub static UNITS: [Unit; 20] = [
     divided("times as large", Quantity::Space),
 ];
 
-impl Unit {
+impl FigureUnit {
     /// The unit of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         UNITS.iter().find(|unit| unit.name == name)
     }
 }
 
-impl Value {
+impl PublishedValue {
     /// Reads a figure as it is written: `0.018`, `>10`, `<0.5`, or `6-7` for words; nothing for a gap.
     ///
     /// # Errors
@@ -177,32 +177,32 @@ mod tests {
     #[test]
     fn figures_bounds_ranges_and_gaps_are_told_apart() {
         for (text, value) in [
-            ("0.018", Some(Value::Exactly(0.018))),
-            (" 1e-3 ", Some(Value::Exactly(0.001))),
-            (">10", Some(Value::AtLeast(10.0))),
-            ("\u{2265} 10", Some(Value::AtLeast(10.0))),
-            ("<=0.5", Some(Value::AtMost(0.5))),
-            ("6-7", Some(Value::Between(6.0, 7.0))),
-            ("6 \u{2013} 7.5", Some(Value::Between(6.0, 7.5))),
-            ("1e-3-2e-3", Some(Value::Between(0.001, 0.002))),
+            ("0.018", Some(PublishedValue::Exactly(0.018))),
+            (" 1e-3 ", Some(PublishedValue::Exactly(0.001))),
+            (">10", Some(PublishedValue::AtLeast(10.0))),
+            ("\u{2265} 10", Some(PublishedValue::AtLeast(10.0))),
+            ("<=0.5", Some(PublishedValue::AtMost(0.5))),
+            ("6-7", Some(PublishedValue::Between(6.0, 7.0))),
+            ("6 \u{2013} 7.5", Some(PublishedValue::Between(6.0, 7.5))),
+            ("1e-3-2e-3", Some(PublishedValue::Between(0.001, 0.002))),
             ("", None),
             ("  ", None),
         ] {
-            assert_eq!(Value::read(text), Ok(value), "{text}");
+            assert_eq!(PublishedValue::read(text), Ok(value), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_figure_is_never_taken_for_one_or_for_a_gap() {
         for text in ["0", "-1", "fast", "nan", "inf", ">", "7-6", "3-", "1,5", "n/a", "> -2"] {
-            assert!(Value::read(text).is_err(), "{text}");
+            assert!(PublishedValue::read(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn each_unit_has_a_name_of_its_own() {
         for unit in &UNITS {
-            assert_eq!(Unit::named(unit.name), Some(unit));
+            assert_eq!(FigureUnit::named(unit.name), Some(unit));
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Dir {
 
 /// What something in a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A file with data.
     File,
     /// A folder.
@@ -41,11 +41,11 @@ pub enum Kind {
 
 /// Something in a folder, as it was when it was looked at.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Its name.
     pub name: OsString,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Owner, mode, size and the like.
     pub stat: Stat,
 }
@@ -116,7 +116,7 @@ impl Dir {
     ///
     /// # Errors
     /// It can't be read.
-    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self) -> io::Result<Vec<FolderEntry>> {
         let failed = |error| at(&self.path, error);
         // A place in the folder of its own, so that it can be listed again.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -138,10 +138,12 @@ impl Dir {
     ///
     /// # Errors
     /// What the system says.
-    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Entry>> {
+    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<FolderEntry>> {
         let name = name.as_ref();
         match rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Entry { name: name.to_owned(), kind: Kind::of(&stat), stat })),
+            Ok(stat) => {
+                Ok(Some(FolderEntry { name: name.to_owned(), kind: EntryKind::of(&stat), stat }))
+            }
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(at(&self.path.join(name), error)),
         }
@@ -173,14 +175,14 @@ impl Dir {
 
     fn open_file(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
         // A device is not even opened, where it is not swapped in this very moment.
-        if self.look(name)?.is_some_and(|entry| entry.kind != Kind::File) {
+        if self.look(name)?.is_some_and(|entry| entry.kind != EntryKind::File) {
             return Err(self.refusal(name, "is not a file with data"));
         }
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR)
             .map_err(|error| at(&self.path.join(name), error))?;
         let stat = rustix::fs::fstat(&file).map_err(|error| at(&self.path.join(name), error))?;
-        if Kind::of(&stat) != Kind::File {
+        if EntryKind::of(&stat) != EntryKind::File {
             return Err(self.refusal(name, "is not a file with data"));
         }
         Ok(file.into())
@@ -207,7 +209,7 @@ impl AsFd for Dir {
     }
 }
 
-impl Kind {
+impl EntryKind {
     fn of(stat: &Stat) -> Self {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Self::File,

@@ -6,5 +6,5 @@
 mod dir;
 mod walk;
 
-pub use dir::{Dir, Entry, Kind};
+pub use dir::{Dir, EntryKind, FolderEntry};
 pub use walk::{each_file, space};

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use crate::{Dir, Entry, Kind};
+use crate::{Dir, EntryKind, FolderEntry};
 
 /// Bytes of a block, as `stat` counts them.
 const BLOCK: u64 = 512;
@@ -15,9 +15,12 @@ impl Dir {
     ///
     /// # Errors
     /// A folder that can't be read, or what `each` returns.
-    pub fn walk(&self, each: &mut dyn FnMut(&Self, &Entry) -> io::Result<()>) -> io::Result<()> {
+    pub fn walk(
+        &self,
+        each: &mut dyn FnMut(&Self, &FolderEntry) -> io::Result<()>,
+    ) -> io::Result<()> {
         for entry in self.entries()? {
-            if entry.kind == Kind::Folder {
+            if entry.kind == EntryKind::Folder {
                 match self.enter(&entry.name) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     folder => folder?.walk(each)?,
@@ -36,9 +39,9 @@ impl Dir {
     pub fn sync_all(&self) -> io::Result<()> {
         self.walk(&mut |folder, entry| {
             let synced = match entry.kind {
-                Kind::File => folder.read(&entry.name).and_then(|file| file.sync_all()),
-                Kind::Folder => folder.enter(&entry.name).and_then(|folder| folder.sync()),
-                Kind::Link | Kind::Special => Ok(()),
+                EntryKind::File => folder.read(&entry.name).and_then(|file| file.sync_all()),
+                EntryKind::Folder => folder.enter(&entry.name).and_then(|folder| folder.sync()),
+                EntryKind::Link | EntryKind::Special => Ok(()),
             };
             match synced {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -56,10 +59,10 @@ impl Dir {
 /// A folder or file that can't be opened, or what `each` returns.
 pub fn each_file(
     folder: &Dir,
-    each: &mut dyn FnMut(&File, &Entry) -> io::Result<()>,
+    each: &mut dyn FnMut(&File, &FolderEntry) -> io::Result<()>,
 ) -> io::Result<()> {
     folder.walk(&mut |folder, entry| {
-        if entry.kind != Kind::File {
+        if entry.kind != EntryKind::File {
             return Ok(());
         }
         match folder.read(&entry.name) {
@@ -77,7 +80,7 @@ pub fn each_file(
 pub fn space(folder: &Dir) -> io::Result<u64> {
     let mut bytes = 0;
     folder.walk(&mut |_, entry| {
-        if entry.kind != Kind::Folder {
+        if entry.kind != EntryKind::Folder {
             bytes += u64::try_from(entry.stat.st_blocks).unwrap_or(0) * BLOCK;
         }
         Ok(())

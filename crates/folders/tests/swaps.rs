@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use bakeoff_folders::{Dir, Kind, each_file, space};
+use bakeoff_folders::{Dir, EntryKind, each_file, space};
 
 /// How often a folder is read while it is swapped so often.
 const LOOKS: u64 = 10_000;
@@ -50,7 +50,7 @@ fn links_are_not_followed_and_pipes_not_opened() {
     assert_eq!(error.kind(), ErrorKind::NotADirectory);
     assert!(error.to_string().contains("is a link"), "{error}");
     Dir::open(&folder.join("linked")).unwrap_err();
-    assert_eq!(dir.look("linked").unwrap().map(|entry| entry.kind), Some(Kind::Link));
+    assert_eq!(dir.look("linked").unwrap().map(|entry| entry.kind), Some(EntryKind::Link));
     fs::hard_link(outside.join("file"), folder.join("second")).unwrap();
     let error = dir.append("second").unwrap_err();
     assert!(error.to_string().contains("several names"), "{error}");

@@ -9,10 +9,10 @@ mod canonical;
 mod ids;
 mod listen;
 
-use bakeoff_results::Difference;
+use bakeoff_results::AnswerDifference;
 use serde::{Deserialize, Serialize};
 
-pub use listen::{Asked, listen};
+pub use listen::{AnswersRequest, listen};
 
 /// How many operations an image is asked for at most.
 pub const MOST_OPERATIONS: usize = 500;
@@ -21,27 +21,27 @@ pub const MOST_STATEMENTS: u64 = 5_000;
 
 /// What an image answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ImageAnswers {
     /// What was asked: the workload and the levels that change it.
     pub work: String,
     /// The names of what can be asked; an answer has its number in these.
     pub statements: Vec<String>,
     /// What was answered to each operation, in order.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<AnsweredOperation>,
 }
 
 /// What was answered to an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Operation {
+pub struct AnsweredOperation {
     /// Its name.
     pub name: String,
     /// The answers, in order.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<RecordedAnswer>,
 }
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct RecordedAnswer {
     /// The number of what was asked in [`Told::statements`].
     pub statement: usize,
     /// The answer, the same from every engine that keeps its contract. Of a long one its start, and a
@@ -51,7 +51,7 @@ pub struct Answer {
     pub said: Option<String>,
 }
 
-impl Told {
+impl ImageAnswers {
     /// How many answers there are.
     pub fn answers(&self) -> u64 {
         self.operations.iter().map(|operation| operation.answers.len() as u64).sum()
@@ -72,19 +72,19 @@ impl Told {
 
     /// The first answer that is not what the image of the engine `other` answered; `None` where all
     /// are.
-    pub fn difference(&self, other: &str, theirs: &Self) -> Option<Difference> {
+    pub fn difference(&self, other: &str, theirs: &Self) -> Option<AnswerDifference> {
         let most = self.operations.len().max(theirs.operations.len());
         (0..most).find_map(|at| {
             let [one, two] = [self, theirs].map(|told| told.operations.get(at));
             let operation = one.or(two).expect("one of the two has so many");
-            let asked = |told: &Option<&Operation>| told.map_or(0, |it| it.answers.len());
+            let asked = |told: &Option<&AnsweredOperation>| told.map_or(0, |it| it.answers.len());
             let (number, most) = (at as u64 + 1, asked(&one).max(asked(&two)));
             (0..most).find_map(|at| {
                 let [one, two] = [one, two].map(|told| told.and_then(|it| it.answers.get(at)));
                 let statement = one.or(two).expect("one of the two has so many").statement;
                 let same = one.map(|it| (it.statement, &it.text))
                     == two.map(|it| (it.statement, &it.text));
-                (!same).then(|| Difference {
+                (!same).then(|| AnswerDifference {
                     other: other.to_owned(),
                     number,
                     operation: operation.name.clone(),
@@ -97,8 +97,8 @@ impl Told {
     }
 
     /// An answer for a reader who knows which statement is spoken of.
-    fn in_words(&self, answer: Option<&Answer>, spoken_of: usize) -> String {
-        let Some(Answer { statement, text, said }) = answer else {
+    fn in_words(&self, answer: Option<&RecordedAnswer>, spoken_of: usize) -> String {
+        let Some(RecordedAnswer { statement, text, said }) = answer else {
             return "it was not asked that".into();
         };
         let text = match said {

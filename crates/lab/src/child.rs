@@ -7,8 +7,8 @@ use bakeoff_folders::{Dir, each_file};
 
 use crate::machine::open_files;
 use crate::procedures::{Inside, Within, cut, drive};
-use crate::process::Output;
-use crate::process::job::{Job, Message, Task};
+use crate::process::MessageOutput;
+use crate::process::job::{Message, ProcessJob, Task};
 use crate::{Registry, TrialError};
 
 /// What each procedure does inside.
@@ -18,7 +18,7 @@ static INSIDE: [&Inside; 2] = [&drive::INSIDE, &cut::INSIDE];
 /// threads that other work in it starts meanwhile would count as left behind by the target.
 pub fn child(registry: &Registry, input: &mut dyn BufRead, output: &mut (dyn Write + Send)) {
     open_files::raise();
-    let output = Output::new(output);
+    let output = MessageOutput::new(output);
     let mut line = String::new();
     let read = input.read_line(&mut line).map_err(|error| error.to_string());
     let job = read.and_then(|_| serde_json::from_str(&line).map_err(|error| error.to_string()));
@@ -32,12 +32,12 @@ pub fn child(registry: &Registry, input: &mut dyn BufRead, output: &mut (dyn Wri
 }
 
 fn perform(
-    job: &Job,
+    job: &ProcessJob,
     registry: &Registry,
     input: &mut dyn BufRead,
-    output: &Output<'_>,
-) -> Result<Option<bakeoff_results::Measured>, TrialError> {
-    let Job { target, subject, place, task } = job;
+    output: &MessageOutput<'_>,
+) -> Result<Option<bakeoff_results::TrialMeasurements>, TrialError> {
+    let ProcessJob { target, subject, place, task } = job;
     let target = registry
         .target(target)
         .ok_or_else(|| TrialError::process(format!("there is no target {target}")))?;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bakeoff_experiment::State;
-use bakeoff_load::{Pace, Plan};
+use bakeoff_experiment::EngineState;
+use bakeoff_load::{DrivePlan, Pace};
 use bakeoff_results::ENOUGH_OPERATIONS;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Drive {
     /// How many there are.
     pub clients: usize,
     /// What the target has behind it.
-    pub state: State,
+    pub state: EngineState,
     /// What brings it there.
     pub conditioning: Conditioning,
     /// How long the window is at least, with what it leaves out at its start, in seconds. Before a
@@ -37,12 +37,12 @@ pub struct Drive {
     /// work, and another one for the next.
     pub seed: u64,
     /// Whether what they leave is checked after the drain.
-    pub check: Check,
+    pub check: CheckScope,
 }
 
 /// Whether what a trial's clients leave is checked. A check of all of it may take longer than the trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Check {
+pub enum CheckScope {
     /// It is not: its cell was checked, or another trial follows on the same opening.
     None,
     /// Where they have written something: otherwise it is what was loaded, which was checked.
@@ -108,17 +108,17 @@ impl Pacing {
 
 impl Drive {
     /// How its drivers are driven, at a pace.
-    pub fn plan(&self, drivers: usize, kinds: usize, pace: Pace) -> Plan {
+    pub fn plan(&self, drivers: usize, kinds: usize, pace: Pace) -> DrivePlan {
         let window = Duration::from_secs_f64(self.seconds);
         let (warm_up, duration, least) = match self.state {
             // The first operation after a restart is what it is about.
-            State::Cold => (Duration::ZERO, window, LEAST),
-            State::Warm => (window.mul_f64(WARM_UP), window, LEAST),
-            State::Steady => (window, window * 2, LEAST_STEADY),
+            EngineState::Cold => (Duration::ZERO, window, LEAST),
+            EngineState::Warm => (window.mul_f64(WARM_UP), window, LEAST),
+            EngineState::Steady => (window, window * 2, LEAST_STEADY),
         };
-        let enough = self.enough.filter(|_| self.state != State::Steady);
-        let plan = Plan::closed(self.clients, kinds, duration);
-        Plan { drivers, warm_up, least, enough, pace, seed: self.seed, ..plan }
+        let enough = self.enough.filter(|_| self.state != EngineState::Steady);
+        let plan = DrivePlan::closed(self.clients, kinds, duration);
+        DrivePlan { drivers, warm_up, least, enough, pace, seed: self.seed, ..plan }
     }
 
     /// How long its clients run where no operation is slow.
@@ -148,13 +148,13 @@ mod tests {
             let conditioning = Conditioning::Operations { count: u64::MAX, traced: 9, seed: 1 };
             let drive = Drive {
                 clients: 1,
-                state: State::Steady,
+                state: EngineState::Steady,
                 conditioning,
                 seconds: 1.5,
                 enough: Some(100),
                 pacing,
                 seed: u64::MAX,
-                check: Check::All,
+                check: CheckScope::All,
             };
             let json = serde_json::to_string(&drive).unwrap();
             assert_eq!(serde_json::from_str::<Drive>(&json).unwrap(), drive);
@@ -168,16 +168,16 @@ mod tests {
             enough: Some(100),
             pacing: Pacing::Closed,
             seed: 1,
-            check: Check::None,
+            check: CheckScope::None,
         };
         // What was waited for is enough for a verdict, in every state.
-        for state in [State::Cold, State::Warm, State::Steady] {
+        for state in [EngineState::Cold, EngineState::Warm, EngineState::Steady] {
             assert!(drive(state).plan(1, 1, Pace::Closed).least >= ENOUGH_OPERATIONS, "{state:?}");
         }
         let enough = |state| drive(state).plan(1, 1, Pace::Closed).enough;
-        let states = [State::Cold, State::Warm, State::Steady].map(enough);
+        let states = [EngineState::Cold, EngineState::Warm, EngineState::Steady].map(enough);
         assert_eq!(states, [Some(100), Some(100), None]);
-        let arrivals = &bakeoff_load::Arrivals::POISSON;
+        let arrivals = &bakeoff_load::ArrivalProcess::POISSON;
         let pace = Pace::Open { per_second: 0.5, arrivals, seed: u64::MAX };
         assert_eq!(open("poisson").pace(&registry).ok(), Some(pace));
         let unknown = open("unheard-of").pace(&registry).unwrap_err().to_string();

@@ -88,7 +88,7 @@ fn options(cell: &Cell) -> Vec<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use bakeoff_engines::Durability::{None as Nothing, Relaxed, Strict};
-    use bakeoff_experiment::Changes;
+    use bakeoff_experiment::FlagOverrides;
 
     use super::*;
 
@@ -136,7 +136,7 @@ mod tests {
         let text = "workload = 'point'\nengine = ['tarantool:memtx', 'sqlite@one', 'sqlite@two']\n\
                     durability = 'relaxed'\nrepetitions = 2\n";
         std::fs::write(&file, text).unwrap();
-        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
         let found = CommonLevels::of(&registry, &experiment);
         let expected = levels(&[

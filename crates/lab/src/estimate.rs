@@ -8,14 +8,14 @@ mod drain;
 
 use std::collections::BTreeSet;
 
-use bakeoff_devices::neighbour::Level;
-use bakeoff_experiment::{Block, Cuts, Experiment, PlannedTrial, State, sequences};
+use bakeoff_devices::neighbour::NeighbourLevel;
+use bakeoff_experiment::{Cuts, EngineState, Experiment, PlannedTrial, TrialBlock, sequences};
 
 use crate::driving::Drive;
 use crate::place::images::Recipe;
 use crate::procedures::cut::CUTS_A_RUN;
 use crate::spec::{self, DiskSpec, TrialSpec};
-use crate::targets::{Home, Setup, Size, Wanted};
+use crate::targets::{DataSize, Setup, TargetHome, WantedLevels};
 use crate::{Possible, Registry};
 
 pub(crate) use self::drain::Drains;
@@ -40,7 +40,7 @@ const SHARED_S: f64 = 0.6;
 
 /// What depends on where a target does its work ([`Home`]).
 #[derive(Debug, PartialEq)]
-struct Costs {
+struct TargetCosts {
     /// Seconds of a load beside its rows: a server's data folder is made, and it starts and stops.
     load_s: f64,
     /// Bytes a second of its rows.
@@ -57,7 +57,7 @@ struct Costs {
     conditioning_s: f64,
 }
 
-const FILES: Costs = Costs {
+const FILES: TargetCosts = TargetCosts {
     load_s: 0.1,
     loaded_per_s: RESTORED_PER_S,
     beside_s: 0.1,
@@ -66,7 +66,7 @@ const FILES: Costs = Costs {
     image_s: 0.0,
     conditioning_s: 0.0,
 };
-const EMBEDDED: Costs = Costs {
+const EMBEDDED: TargetCosts = TargetCosts {
     load_s: 0.1,
     loaded_per_s: LOADED_PER_S,
     beside_s: 0.25,
@@ -76,7 +76,7 @@ const EMBEDDED: Costs = Costs {
     conditioning_s: 120.0,
 };
 /// Servers of 512 MB took 17 to 40 minutes to turn all debts of a block over at the scale `large`.
-const SERVER: Costs = Costs {
+const SERVER: TargetCosts = TargetCosts {
     load_s: 1.3,
     loaded_per_s: LOADED_PER_S,
     beside_s: 0.9,
@@ -85,7 +85,7 @@ const SERVER: Costs = Costs {
     image_s: 1.2,
     conditioning_s: 2400.0,
 };
-const ELSEWHERE: Costs = Costs {
+const ELSEWHERE: TargetCosts = TargetCosts {
     load_s: 0.2,
     loaded_per_s: LOADED_PER_S,
     beside_s: 0.2,
@@ -97,7 +97,7 @@ const ELSEWHERE: Costs = Costs {
 
 /// What the data of a run lie on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Medium {
+pub enum MediumKind {
     /// Files, of which a trial that changes them has a copy.
     Files,
     /// A raw device, which is written once; no trial has a copy of it.
@@ -106,7 +106,7 @@ pub enum Medium {
 
 /// How long a run takes, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Estimate {
+pub struct RunEstimate {
     /// The loads.
     pub loads_s: f64,
     /// The trials, where no operation is slow.
@@ -124,15 +124,15 @@ pub struct Estimate {
     pub conditioning_s: f64,
 }
 
-impl Estimate {
+impl RunEstimate {
     /// Of all that is possible of an experiment, on files.
     pub fn of(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Self {
-        Self::on(Medium::Files, registry, experiment, possible)
+        Self::on(MediumKind::Files, registry, experiment, possible)
     }
 
     /// Of all that is possible of an experiment, where its data lie on this.
     pub fn on(
-        medium: Medium,
+        medium: MediumKind,
         registry: &Registry,
         experiment: &Experiment,
         possible: &Possible,
@@ -177,8 +177,8 @@ impl Estimate {
 
     /// Adds the conditionings of a block, and of those that share them with it: all trials of a block have
     /// the same work before them, that of the engine that takes longest.
-    fn condition(&mut self, registry: &Registry, experiment: &Experiment, block: &Block) {
-        let steady = block.trials.iter().filter(|it| it.cell.state() == State::Steady);
+    fn condition(&mut self, registry: &Registry, experiment: &Experiment, block: &TrialBlock) {
+        let steady = block.trials.iter().filter(|it| it.cell.state() == EngineState::Steady);
         let setup = |it: &PlannedTrial| {
             let resolved = spec::resolve(registry, experiment, &it.cell, block.number);
             resolved.map(|(trial, _)| costs(&trial.setup).conditioning_s)
@@ -214,7 +214,7 @@ impl Estimate {
         for (engine, level) in &possible.cuts {
             let cell = &experiment.cut_cell(engine, level);
             let Ok(target) = registry.target_of(workload) else { continue };
-            let Ok(setup) = Wanted { experiment, cell, workload }.resolve(target) else {
+            let Ok(setup) = WantedLevels { experiment, cell, workload }.resolve(target) else {
                 continue;
             };
             self.load(registry, &setup, loaded);
@@ -226,57 +226,57 @@ impl Estimate {
             }
             // All of a file is written into the image, and read again.
             let files_s = match setup.home {
-                Home::Files => 2.0 * size(registry, &setup).disk as f64 / RESTORED_PER_S,
-                Home::Embedded | Home::Server | Home::Elsewhere => 0.0,
+                TargetHome::Files => 2.0 * size(registry, &setup).disk as f64 / RESTORED_PER_S,
+                TargetHome::Embedded | TargetHome::Server | TargetHome::Elsewhere => 0.0,
             };
             self.cuts_s += runs * costs.cut_s + each * recoveries * (costs.audit_s + files_s);
         }
     }
 }
 
-fn costs(setup: &Setup) -> &'static Costs {
+fn costs(setup: &Setup) -> &'static TargetCosts {
     match setup.home {
-        Home::Files => &FILES,
-        Home::Embedded => &EMBEDDED,
-        Home::Server => &SERVER,
-        Home::Elsewhere => &ELSEWHERE,
+        TargetHome::Files => &FILES,
+        TargetHome::Embedded => &EMBEDDED,
+        TargetHome::Server => &SERVER,
+        TargetHome::Elsewhere => &ELSEWHERE,
     }
 }
 
 fn load_s(registry: &Registry, setup: &Setup) -> f64 {
-    let Size { rows, aged, .. } = size(registry, setup);
-    let Costs { load_s, loaded_per_s, .. } = costs(setup);
+    let DataSize { rows, aged, .. } = size(registry, setup);
+    let TargetCosts { load_s, loaded_per_s, .. } = costs(setup);
     load_s + rows as f64 / loaded_per_s + aged as f64 / AGED_PER_S
 }
 
 /// Seconds that a trial takes where no operation is slow.
 pub(crate) fn trial_s(
-    medium: Medium,
+    medium: MediumKind,
     registry: &Registry,
     trial: &TrialSpec,
     drive: &Drive,
     drains: &Drains,
 ) -> f64 {
     let setup = &trial.setup;
-    let in_place = medium == Medium::RawDevice || spec::is_in_place(registry, trial);
+    let in_place = medium == MediumKind::RawDevice || spec::is_in_place(registry, trial);
     let staged_s = match setup.is_elsewhere() {
         true => load_s(registry, setup),
         false if in_place => 0.0,
         false => size(registry, setup).disk as f64 / RESTORED_PER_S,
     };
     let filled_s = match (setup.home, &trial.disk) {
-        (Home::Files, DiskSpec::Virtual(_)) if drive.state != State::Cold => {
+        (TargetHome::Files, DiskSpec::Virtual(_)) if drive.state != EngineState::Cold => {
             size(registry, setup).disk as f64 / FILLED_PER_S
         }
         _ => 0.0,
     };
-    let shared_s = if trial.neighbours == Level::None { 0.0 } else { SHARED_S };
+    let shared_s = if trial.neighbours == NeighbourLevel::None { 0.0 } else { SHARED_S };
     let before_s = staged_s + filled_s + costs(setup).beside_s + shared_s;
     before_s + drive.duration().as_secs_f64() + drains.seconds(registry, trial, drive)
 }
 
 /// How large a target's data are; nothing where nobody knows.
-pub(crate) fn size(registry: &Registry, setup: &Setup) -> Size {
+pub(crate) fn size(registry: &Registry, setup: &Setup) -> DataSize {
     let target = registry.target(setup.target);
     target.and_then(|target| target.size(&setup.subject)).unwrap_or_default()
 }
@@ -291,18 +291,18 @@ mod tests {
     #[test]
     fn what_a_target_costs_goes_by_where_it_does_its_work_alone() {
         let homes = [
-            (Home::Files, &FILES),
-            (Home::Embedded, &EMBEDDED),
-            (Home::Server, &SERVER),
-            (Home::Elsewhere, &ELSEWHERE),
+            (TargetHome::Files, &FILES),
+            (TargetHome::Embedded, &EMBEDDED),
+            (TargetHome::Server, &SERVER),
+            (TargetHome::Elsewhere, &ELSEWHERE),
         ];
         for (home, expected) in homes {
             let recipe = Recipe { key: "k".into(), about: "a".into(), into: "i".into() };
             let (groups, shared) = (Vec::new(), Vec::new());
             let setup = Setup { target: "t", subject: Value::Null, recipe, groups, shared, home };
             assert_eq!(costs(&setup), expected, "{home:?}");
-            assert_eq!(setup.has_server(), home == Home::Server);
-            assert_eq!(setup.is_elsewhere(), home == Home::Elsewhere);
+            assert_eq!(setup.has_server(), home == TargetHome::Server);
+            assert_eq!(setup.is_elsewhere(), home == TargetHome::Elsewhere);
         }
     }
 
@@ -311,30 +311,31 @@ mod tests {
     fn a_raw_device_is_written_once_and_never_copied() {
         let place = tempfile::tempdir().unwrap();
         let registry = Registry::standard();
-        let estimated = |pattern: &str, medium: Medium| {
+        let estimated = |pattern: &str, medium: MediumKind| {
             let file = place.path().join("files.toml");
             let toml = format!(
                 "workload = 'fileio'\npattern = '{pattern}'\nsize = '4G'\nrepetitions = 3\n\
                  seconds = 5\n"
             );
             std::fs::write(&file, toml).unwrap();
-            let (file, changes) = (file.to_string_lossy(), bakeoff_experiment::Changes::default());
+            let (file, changes) =
+                (file.to_string_lossy(), bakeoff_experiment::FlagOverrides::default());
             let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
             let possible = Possible::of(&registry, &experiment);
             assert_eq!(possible.plan.trials(), 3, "{:?}", possible.left_out);
-            Estimate::on(medium, &registry, &experiment, &possible)
+            RunEstimate::on(medium, &registry, &experiment, &possible)
         };
-        let files = estimated("randwrite", Medium::Files);
-        let device = estimated("randwrite", Medium::RawDevice);
+        let files = estimated("randwrite", MediumKind::Files);
+        let device = estimated("randwrite", MediumKind::RawDevice);
         let copy_s = (4u64 << 30) as f64 / RESTORED_PER_S;
         assert!(device.loads_s >= copy_s, "{device:?}");
         assert_eq!(device.loads_s, files.loads_s);
         let saved_s = files.trials_s - device.trials_s;
         assert!((saved_s - 3.0 * copy_s).abs() < 1e-6, "{saved_s} s of {copy_s} s three times");
         // What only reads is copied nowhere.
-        let read = estimated("randread", Medium::RawDevice);
+        let read = estimated("randread", MediumKind::RawDevice);
         assert!((read.trials_s - device.trials_s).abs() < 1e-6, "{read:?} {device:?}");
-        assert_eq!(read, estimated("randread", Medium::Files));
+        assert_eq!(read, estimated("randread", MediumKind::Files));
     }
 
     #[test]
@@ -342,13 +343,14 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let registry = Registry::standard();
         for (name, toml, home) in [
-            ("folder", "workload = 'fileio'\n", Home::Files),
-            ("embedded", "workload = 'ledger'\nengine = 'sqlite'\n", Home::Embedded),
-            ("server", "workload = 'ledger'\nengine = 'postgres'\n", Home::Server),
+            ("folder", "workload = 'fileio'\n", TargetHome::Files),
+            ("embedded", "workload = 'ledger'\nengine = 'sqlite'\n", TargetHome::Embedded),
+            ("server", "workload = 'ledger'\nengine = 'postgres'\n", TargetHome::Server),
         ] {
             let file = place.path().join(format!("{name}.toml"));
             std::fs::write(&file, toml).unwrap();
-            let (file, changes) = (file.to_string_lossy(), bakeoff_experiment::Changes::default());
+            let (file, changes) =
+                (file.to_string_lossy(), bakeoff_experiment::FlagOverrides::default());
             let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
             let cell = &experiment.plan().blocks[0].trials[0].cell;
             let (trial, _) = spec::resolve(&registry, &experiment, cell, 0).unwrap();

@@ -33,18 +33,18 @@ pub use child::child;
 pub use disk_facts::disk_facts;
 pub use equal_terms::CommonLevels;
 pub use error::{LabError, MachineError, Problems, TrialError};
-pub use estimate::{Estimate, Medium};
+pub use estimate::{MediumKind, RunEstimate};
 pub use machine::describe as describe_machine;
 pub use place::disk::try_virtual_disk;
 pub use place::group::{try_cpu_limit, try_memory_limit};
 pub use possible::Possible;
 pub use preflight::Preflight;
-pub use process::Program;
+pub use process::ChildProgram;
 pub use refusal::Refusal;
 pub use registry::Registry;
 pub use run::{Ending, Runner, WORK_PREFIX, file_systems, now_s};
 pub use spec::resolve;
-pub use watch::{Event, Watch};
+pub use watch::{RunEvent, RunObserver};
 
 /// The environment variable that says how much of its steps a process tells on its standard error: the
 /// name of a level of `tracing`. Where it is set, the lab passes on what trials' processes say.

@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use self::device::RawDevice;
-use self::disk::Disk;
-use self::group::Limit;
-use self::limits::Limits;
+use self::disk::TrialDisk;
+use self::group::ResourceLimit;
+use self::limits::LimitedGroups;
 use crate::error::wanting;
 use crate::machine::accounts;
 use crate::{MachineError, TrialError};
 
-pub use image::{Sync, copy};
+pub use image::{SyncCopy, copy};
 
 /// Bytes that must stay free on the disk: less, and the run stops before something breaks.
 pub const RESERVE: u64 = 64 << 20;
@@ -35,7 +35,7 @@ const REMOVING: Duration = Duration::from_secs(30);
 /// A place, as the processes that work in it know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Place {
+pub struct TargetPlace {
     /// Where the target's files are, or are to be; `None` for one that somebody else runs, and on a raw device.
     pub directory: Option<PathBuf>,
     /// The raw device that is in the place of the target's files. What is on it is the run's to write over; the
@@ -56,12 +56,12 @@ pub struct ProcessGroup {
     /// The folder of the files that are its own: who brings them into the page cache belongs to it.
     pub files: Option<PathBuf>,
     /// The most that it may have.
-    pub limit: Limit,
+    pub limit: ResourceLimit,
     /// The control groups that its processes belong into, each by its `cgroup.procs`.
     pub cgroups: Vec<PathBuf>,
 }
 
-impl Place {
+impl TargetPlace {
     /// A folder without limits.
     pub fn folder(directory: &Path) -> Self {
         Self { directory: Some(directory.into()), ..Self::default() }
@@ -77,11 +77,11 @@ impl Place {
     ///
     /// # Errors
     /// When the folder can't be read.
-    pub fn block_device(&self) -> std::io::Result<Option<accounts::Device>> {
+    pub fn block_device(&self) -> std::io::Result<Option<accounts::BlockDevice>> {
         match (&self.device, &self.directory) {
-            (Some(device), _) => Ok(Some(accounts::Device::of(device.number))),
+            (Some(device), _) => Ok(Some(accounts::BlockDevice::of(device.number))),
             (None, Some(folder)) if accounts::is_fuse(folder)? => Ok(None),
-            (None, Some(folder)) => accounts::Device::under(folder).map(Some),
+            (None, Some(folder)) => accounts::BlockDevice::under(folder).map(Some),
             (None, None) => Ok(None),
         }
     }
@@ -126,11 +126,11 @@ impl Place {
 
 /// A place that is there until it is closed.
 pub struct Staged {
-    place: Place,
+    place: TargetPlace,
     /// The disk under the files.
-    pub disk: Disk,
+    pub disk: TrialDisk,
     /// What the groups are limited by.
-    limits: Limits,
+    limits: LimitedGroups,
     /// What is removed at the end.
     folders: Vec<PathBuf>,
 }
@@ -143,10 +143,10 @@ impl Staged {
     /// # Errors
     /// What can't be had.
     pub fn new(
-        wanted: impl FnOnce(&Path) -> Place,
-        disk: Disk,
+        wanted: impl FnOnce(&Path) -> TargetPlace,
+        disk: TrialDisk,
         files: &Path,
-        limits: Limits,
+        limits: LimitedGroups,
     ) -> Result<Self, TrialError> {
         let mut place = wanted(disk.seen_at().unwrap_or(files));
         for (name, group) in &mut place.groups {
@@ -159,17 +159,17 @@ impl Staged {
     }
 
     /// Where the processes that work in it find it.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &TargetPlace {
         &self.place
     }
 
     /// What the groups are limited by.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &LimitedGroups {
         &self.limits
     }
 
     /// The disk, to be worked with, beside the limits.
-    pub fn disk_and_limits(&mut self) -> (&mut Disk, &Limits) {
+    pub fn disk_and_limits(&mut self) -> (&mut TrialDisk, &LimitedGroups) {
         (&mut self.disk, &self.limits)
     }
 
@@ -178,7 +178,7 @@ impl Staged {
     ///
     /// # Errors
     /// What can't be removed.
-    pub fn into_disk(self) -> Result<Disk, TrialError> {
+    pub fn into_disk(self) -> Result<TrialDisk, TrialError> {
         for folder in &self.folders {
             wanting("removing the server's folder", remove(folder))?;
         }

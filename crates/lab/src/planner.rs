@@ -4,8 +4,8 @@
 mod fixed;
 mod once_more;
 
-use bakeoff_experiment::{Block, Experiment, Plan};
-use bakeoff_results::{Done, Error, RunFolder};
+use bakeoff_experiment::{Experiment, TrialBlock, TrialPlan};
+use bakeoff_results::{EndedTrial, Error, RunFolder};
 
 pub use fixed::Fixed;
 pub use once_more::OnceMore;
@@ -29,7 +29,7 @@ pub struct PlannerKind {
 }
 
 /// How a planner begins.
-pub type Begin = fn(&Experiment, &Plan, &mut RunFolder) -> Result<Box<dyn Planner>, Error>;
+pub type Begin = fn(&Experiment, &TrialPlan, &mut RunFolder) -> Result<Box<dyn Planner>, Error>;
 
 /// The planners that are built in; the first is that of an experiment that names none.
 pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
@@ -62,10 +62,10 @@ pub trait Planner {
     ///
     /// # Errors
     /// When the folder can't be read or written.
-    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, Error>;
+    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<DueBlock>, Error>;
 
     /// The blocks that it is going to hand out, in order, as far as it knows by now.
-    fn left(&self) -> Vec<&Due>;
+    fn left(&self) -> Vec<&DueBlock>;
 
     /// What a person should know of what it has decided since it was last asked, in a line: why the run
     /// goes on, or ends.
@@ -76,9 +76,9 @@ pub trait Planner {
 
 /// A block that is to be run: the whole of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueBlock {
     /// The block.
-    pub block: Block,
+    pub block: TrialBlock,
     /// Which attempt at it this is, from 0.
     pub attempt: u32,
 }
@@ -89,7 +89,7 @@ pub struct Due {
 ///
 /// # Errors
 /// When the folder can't be read or written.
-pub fn due(block: &Block, folder: &mut RunFolder) -> Result<Option<Due>, Error> {
+pub fn due(block: &TrialBlock, folder: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
     let done = folder.done()?;
     due_after(block, &done, folder)
 }
@@ -99,10 +99,10 @@ pub fn due(block: &Block, folder: &mut RunFolder) -> Result<Option<Due>, Error> 
 /// # Errors
 /// As [`due`].
 pub fn due_after(
-    block: &Block,
-    done: &[Done],
+    block: &TrialBlock,
+    done: &[EndedTrial],
     folder: &mut RunFolder,
-) -> Result<Option<Due>, Error> {
+) -> Result<Option<DueBlock>, Error> {
     let earlier = done.iter().filter(|trial| trial.block == block.number);
     let attempt = earlier.clone().map(|trial| trial.attempt).max();
     let count = earlier.filter(|trial| Some(trial.attempt) == attempt).count();
@@ -114,23 +114,23 @@ pub fn due_after(
         folder.invalidate(block.number, attempt, reason)?;
     }
     let attempt = attempt.map_or(0, |attempt| attempt + 1);
-    Ok(Some(Due { block: block.clone(), attempt }))
+    Ok(Some(DueBlock { block: block.clone(), attempt }))
 }
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Changes, Experiment};
+    use bakeoff_experiment::{Experiment, FlagOverrides};
     use bakeoff_results::{Machine, Run, Trial};
 
     use super::*;
     use crate::Registry;
 
     /// A plan of four blocks, and an empty run folder for it.
-    fn four(place: &std::path::Path) -> (Plan, RunFolder) {
+    fn four(place: &std::path::Path) -> (TrialPlan, RunFolder) {
         let file = place.join("four.toml");
         let toml = "workload = 'point'\nengine = ['null', 'sqlite']\nrepetitions = 4\n";
         std::fs::write(&file, toml).unwrap();
-        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let vocabulary = Registry::standard().vocabulary();
         let plan = Experiment::load(&file, &changes, &vocabulary).unwrap().plan();
         let run: Run = serde_json::from_value(serde_json::json!({
@@ -151,7 +151,7 @@ mod tests {
     }
 
     /// Records so many trials of a block, as failed ones.
-    fn record(folder: &mut RunFolder, due: &Due, trials: usize) {
+    fn record(folder: &mut RunFolder, due: &DueBlock, trials: usize) {
         for planned in due.block.trials.iter().take(trials) {
             let trial = Trial {
                 repetition: due.block.repetition,

@@ -4,20 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
-use bakeoff_engines::{Durability, Home};
-use bakeoff_experiment::{Block, Cell, CutBy, Cuts, Experiment, Factor, Plan, Shard, State, base};
+use bakeoff_engines::{Durability, EngineHome};
+use bakeoff_experiment::{
+    Cell, CutBy, Cuts, EngineState, Experiment, Factor, Shard, TrialBlock, TrialPlan, base,
+};
 use bakeoff_results::{LeftOut, in_words};
 
 use crate::refusal::gives;
 use crate::spec::{self, DiskSpec};
-use crate::targets::{MostClients, Wanted};
+use crate::targets::{MostClients, WantedLevels};
 use crate::{Refusal, Registry, TrialError};
 
 /// The part of an experiment that can be run, and what was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Possible {
     /// The plan without what can't be had; its blocks keep their numbers.
-    pub plan: Plan,
+    pub plan: TrialPlan,
     /// What promises something that power cuts can try, as an engine, and the level of its promise, each
     /// once.
     pub cuts: Vec<(String, String)>,
@@ -47,7 +49,7 @@ impl Possible {
                 left_out.entry(refusal.clone()).or_default().0 += 1;
             }
             if !trials.is_empty() {
-                blocks.push(Block { trials, ..block.clone() });
+                blocks.push(TrialBlock { trials, ..block.clone() });
             }
         }
         let mut cuts = Vec::new();
@@ -57,8 +59,9 @@ impl Possible {
                 Err(refusal) => left_out.entry(refusal).or_default().1 += made(experiment) as u32,
             }
         }
-        let plan = Plan { blocks };
-        let compares = |plan: &Plan| plan.blocks.iter().any(|it| compares(it, experiment.compare));
+        let plan = TrialPlan { blocks };
+        let compares =
+            |plan: &TrialPlan| plan.blocks.iter().any(|it| compares(it, experiment.compare));
         let nothing_to_compare = compares(&whole) && !compares(&plan);
         let left_out = left_out
             .into_iter()
@@ -70,7 +73,7 @@ impl Possible {
     #[must_use]
     pub fn first_repetitions(&self, repetitions: u32) -> Self {
         let blocks = self.plan.blocks.iter().filter(|block| block.repetition < repetitions);
-        Self { plan: Plan { blocks: blocks.cloned().collect() }, ..self.clone() }
+        Self { plan: TrialPlan { blocks: blocks.cloned().collect() }, ..self.clone() }
     }
 
     /// The same with the blocks and the power cuts of a shard alone.
@@ -94,7 +97,7 @@ impl Possible {
             false => shard.blocks(&whole).map_err(|error| TrialError::User(error.to_string()))?,
         };
         let own = self.plan.blocks.iter().filter(|block| blocks.contains(&block.number));
-        let plan = Plan { blocks: own.cloned().collect() };
+        let plan = TrialPlan { blocks: own.cloned().collect() };
         let is_own = |(engine, level): &&(String, String)| {
             let place = cells.iter().position(|cell| *cell == (engine.as_str(), level.as_str()));
             place.is_some_and(|place| shard.has(place))
@@ -140,7 +143,7 @@ pub fn line(left_out: &LeftOut) -> String {
 }
 
 /// Whether two levels stand against each other in a block: a level and its alias are one.
-fn compares(block: &Block, compare: Factor) -> bool {
+fn compares(block: &TrialBlock, compare: Factor) -> bool {
     let levels = block.trials.iter().map(|trial| base(trial.cell.get(compare)));
     levels.collect::<BTreeSet<_>>().len() > 1
 }
@@ -158,7 +161,7 @@ pub(crate) fn ask(registry: &Registry, experiment: &Experiment) {
     let engines: BTreeSet<&str> = levels.iter().map(|level| base(level)).collect();
     let engines = engines.into_iter().filter_map(|name| registry.engine(name));
     thread::scope(|scope| {
-        for engine in engines.filter(|engine| engine.home() == Home::External) {
+        for engine in engines.filter(|engine| engine.home() == EngineHome::External) {
             // Where there is no thread for it, it is asked when it has to be known.
             let _ = thread::Builder::new().spawn_scoped(scope, || engine.gives(Durability::Strict));
         }
@@ -178,7 +181,7 @@ pub fn can_be_cut(
     let cell = experiment.cut_cell(subject, level);
     spec::check_options(registry, experiment, &cell)?;
     let every = experiment.cuts.as_ref().is_some_and(|cuts| cuts.every.is_some());
-    if every && cell.state() == State::Steady {
+    if every && cell.state() == EngineState::Steady {
         let why = "every moment is cut of a short run on a fresh database, which owes nothing yet; give a \
                    number of cuts (`--cuts 25`), or `--state warm`";
         return Err(Refusal::of(&cell, &[Factor::STATE], why));
@@ -196,7 +199,7 @@ pub fn can_be_cut(
     let workload = &*cuts.by.workload;
     let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
     let target = registry.target_of(workload).map_err(refused)?;
-    let setup = Wanted { experiment, cell: &cell, workload }.resolve(target)?;
+    let setup = WantedLevels { experiment, cell: &cell, workload }.resolve(target)?;
     let disk = spec::disk(registry, experiment, &cell)?;
     spec::enough_disk(target.size(&setup.subject), setup.home, &disk, &cell)?;
     // Each client claims on a thread of its own, whatever those of trials do.
@@ -206,7 +209,7 @@ pub fn can_be_cut(
 /// Whether an engine's power can be cut at all at that level of durability.
 fn engine_can_be_cut(registry: &Registry, cell: &Cell, level: &str) -> Result<(), Refusal> {
     let engine = spec::engine(registry, cell)?;
-    if engine.home() == Home::External {
+    if engine.home() == EngineHome::External {
         let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \
                    it starts itself (`bakeoff list engines`)";
         return Err(Refusal::of(cell, &[Factor::ENGINE], why));

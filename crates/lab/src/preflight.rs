@@ -9,7 +9,7 @@ use std::thread;
 
 use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
-use bakeoff_experiment::{Block, Cpus, Experiment, Factor, HOST, Memory};
+use bakeoff_experiment::{Cpus, Experiment, Factor, HOST, MemoryLimit, TrialBlock};
 
 use crate::error::Problems;
 use crate::place::device::RawDevice;
@@ -17,7 +17,7 @@ use crate::place::group::{try_cpu_limit, try_memory_limit};
 use crate::place::images::Recipe;
 use crate::place::{RESERVE, disk, room};
 use crate::spec::{self, DiskSpec, TrialSpec};
-use crate::targets::{GroupLimit, Home, Setup, Wanted};
+use crate::targets::{GroupLimit, Setup, TargetHome, WantedLevels};
 use crate::{MachineError, Possible, Registry, TrialError, estimate};
 
 /// Bytes that a trial's record takes.
@@ -51,7 +51,7 @@ impl Preflight<'_> {
     ///
     /// # Errors
     /// All that stands in the way.
-    pub fn check<'b>(&self, blocks: impl Iterator<Item = &'b Block>) -> Result<(), Problems> {
+    pub fn check<'b>(&self, blocks: impl Iterator<Item = &'b TrialBlock>) -> Result<(), Problems> {
         let trials = self.trials(blocks);
         let cut = self.cut();
         let cuts = !cut.is_empty();
@@ -72,7 +72,7 @@ impl Preflight<'_> {
     }
 
     /// What is staged, each cell once.
-    fn trials<'b>(&self, blocks: impl Iterator<Item = &'b Block>) -> Vec<TrialSpec> {
+    fn trials<'b>(&self, blocks: impl Iterator<Item = &'b TrialBlock>) -> Vec<TrialSpec> {
         let mut cells = BTreeMap::new();
         for block in blocks {
             for planned in &block.trials {
@@ -91,7 +91,7 @@ impl Preflight<'_> {
         let setup = |(engine, level): &(String, String)| {
             let cell = &experiment.cut_cell(engine, level);
             let target = self.registry.target_of(workload).ok()?;
-            Wanted { experiment, cell, workload }.resolve(target).ok()
+            WantedLevels { experiment, cell, workload }.resolve(target).ok()
         };
         self.possible.cuts.iter().filter_map(setup).collect()
     }
@@ -177,10 +177,10 @@ impl Preflight<'_> {
     /// Whether the images, copies of the largest, the neighbours' file and the records find room.
     fn too_little_room(&self, trials: &[TrialSpec], cut: &[Setup]) -> Result<(), MachineError> {
         let setups = trials.iter().map(|trial| &trial.setup).chain(cut);
-        let images: BTreeMap<&Recipe, Taken> = setups
+        let images: BTreeMap<&Recipe, ImageFootprint> = setups
             // A raw device takes them all.
             .filter(|setup| !setup.is_elsewhere() && self.device.is_none())
-            .map(|setup| (&setup.recipe, Taken::by(self.registry, setup)))
+            .map(|setup| (&setup.recipe, ImageFootprint::by(self.registry, setup)))
             .collect();
         let copied = trials.iter().filter(|trial| !spec::is_in_place(self.registry, trial));
         let copied = copied.map(|trial| &trial.setup).chain(cut);
@@ -202,7 +202,7 @@ impl Preflight<'_> {
 
 /// What an image takes, and what that goes by.
 #[derive(Clone, Copy)]
-struct Taken {
+struct ImageFootprint {
     /// Bytes on the disk.
     disk: u64,
     /// Whether some of its rows are aged.
@@ -211,22 +211,22 @@ struct Taken {
     files: bool,
 }
 
-impl Taken {
+impl ImageFootprint {
     /// By the data of a target.
     fn by(registry: &Registry, setup: &Setup) -> Self {
         let size = estimate::size(registry, setup);
-        Self { disk: size.disk, aged: size.aged > 0, files: setup.home == Home::Files }
+        Self { disk: size.disk, aged: size.aged > 0, files: setup.home == TargetHome::Files }
     }
 }
 
 /// What takes the room, the largest images first, and how less would do; nothing where there are no images.
-fn what_for(images: &BTreeMap<&Recipe, Taken>, copies: u64) -> String {
+fn what_for(images: &BTreeMap<&Recipe, ImageFootprint>, copies: u64) -> String {
     if images.is_empty() {
         return String::new();
     }
-    let mut largest: Vec<(&&Recipe, &Taken)> = images.iter().collect();
+    let mut largest: Vec<(&&Recipe, &ImageFootprint)> = images.iter().collect();
     largest.sort_by_key(|(_, taken)| std::cmp::Reverse(taken.disk));
-    let image = |(recipe, taken): &(&&Recipe, &Taken)| {
+    let image = |(recipe, taken): &(&&Recipe, &ImageFootprint)| {
         format!("about {} MB for {}", taken.disk / 1_000_000, recipe.about)
     };
     let mut parts: Vec<String> = largest.iter().take(NAMED).map(image).collect();
@@ -236,7 +236,7 @@ fn what_for(images: &BTreeMap<&Recipe, Taken>, copies: u64) -> String {
     if copies > 0 {
         parts.push(format!("{} MB for copies of the largest while it is used", copies / 1_000_000));
     }
-    let any = |is: fn(&Taken) -> bool| images.values().any(is);
+    let any = |is: fn(&ImageFootprint) -> bool| images.values().any(is);
     let ways = [
         (any(|it| !it.files), "a smaller --scale or fewer engines"),
         (any(|it| it.aged), "a lower `age`"),
@@ -256,7 +256,8 @@ fn limits(trials: &[TrialSpec]) -> Vec<TrialError> {
         let why = wanted.then(try_it)?.err()?;
         Some(MachineError::Place(format!("{why}, or run with --{factor} unlimited")).into())
     };
-    let memory = told(Factor::MEMORY, any(|it| it.memory != Memory::Unlimited), try_memory_limit);
+    let memory =
+        told(Factor::MEMORY, any(|it| it.memory != MemoryLimit::Unlimited), try_memory_limit);
     let cpus = told(Factor::CPUS, any(|it| it.cpus != Cpus::Unlimited), try_cpu_limit);
     memory.into_iter().chain(cpus).collect()
 }
@@ -270,9 +271,10 @@ mod tests {
         let recipe =
             |about: &str| Recipe { key: about.into(), about: about.into(), into: "i".into() };
         let (small, large) = (recipe("t small into a"), recipe("t large into b"));
-        let taken = |disk, aged, files| Taken { disk, aged, files };
-        let told =
-            |of: [Taken; 2]| what_for(&BTreeMap::from([(&small, of[0]), (&large, of[1])]), 0);
+        let taken = |disk, aged, files| ImageFootprint { disk, aged, files };
+        let told = |of: [ImageFootprint; 2]| {
+            what_for(&BTreeMap::from([(&small, of[0]), (&large, of[1])]), 0)
+        };
         assert_eq!(
             told([taken(1_000_000, false, false), taken(2_000_000, false, false)]),
             ": about 2 MB for t large into b, about 1 MB for t small into a; name a smaller --scale or \

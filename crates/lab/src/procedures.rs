@@ -15,21 +15,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_disk::mount::Launcher;
-use bakeoff_engines::Claim;
+use bakeoff_engines::DatabaseClaim;
 use bakeoff_experiment::{Factor, base};
 use bakeoff_results::Applied;
 
 use crate::error::wanting;
 use crate::place::device::RawDevice;
 use crate::place::disk::Hired;
-use crate::place::images::{Image, Images};
-use crate::place::{self, Place};
-use crate::process::Program;
-use crate::process::job::{Job, Message, Task};
-use crate::process::{Process, Received};
+use crate::place::images::{Images, LoadedImage};
+use crate::place::{self, TargetPlace};
+use crate::process::ChildProgram;
+use crate::process::job::{Message, ProcessJob, Task};
+use crate::process::{ChildProcess, Received};
 use crate::spec::TrialSpec;
 use crate::targets::Setup;
-use crate::watch::{Event, Watch};
+use crate::watch::{RunEvent, RunObserver};
 use crate::{MachineError, Registry, TrialError};
 
 use inside::told;
@@ -42,11 +42,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) const GRACE: Duration = Duration::from_secs(300);
 
 /// What procedures work with.
-pub struct Stage<'a> {
+pub struct ProcedureContext<'a> {
     /// What is registered.
     pub registry: &'a Registry,
     /// What is started for each trial: see [`crate::child`].
-    pub program: &'a Program,
+    pub program: &'a ChildProgram,
     /// What is started for each virtual disk.
     pub launcher: &'a Launcher,
     /// A folder for intermediate files.
@@ -63,16 +63,16 @@ pub struct Stage<'a> {
     /// The databases elsewhere that were filled, by their recipes' targets.
     pub filled: std::collections::BTreeSet<String>,
     /// What keeps other bakeoffs off those that this one uses, likewise; held until the run ends.
-    pub claims: std::collections::BTreeMap<String, Claim>,
+    pub claims: std::collections::BTreeMap<String, DatabaseClaim>,
     /// What targets were opened with since somebody took this away.
     pub applied: Vec<Applied>,
     /// Set by somebody else when it is to stop.
     pub stop: &'a AtomicBool,
     /// Who is told.
-    pub watch: &'a mut dyn Watch,
+    pub watch: &'a mut dyn RunObserver,
 }
 
-impl Stage<'_> {
+impl ProcedureContext<'_> {
     /// Whether it is to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
@@ -87,7 +87,7 @@ impl Stage<'_> {
     }
 
     /// A place for a target: over the files in `directory` or, where there is one, on the raw device.
-    pub fn place(&self, setup: &Setup, directory: &Path) -> Place {
+    pub fn place(&self, setup: &Setup, directory: &Path) -> TargetPlace {
         match self.device {
             None => setup.place(directory, &self.work.join("server")),
             Some(device) => setup.on_device(device),
@@ -111,7 +111,7 @@ impl Stage<'_> {
     ///
     /// # Errors
     /// Why it can't be had.
-    pub fn image(&mut self, setup: &Setup) -> Result<Image, TrialError> {
+    pub fn image(&mut self, setup: &Setup) -> Result<LoadedImage, TrialError> {
         if let Some(known) = self.images.get(&setup.recipe) {
             let known = known.clone();
             return known.map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")));
@@ -124,7 +124,7 @@ impl Stage<'_> {
         for server in servers {
             wanting("removing the server's folder", place::remove(&server))?;
         }
-        let image = loaded.and_then(|loaded_bytes| Image::new(folder, loaded_bytes));
+        let image = loaded.and_then(|loaded_bytes| LoadedImage::new(folder, loaded_bytes));
         let image = self.unless_full(image);
         if image.is_err() {
             wanting("removing what was loaded", place::remove(&unfinished))?;
@@ -143,9 +143,9 @@ impl Stage<'_> {
     ///
     /// # Errors
     /// Why they can't be loaded.
-    pub fn load(&mut self, setup: &Setup, place: Place) -> Result<u64, TrialError> {
+    pub fn load(&mut self, setup: &Setup, place: TargetPlace) -> Result<u64, TrialError> {
         let start = Instant::now();
-        self.watch.event(Event::Loading { data: &setup.recipe, rows: 0 });
+        self.watch.event(RunEvent::Loading { data: &setup.recipe, rows: 0 });
         let loaded = self.load_unseen(setup, place);
         let seconds = start.elapsed().as_secs_f64();
         tracing::debug!(what = setup.recipe.about, seconds, ?loaded, "loaded");
@@ -157,12 +157,12 @@ impl Stage<'_> {
         };
         if is_told {
             let (data, failure) = (&setup.recipe, failure.as_deref());
-            self.watch.event(Event::Loaded { data, seconds, failure });
+            self.watch.event(RunEvent::Loaded { data, seconds, failure });
         }
         loaded
     }
 
-    fn load_unseen(&mut self, setup: &Setup, place: Place) -> Result<u64, TrialError> {
+    fn load_unseen(&mut self, setup: &Setup, place: TargetPlace) -> Result<u64, TrialError> {
         let process = self.start(setup, place, Task::Load)?;
         let (mut heard, mut loaded) = (Instant::now(), 0);
         loop {
@@ -176,7 +176,7 @@ impl Stage<'_> {
             match process.receive(PATIENCE) {
                 Received::Message(Message::Loaded { rows, bytes }) => {
                     (heard, loaded) = (Instant::now(), bytes);
-                    self.watch.event(Event::Loading { data: &setup.recipe, rows });
+                    self.watch.event(RunEvent::Loading { data: &setup.recipe, rows });
                 }
                 Received::Message(Message::Done(_)) => return Ok(loaded),
                 Received::Message(Message::Failed(reason)) => return Err(reason),
@@ -187,7 +187,7 @@ impl Stage<'_> {
     }
 
     /// Notes for the report what a target is opened with.
-    pub fn note_settings(&mut self, trial: &TrialSpec, place: &Place) {
+    pub fn note_settings(&mut self, trial: &TrialSpec, place: &TargetPlace) {
         let Some(target) = self.registry.target(trial.setup.target) else { return };
         let level = |factor: Factor| {
             trial.levels.get(factor.name()).map_or("", |level| base(level)).to_owned()
@@ -205,10 +205,15 @@ impl Stage<'_> {
     ///
     /// # Errors
     /// [`MachineError::System`] when none can be started.
-    pub fn start(&self, setup: &Setup, place: Place, task: Task) -> Result<Process, MachineError> {
+    pub fn start(
+        &self,
+        setup: &Setup,
+        place: TargetPlace,
+        task: Task,
+    ) -> Result<ChildProcess, MachineError> {
         let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
-        let job = Job { target, subject, place, task };
-        wanting("a trial's process", Process::start(self.program, &job))
+        let job = ProcessJob { target, subject, place, task };
+        wanting("a trial's process", ChildProcess::start(self.program, &job))
     }
 
     /// What came of something, unless that failed because the disk is full: that is no fault of

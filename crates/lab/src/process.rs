@@ -6,5 +6,5 @@ pub mod job;
 mod output;
 mod parent;
 
-pub use output::Output;
-pub use parent::{Process, Program, Received};
+pub use output::MessageOutput;
+pub use parent::{ChildProcess, ChildProgram, Received};

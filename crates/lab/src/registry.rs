@@ -8,24 +8,25 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use bakeoff_devices::device::model::Model;
+use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_devices::models::{Models, RegisterError};
-use bakeoff_engines::{Engine, Home, Level};
+use bakeoff_engines::{Engine, EngineHome, EngineLevel};
 use bakeoff_experiment::{
-    ArrivalNames, CollectionNames, Disks, EngineNames, Engines, Experiment, Judge, PlannerNames,
-    Preset, Reader, ServerKind, Standing, Variant, Vocabulary, WorkloadNames, presets,
+    ArrivalNames, CollectionNames, Disks, EngineNames, Engines, Experiment, Judge, LevelReader,
+    PlannerNames, Preset, ServerKind, SettingPermission, Variant, Vocabulary, WorkloadNames,
+    presets,
 };
 use bakeoff_factor::ALL_OPERATIONS;
-use bakeoff_load::{ARRIVALS, Arrivals};
+use bakeoff_load::{ARRIVALS, ArrivalProcess};
 use bakeoff_workloads::Workload;
 
 use self::disks::OfModels;
 use crate::TrialError;
 use crate::planner::{PLANNERS, PlannerKind};
 use crate::targets::Target;
-use crate::targets::folder::Folder;
-use crate::targets::page::Page;
-use crate::targets::tables::Tables;
+use crate::targets::folder::FolderTarget;
+use crate::targets::page::PageTarget;
+use crate::targets::tables::TablesTarget;
 
 /// All that an experiment may name and the lab can run.
 pub struct Registry {
@@ -34,7 +35,7 @@ pub struct Registry {
     /// The target of these engines and workloads first.
     targets: Vec<Box<dyn Target>>,
     presets: Vec<Preset>,
-    arrivals: Vec<&'static Arrivals>,
+    arrivals: Vec<&'static ArrivalProcess>,
     planners: Vec<&'static PlannerKind>,
     models: Models,
     /// The models that could not be among them.
@@ -47,7 +48,11 @@ impl Registry {
         let nothing = Self {
             engines: Vec::new(),
             workloads: Vec::new(),
-            targets: vec![tables(&[], &[]), Box::new(Folder), Box::new(Page::default())],
+            targets: vec![
+                tables(&[], &[]),
+                Box::new(FolderTarget),
+                Box::new(PageTarget::default()),
+            ],
             presets: presets().to_vec(),
             arrivals: ARRIVALS.into(),
             planners: PLANNERS.into(),
@@ -85,8 +90,8 @@ impl Registry {
     /// The same, and pages of other machines may be loaded: on the word of whoever runs them.
     #[must_use]
     pub fn with_pages_elsewhere(mut self) -> Self {
-        for target in self.targets.iter_mut().filter(|it| it.name() == Page::NAME) {
-            *target = Box::new(Page::ANYWHERE);
+        for target in self.targets.iter_mut().filter(|it| it.name() == PageTarget::NAME) {
+            *target = Box::new(PageTarget::ANYWHERE);
         }
         self
     }
@@ -100,7 +105,7 @@ impl Registry {
 
     /// The same with one more arrival process.
     #[must_use]
-    pub fn with_arrivals(mut self, arrivals: &'static Arrivals) -> Self {
+    pub fn with_arrivals(mut self, arrivals: &'static ArrivalProcess) -> Self {
         self.arrivals.push(arrivals);
         self
     }
@@ -114,7 +119,7 @@ impl Registry {
 
     /// The same with one more model of devices.
     #[must_use]
-    pub fn with_model(mut self, model: Model) -> Self {
+    pub fn with_model(mut self, model: DeviceModel) -> Self {
         self.refused.extend(self.models.add(model).err());
         self
     }
@@ -150,7 +155,7 @@ impl Registry {
     }
 
     /// Every arrival process; the first is that of a rate without a name.
-    pub fn arrivals(&self) -> &[&'static Arrivals] {
+    pub fn arrivals(&self) -> &[&'static ArrivalProcess] {
         &self.arrivals
     }
 
@@ -208,7 +213,7 @@ impl Registry {
             EngineNames {
                 name: about.name.into(),
                 options: engine.options().iter().map(|option| option.factor).collect(),
-                takes_settings: about.home == Home::Server,
+                takes_settings: about.home == EngineHome::Server,
                 stores: about.stores,
             }
         });
@@ -275,7 +280,7 @@ impl fmt::Debug for Registry {
 }
 
 fn tables(engines: &[&'static dyn Engine], workloads: &[&'static dyn Workload]) -> Box<dyn Target> {
-    Box::new(Tables::new(engines.to_vec(), workloads.to_vec()))
+    Box::new(TablesTarget::new(engines.to_vec(), workloads.to_vec()))
 }
 
 /// The names that several things of a kind have.
@@ -309,11 +314,11 @@ fn uncounted(target: &dyn Target) -> Vec<String> {
 }
 
 /// Reads levels of these engines, with options that factors give them.
-fn variants(engines: Vec<&'static dyn Engine>) -> Reader {
+fn variants(engines: Vec<&'static dyn Engine>) -> LevelReader {
     Arc::new(move |text, options| {
         // What is wrong with its options together, too.
         let engine = bakeoff_engines::find_with(&engines, text, options)?;
-        let level = Level::read(&engines, engine.about().name)?;
+        let level = EngineLevel::read(&engines, engine.about().name)?;
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         Ok(Variant {
             level: engine.about().name.to_owned(),
@@ -328,16 +333,20 @@ fn standing(engines: Vec<&'static dyn Engine>) -> Judge {
     Arc::new(move |engine, name, value| {
         let engine = engines.iter().find(|known| known.about().name == engine);
         match engine.map(|engine| engine.standing(name, value)) {
-            Some(bakeoff_engines::Standing::Free) => Standing::Free,
-            Some(bakeoff_engines::Standing::Trusted(why)) => Standing::Trusted(why.to_string()),
-            Some(bakeoff_engines::Standing::Reserved) | None => Standing::Reserved,
+            Some(bakeoff_engines::SettingStanding::Free) => SettingPermission::Free,
+            Some(bakeoff_engines::SettingStanding::Trusted(why)) => {
+                SettingPermission::Trusted(why.to_string())
+            }
+            Some(bakeoff_engines::SettingStanding::Reserved) | None => SettingPermission::Reserved,
         }
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_workloads::{Counts, FigureOfMerit, Name, Parameters, Prepared, Scale};
+    use bakeoff_workloads::{
+        FigureOfMerit, Name, OperationCounts, PreparedWorkload, WorkloadParameters, WorkloadScale,
+    };
 
     use super::*;
 
@@ -347,7 +356,7 @@ mod tests {
     }
 
     /// A workload that speaks of what it may not count.
-    struct Speaks(&'static str, FigureOfMerit, Counts);
+    struct Speaks(&'static str, FigureOfMerit, OperationCounts);
 
     impl Workload for Speaks {
         fn name(&self) -> &str {
@@ -358,7 +367,7 @@ mod tests {
             "speaks of a rate"
         }
 
-        fn scales(&self) -> &[Scale] {
+        fn scales(&self) -> &[WorkloadScale] {
             bakeoff_workloads::WORKLOADS[0].scales()
         }
 
@@ -370,11 +379,11 @@ mod tests {
             self.1
         }
 
-        fn counts(&self) -> Counts {
+        fn counts(&self) -> OperationCounts {
             self.2
         }
 
-        fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+        fn prepare(&self, _: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
             panic!("nothing of it is run")
         }
     }
@@ -382,13 +391,16 @@ mod tests {
     #[test]
     fn a_figure_of_merit_that_is_not_counted_is_told_with_what_is_missing() {
         static ROWS: Speaks =
-            Speaks("read", FigureOfMerit::Rows, Counts { rows: false, bytes: true });
+            Speaks("read", FigureOfMerit::Rows, OperationCounts { rows: false, bytes: true });
         static BYTES: Speaks =
-            Speaks("read", FigureOfMerit::Megabytes, Counts { rows: true, bytes: false });
+            Speaks("read", FigureOfMerit::Megabytes, OperationCounts { rows: true, bytes: false });
         static COUNTED: Speaks =
-            Speaks("read", FigureOfMerit::Rows, Counts { rows: true, bytes: false });
-        static NAMED: Speaks =
-            Speaks(ALL_OPERATIONS, FigureOfMerit::Operations, Counts { rows: false, bytes: false });
+            Speaks("read", FigureOfMerit::Rows, OperationCounts { rows: true, bytes: false });
+        static NAMED: Speaks = Speaks(
+            ALL_OPERATIONS,
+            FigureOfMerit::Operations,
+            OperationCounts { rows: false, bytes: false },
+        );
         let problems = |workload: &'static Speaks| {
             Registry::standard().with_workloads([workload as &dyn Workload]).problems()
         };
@@ -412,7 +424,7 @@ mod tests {
         let registry = Registry::standard()
             .with_engines([engine, engine])
             .with_workloads([workload])
-            .with_target(Folder)
+            .with_target(FolderTarget)
             .with_preset(presets()[0]);
         let name = engine.about().name;
         let wanted = [

@@ -11,25 +11,25 @@ use bakeoff_disk::mount::Launcher;
 use bakeoff_disk::neighbour;
 use bakeoff_experiment::{Cell, Experiment, sequences};
 use bakeoff_results::measure::FAULTS;
-use bakeoff_results::{Canary, Levels, Measured, RunFolder, Scope, Trial};
-use bakeoff_trust::Folder;
+use bakeoff_results::{Canary, Levels, RunFolder, Scope, Trial, TrialMeasurements};
+use bakeoff_trust::TrustedFolder;
 
 use crate::driving::Drive;
 use crate::error::wanting;
-use crate::estimate::{self, Drains, Estimate, Medium};
+use crate::estimate::{self, Drains, MediumKind, RunEstimate};
 use crate::machine::canary::Cage;
 use crate::place::device::HeldDevice;
 use crate::place::images::{Images, Recipe};
 use crate::place::leftovers::{self, WorkFolder};
 use crate::place::{RESERVE, group, room};
-use crate::planner::{Due, Planner};
+use crate::planner::{DueBlock, Planner};
 use crate::possible::Possible;
 use crate::preflight::Preflight;
-use crate::procedures::Stage;
-use crate::process::Program;
+use crate::procedures::ProcedureContext;
+use crate::process::ChildProgram;
 use crate::refusal::Refusal;
 use crate::spec::{self, TrialSpec};
-use crate::watch::{Event, Watch};
+use crate::watch::{RunEvent, RunObserver};
 use crate::{LabError, MachineError, Registry, TrialError};
 
 mod answers;
@@ -40,9 +40,9 @@ mod every;
 mod left;
 mod sequence;
 
-use clock::Clock;
+use clock::RunClock;
 pub use cuts::file_systems;
-use left::Left;
+use left::RemainingTime;
 use sequence::{in_order, shares};
 
 /// A disturbed machine is given so many chances to settle before a block is run on it anyway.
@@ -68,7 +68,7 @@ pub struct Runner<'a> {
     /// What is registered.
     pub registry: &'a Registry,
     /// What is started for each trial: see [`crate::child`].
-    pub program: &'a Program,
+    pub program: &'a ChildProgram,
     /// What is started for each virtual disk.
     pub launcher: &'a Launcher,
     /// The experiment.
@@ -78,7 +78,7 @@ pub struct Runner<'a> {
     /// Where its results go.
     pub folder: &'a mut RunFolder,
     /// Where the data lie while it runs, in a new folder that is removed at the end; `None` for the run folder.
-    pub data_in: Option<&'a Folder>,
+    pub data_in: Option<&'a TrustedFolder>,
     /// The raw device that is written over and measured in the place of files; `None` for files.
     pub device: Option<&'a HeldDevice>,
     /// Set by somebody else when the run is to stop.
@@ -90,7 +90,7 @@ pub struct Runner<'a> {
 }
 
 /// What a run knows of itself on its way.
-struct Way {
+struct RunProgress {
     cage: Cage,
     canaries: Vec<Canary>,
     /// The trial that is running, from 1, counting those that were done before, and how many there
@@ -98,7 +98,7 @@ struct Way {
     number: usize,
     of: usize,
     /// How much longer it takes.
-    left: Left,
+    left: RemainingTime,
     /// Seconds spent on waiting for the machine to settle.
     waited_s: f64,
     /// How many processors the machine has.
@@ -115,9 +115,9 @@ impl Runner<'_> {
     /// # Errors
     /// What keeps the run as a whole from going on; a trial's own failure is recorded and the
     /// next one is run.
-    pub fn run(mut self, watch: &mut dyn Watch) -> Result<Ending, LabError> {
+    pub fn run(mut self, watch: &mut dyn RunObserver) -> Result<Ending, LabError> {
         let used_s = self.folder.run()?.sequential.map_or(0.0, |it| it.used_s);
-        let clock = Clock::after(used_s);
+        let clock = RunClock::after(used_s);
         let ended = self.run_all(&clock, watch);
         let noted = self.folder.note_used(clock.used_s());
         match ended.and_then(|failed| Ok(noted.map(|()| failed)?)) {
@@ -130,7 +130,7 @@ impl Runner<'_> {
     }
 
     /// How many trials and cuts failed.
-    fn run_all(&mut self, clock: &Clock, watch: &mut dyn Watch) -> Result<u32, LabError> {
+    fn run_all(&mut self, clock: &RunClock, watch: &mut dyn RunObserver) -> Result<u32, LabError> {
         let registry = wanting("the registry of work folders", leftovers::registry())?;
         sweep(&registry, watch)?;
         let mut planner = self.planner()?;
@@ -138,7 +138,7 @@ impl Runner<'_> {
         let left = planner.left();
         self.preflight(work.path()).check(left.iter().map(|due| &due.block))?;
         let number = left::ended(&self.possible.plan, &self.folder.done()?);
-        let mut way = Way {
+        let mut way = RunProgress {
             cage: wanting("the canary", Cage::new(work.path()))?,
             canaries: self.folder.own_canaries()?,
             number,
@@ -149,7 +149,7 @@ impl Runner<'_> {
             checked: self.checked()?,
             images: BTreeSet::new(),
         };
-        let mut stage = Stage {
+        let mut stage = ProcedureContext {
             registry: self.registry,
             program: self.program,
             launcher: self.launcher,
@@ -176,9 +176,9 @@ impl Runner<'_> {
             let dues;
             (dues, next) = self.with_those_that_share(due, &mut *planner, &mut stage, clock)?;
             // Those that nobody knew of before.
-            let these: Vec<&Due> = dues.iter().collect();
+            let these: Vec<&DueBlock> = dues.iter().collect();
             self.prepare(&mut stage, &these)?;
-            let known: Vec<&Due> = dues.iter().chain(&next).chain(planner.left()).collect();
+            let known: Vec<&DueBlock> = dues.iter().chain(&next).chain(planner.left()).collect();
             if way.number + trials(&known) > way.of {
                 way.of = way.number + trials(&known);
                 way.left.expect(self.to_come(&known));
@@ -195,11 +195,11 @@ impl Runner<'_> {
     /// next where it turns out to be another one.
     fn with_those_that_share(
         &mut self,
-        first: Due,
+        first: DueBlock,
         planner: &mut dyn Planner,
-        stage: &mut Stage<'_>,
-        clock: &Clock,
-    ) -> Result<(Vec<Due>, Option<Due>), LabError> {
+        stage: &mut ProcedureContext<'_>,
+        clock: &RunClock,
+    ) -> Result<(Vec<DueBlock>, Option<DueBlock>), LabError> {
         let mut dues = vec![first];
         while planner.left().first().is_some_and(|next| shares(&dues, next)) {
             match self.next(planner, stage, clock)? {
@@ -214,14 +214,14 @@ impl Runner<'_> {
     fn next(
         &mut self,
         planner: &mut dyn Planner,
-        stage: &mut Stage<'_>,
-        clock: &Clock,
-    ) -> Result<Option<Due>, LabError> {
+        stage: &mut ProcedureContext<'_>,
+        clock: &RunClock,
+    ) -> Result<Option<DueBlock>, LabError> {
         self.folder.note_used(clock.used_s())?;
         let due = planner.next(self.folder)?;
         if let Some(news) = planner.news() {
             tracing::info!(news, "planner");
-            stage.watch.event(Event::Planned(&news));
+            stage.watch.event(RunEvent::Planned(&news));
         }
         Ok(due)
     }
@@ -257,14 +257,18 @@ impl Runner<'_> {
     }
 
     /// The run folder, held once more.
-    fn held(&self) -> Result<Folder, MachineError> {
-        let folder = self.folder.held().map(Folder::again);
+    fn held(&self) -> Result<TrustedFolder, MachineError> {
+        let folder = self.folder.held().map(TrustedFolder::again);
         let folder = folder.unwrap_or_else(|| bakeoff_trust::folder(self.folder.dir()));
         wanting("the run folder", folder.map_err(io::Error::from))
     }
 
     /// Resolves what is to be run, and loads its data, unless they are there.
-    fn prepare(&mut self, stage: &mut Stage<'_>, blocks: &[&Due]) -> Result<(), LabError> {
+    fn prepare(
+        &mut self,
+        stage: &mut ProcedureContext<'_>,
+        blocks: &[&DueBlock],
+    ) -> Result<(), LabError> {
         let trials = blocks.iter().flat_map(|due| {
             due.block.trials.iter().map(|trial| self.resolve(&trial.cell, due.block.number))
         });
@@ -310,9 +314,9 @@ impl Runner<'_> {
 
     /// Prepares the neighbours' file on the machine's own disk, and measures one alone. A virtual
     /// disk has its neighbours in its own queue.
-    fn hire_neighbours(&mut self, stage: &mut Stage<'_>) -> Result<(), LabError> {
-        stage.watch.event(Event::MeasuringNeighbour);
-        let prepared = neighbour::File::prepare(stage.work, neighbour::FILE_BYTES);
+    fn hire_neighbours(&mut self, stage: &mut ProcedureContext<'_>) -> Result<(), LabError> {
+        stage.watch.event(RunEvent::MeasuringNeighbour);
+        let prepared = neighbour::NeighbourFile::prepare(stage.work, neighbour::FILE_BYTES);
         let file = prepared.map_err(MachineError::from)?;
         let alone = match self.folder.run()?.neighbour_alone_per_second {
             // A resumed run keeps to the terms that it began with.
@@ -326,24 +330,24 @@ impl Runner<'_> {
     }
 
     /// Notes for the report what targets were opened with.
-    fn note_applied(&mut self, stage: &mut Stage<'_>) -> Result<(), LabError> {
+    fn note_applied(&mut self, stage: &mut ProcedureContext<'_>) -> Result<(), LabError> {
         stage.applied.drain(..).try_for_each(|applied| Ok(self.folder.note_applied(&applied)?))
     }
 
     /// What its data lie on.
-    fn medium(&self) -> Medium {
-        if self.device.is_some() { Medium::RawDevice } else { Medium::Files }
+    fn medium(&self) -> MediumKind {
+        if self.device.is_some() { MediumKind::RawDevice } else { MediumKind::Files }
     }
 
     /// How long what is left to do is going to take.
-    fn left(&self, blocks: &[&Due]) -> Left {
+    fn left(&self, blocks: &[&DueBlock]) -> RemainingTime {
         let medium = self.medium();
-        let estimate = Estimate::on(medium, self.registry, self.experiment, self.possible);
-        Left::new(self.to_come(blocks), estimate.cuts_s)
+        let estimate = RunEstimate::on(medium, self.registry, self.experiment, self.possible);
+        RemainingTime::new(self.to_come(blocks), estimate.cuts_s)
     }
 
     /// The trials of these blocks, each with the seconds that it is estimated at.
-    fn to_come<'b>(&'b self, blocks: &'b [&Due]) -> impl Iterator<Item = (Cell, f64)> + 'b {
+    fn to_come<'b>(&'b self, blocks: &'b [&DueBlock]) -> impl Iterator<Item = (Cell, f64)> + 'b {
         let drains = Drains::default();
         let each = move |block: u32, cell: &Cell| {
             let resolved = self.resolve(cell, block);
@@ -362,8 +366,8 @@ impl Runner<'_> {
     /// still off then.
     fn take_canary(
         &mut self,
-        stage: &mut Stage<'_>,
-        way: &mut Way,
+        stage: &mut ProcedureContext<'_>,
+        way: &mut RunProgress,
     ) -> Result<Option<String>, LabError> {
         let patience_s = 0.05 * self.experiment.seconds * self.possible.plan.trials() as f64;
         for tries in 1..=CANARY_TRIES {
@@ -377,7 +381,7 @@ impl Runner<'_> {
                 return Ok(Some(what));
             }
             stage.go_on()?;
-            stage.watch.event(Event::Unsettled(&what));
+            stage.watch.event(RunEvent::Unsettled(&what));
             std::thread::sleep(Duration::from_millis(500));
             way.waited_s += 0.5;
         }
@@ -386,16 +390,16 @@ impl Runner<'_> {
 }
 
 /// How many trials blocks have.
-fn trials(blocks: &[&Due]) -> usize {
+fn trials(blocks: &[&DueBlock]) -> usize {
     blocks.iter().map(|due| due.block.trials.len()).sum()
 }
 
 /// Removes what killed runs have left: first what is mounted in work folders, then these.
-fn sweep(registry: &Path, watch: &mut dyn Watch) -> Result<(), MachineError> {
+fn sweep(registry: &Path, watch: &mut dyn RunObserver) -> Result<(), MachineError> {
     let mut swept = group::sweep();
     swept.extend(wanting("left-over mounts", bakeoff_disk::registry::sweep())?);
     swept.extend(wanting("left-over work folders", leftovers::sweep(registry))?);
-    swept.iter().for_each(|path| watch.event(Event::Swept(path)));
+    swept.iter().for_each(|path| watch.event(RunEvent::Swept(path)));
     Ok(())
 }
 
@@ -407,7 +411,7 @@ pub fn now_s() -> f64 {
 
 /// A trial counts when it was measured and at most one operation in a hundred failed.
 fn judge(trial: &mut Trial) {
-    let Some(Measured { operations, warnings, .. }) = &trial.measured else {
+    let Some(TrialMeasurements { operations, warnings, .. }) = &trial.measured else {
         trial.valid = false;
         return;
     };

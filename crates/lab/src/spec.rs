@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
 
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::spec::Spec;
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, Neighbours, Rate, random::SplitMix64};
+use bakeoff_experiment::{Cell, Cpus, Experiment, Factor, NeighbourLoad, Rate, random::SplitMix64};
 use bakeoff_results::Levels;
 
 mod least_memory;
 
-use crate::driving::{Check, Conditioning, Drive, Pacing};
+use crate::driving::{CheckScope, Conditioning, Drive, Pacing};
 use crate::options;
 use crate::refusal::Refusal;
-use crate::targets::{GroupLimit, Home, Setup, Size, Wanted};
+use crate::targets::{DataSize, GroupLimit, Setup, TargetHome, WantedLevels};
 use crate::{Registry, TrialError};
 
 /// Tells the seed of an open loop's starts from others of the same block.
@@ -33,7 +33,7 @@ pub struct TrialSpec {
     /// The disk under its files.
     pub disk: DiskSpec,
     /// The other load on that disk.
-    pub neighbours: Level,
+    pub neighbours: NeighbourLevel,
     /// Seeds the disk and its neighbours: the same for all trials of a block.
     pub seed: u64,
     /// The levels, for the record.
@@ -66,7 +66,7 @@ pub fn resolve(
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
     check_options(registry, experiment, cell)?;
     enough_processors(cell)?;
-    let wanted = Wanted { experiment, cell, workload: &experiment.workload };
+    let wanted = WantedLevels { experiment, cell, workload: &experiment.workload };
     let setup = wanted.resolve(target)?;
     target.most_clients(&setup.subject).check(cell, cell.clients())?;
     least_memory::check(target, &setup, &wanted)?;
@@ -74,7 +74,9 @@ pub fn resolve(
     let disk = disk(registry, experiment, cell)?;
     enough_disk(target.size(&setup.subject), setup.home, &disk, cell)?;
     let neighbours = neighbours(cell);
-    if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null()) && neighbours != Level::None {
+    if matches!(&disk, DiskSpec::Virtual(spec) if spec.is_null())
+        && neighbours != NeighbourLevel::None
+    {
         let why = "the disk `null` has no queue, so it can't have background I/O (`neighbours`)";
         return Err(Refusal::of(cell, &[Factor::DISK, Factor::NEIGHBOURS], why));
     }
@@ -104,7 +106,7 @@ pub fn resolve(
         pacing,
         seed: seed(CLIENTS),
         // Once a cell: what was checked before is known to the run.
-        check: Check::None,
+        check: CheckScope::None,
     };
     Ok((trial, drive))
 }
@@ -128,17 +130,18 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
 /// # Errors
 /// How much there is, and how much the disk holds.
 pub(crate) fn enough_disk(
-    size: Option<Size>,
-    home: Home,
+    size: Option<DataSize>,
+    home: TargetHome,
     disk: &DiskSpec,
     cell: &Cell,
 ) -> Result<(), Refusal> {
-    let (Some(Size { rows, aged, disk: needed }), DiskSpec::Virtual(spec)) = (size, disk) else {
+    let (Some(DataSize { rows, aged, disk: needed }), DiskSpec::Virtual(spec)) = (size, disk)
+    else {
         return Ok(());
     };
     let Some(there) = spec.size().filter(|there| *there < needed) else { return Ok(()) };
     let mb = |bytes: u64| bytes / 1_000_000;
-    if home == Home::Files {
+    if home == TargetHome::Files {
         let why = format!(
             "the files take {} MB, and the disk holds {} MB: take a smaller `size`, or a larger disk",
             mb(needed),
@@ -205,15 +208,15 @@ pub fn is_in_place(registry: &Registry, trial: &TrialSpec) -> bool {
 
 /// Whether a trial runs on the machine's own disk beside neighbours.
 pub fn wants_hired(trial: &TrialSpec) -> bool {
-    trial.disk == DiskSpec::Host && trial.neighbours != Level::None
+    trial.disk == DiskSpec::Host && trial.neighbours != NeighbourLevel::None
 }
 
 /// The other load that a cell wants.
-fn neighbours(cell: &Cell) -> Level {
+fn neighbours(cell: &Cell) -> NeighbourLevel {
     match cell.neighbours() {
-        Neighbours::None => Level::None,
-        Neighbours::Percent(percent) => Level::Share(f64::from(percent) / 100.0),
-        Neighbours::Streams(count) => Level::Streams(count),
+        NeighbourLoad::None => NeighbourLevel::None,
+        NeighbourLoad::Percent(percent) => NeighbourLevel::Share(f64::from(percent) / 100.0),
+        NeighbourLoad::Streams(count) => NeighbourLevel::Streams(count),
     }
 }
 

@@ -13,21 +13,21 @@ pub mod tables;
 use std::io::BufRead;
 use std::path::Path;
 
-use bakeoff_devices::limit::Load;
-use bakeoff_engines::Claim;
-use bakeoff_experiment::{Cell, Factor, State, WorkloadNames};
+use bakeoff_devices::limit::ClientLoad;
+use bakeoff_engines::DatabaseClaim;
+use bakeoff_experiment::{Cell, EngineState, Factor, WorkloadNames};
 use bakeoff_results::AppliedSetting;
-use bakeoff_workloads::{Counts, FigureOfMerit, Name};
+use bakeoff_workloads::{FigureOfMerit, Name, OperationCounts};
 use serde_json::Value;
 
-pub use self::running::{Audit, Conditioner, Processes, Running, Tally};
-pub use self::setup::{GroupLimit, GroupSetup, Home, Setup, Wanted};
+pub use self::running::{Audit, ClientTally, ConditioningStep, Processes, RunningTarget};
+pub use self::setup::{GroupLimit, GroupSetup, Setup, TargetHome, WantedLevels};
 use crate::TrialError;
-use crate::answers::Told;
-use crate::place::Place;
+use crate::answers::ImageAnswers;
+use crate::place::TargetPlace;
 use crate::place::device::RawDevice;
-pub use crate::place::limits::Shared;
-use crate::process::Output;
+pub use crate::place::limits::SharedLimit;
+use crate::process::MessageOutput;
 use crate::refusal::Refusal;
 
 /// A kind of thing that clients can drive.
@@ -39,7 +39,7 @@ pub trait Target: Send + Sync {
     fn workloads(&self) -> Vec<WorkloadNames>;
 
     /// What a user should know of one of its workloads; `None` for a workload of another target.
-    fn about(&self, workload: &str) -> Option<About>;
+    fn about(&self, workload: &str) -> Option<WorkloadDescription>;
 
     /// What an experiment on one of its workloads asks, by its levels, in a line; `None` where the factor that it
     /// compares says it.
@@ -54,11 +54,11 @@ pub trait Target: Send + Sync {
     ///
     /// # Errors
     /// Levels that don't go together, or that can't be had on this machine.
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal>;
+    fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal>;
 
     /// How large its data roughly are, for the time and the room that a run needs; `None` where
     /// nobody knows.
-    fn size(&self, subject: &Value) -> Option<Size> {
+    fn size(&self, subject: &Value) -> Option<DataSize> {
         let _ = subject;
         None
     }
@@ -87,7 +87,12 @@ pub trait Target: Send + Sync {
     /// What a reader of the plan should know of a subject before anything is measured, in a line, where its
     /// memory is limited to so many bytes or, with `None`, is all that the machine has free, and its caches begin
     /// in this state.
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, state: State) -> Option<String> {
+    fn remark(
+        &self,
+        subject: &Value,
+        memory_bytes: Option<u64>,
+        state: EngineState,
+    ) -> Option<String> {
         let _ = (subject, memory_bytes, state);
         None
     }
@@ -96,7 +101,7 @@ pub trait Target: Send + Sync {
     ///
     /// # Errors
     /// What keeps it from being ready.
-    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError>;
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn PreparedTarget>, TrialError>;
 
     /// Tries what a subject needs of this machine or of somebody else's server, before a run begins.
     /// `reuse` says whether tables of bakeoff's own making may be there.
@@ -141,7 +146,7 @@ pub trait Target: Send + Sync {
 
     /// What so many of its clients in a closed loop ask files for; `None` where something is between them and
     /// the files.
-    fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
+    fn device_load(&self, subject: &Value, clients: usize) -> Option<ClientLoad> {
         let _ = (subject, clients);
         None
     }
@@ -163,13 +168,13 @@ pub trait Target: Send + Sync {
     ///
     /// # Errors
     /// Who keeps this one off, or why nobody can be asked.
-    fn claim(&self, subject: &Value) -> Result<Claim, TrialError> {
+    fn claim(&self, subject: &Value) -> Result<DatabaseClaim, TrialError> {
         let _ = subject;
         Ok(Box::new(()))
     }
 
     /// What its processes are opened with in a place, and that differs from their own defaults.
-    fn settings(&self, subject: &Value, place: &Place) -> Vec<AppliedSetting> {
+    fn settings(&self, subject: &Value, place: &TargetPlace) -> Vec<AppliedSetting> {
         let _ = (subject, place);
         Vec::new()
     }
@@ -177,7 +182,7 @@ pub trait Target: Send + Sync {
 
 /// What a user should know of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct WorkloadDescription {
     /// One line on what it stands for.
     pub summary: String,
     /// What its clients may do, whatever the levels, in the order in which results have it.
@@ -185,7 +190,7 @@ pub struct About {
     /// What its readers speak of.
     pub figure_of_merit: FigureOfMerit,
     /// What its drivers count of each operation beside its time ([`bakeoff_load::Done::work`]).
-    pub counts: Counts,
+    pub counts: OperationCounts,
     /// Its scales from small to large, each with what it holds.
     pub scales: Vec<(Name, String)>,
 }
@@ -224,7 +229,7 @@ impl MostClients {
 
 /// How large data are, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct DataSize {
     /// What is loaded.
     pub rows: u64,
     /// What of it is written again before it is measured, once or more.
@@ -243,19 +248,20 @@ pub struct Unsynced {
 }
 
 /// A target at a trial's levels, ready to be loaded and opened.
-pub trait Subject {
+pub trait PreparedTarget {
     /// Loads the data into an empty place and drains, so that the image owes nothing. `loaded` is
     /// told now and then, and at the end, of the rows so far and of their bytes.
     ///
     /// # Errors
     /// The target's own.
-    fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError>;
+    fn load(&self, place: &TargetPlace, loaded: &mut dyn FnMut(u64, u64))
+    -> Result<(), TrialError>;
 
     /// Opens what is in a place, and recovers whatever a killed process or a power cut has left.
     ///
     /// # Errors
     /// The target's own.
-    fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError>;
+    fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError>;
 
     /// What one client's operations are answered in a place that is thrown away afterwards: the same by
     /// all that [`Target::can_be_asked`] with the same data, unless one of them is wrong. What the client
@@ -263,7 +269,7 @@ pub trait Subject {
     ///
     /// # Errors
     /// The target's own where it can't be asked at all; what fails later is an answer.
-    fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
+    fn answers(&self, place: &TargetPlace, seed: u64) -> Result<ImageAnswers, TrialError> {
         let _ = (place, seed);
         Err(TrialError::User("it can't be asked".into()))
     }
@@ -276,9 +282,9 @@ pub trait Subject {
     /// The target's own; the user's where it has no pages.
     fn serve(
         &self,
-        place: &Place,
+        place: &TargetPlace,
         input: &mut dyn BufRead,
-        output: &Output<'_>,
+        output: &MessageOutput<'_>,
     ) -> Result<(), TrialError> {
         let _ = (place, input, output);
         Err(TrialError::User("it has no pages".into()))

@@ -9,7 +9,7 @@ use crate::place::images::Recipe;
 
 /// What a run is doing.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// What a killed run had left was removed.
     Swept(&'a Path),
     /// One neighbour stream is measured alone.
@@ -111,7 +111,7 @@ pub enum Event<'a> {
 }
 
 /// Somebody who wants to know what a run is doing.
-pub trait Watch {
+pub trait RunObserver {
     /// Called on the lab's thread; must return at once.
-    fn event(&mut self, event: Event<'_>);
+    fn event(&mut self, event: RunEvent<'_>);
 }

@@ -1,12 +1,13 @@
 //! Targets of several groups of processes, before anything of them runs.
 
-use bakeoff_experiment::{Changes, Cpus, Experiment, Factor, Memory, WorkloadNames};
+use bakeoff_experiment::{Cpus, Experiment, Factor, FlagOverrides, MemoryLimit, WorkloadNames};
 use bakeoff_lab::place::images::Recipe;
 use bakeoff_lab::targets::{
-    About, GroupLimit, GroupSetup, Home, Setup, Shared, Subject, Target, Wanted,
+    GroupLimit, GroupSetup, PreparedTarget, Setup, SharedLimit, Target, TargetHome, WantedLevels,
+    WorkloadDescription,
 };
 use bakeoff_lab::{Possible, Preflight, Refusal, Registry, TrialError};
-use bakeoff_workloads::{Counts, FigureOfMerit};
+use bakeoff_workloads::{FigureOfMerit, OperationCounts};
 use serde_json::Value;
 
 /// A web stack in groups of these names, of which nothing can be had but its plan; and limits that groups
@@ -40,19 +41,19 @@ impl Target for Page {
         }]
     }
 
-    fn about(&self, workload: &str) -> Option<About> {
+    fn about(&self, workload: &str) -> Option<WorkloadDescription> {
         let operations = vec!["get".into()];
-        let about = About {
+        let about = WorkloadDescription {
             summary: "pages".into(),
             operations,
             figure_of_merit: FigureOfMerit::Requests,
-            counts: Counts::default(),
+            counts: OperationCounts::default(),
             scales: Vec::new(),
         };
         (workload == "articles").then_some(about)
     }
 
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
+    fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
         let cpus = wanted.cell.cpus();
         let group = |name: &&'static str| GroupSetup {
             name,
@@ -63,7 +64,7 @@ impl Target for Page {
                 _ => GroupLimit { cpus, ..GroupLimit::NONE },
             },
         };
-        let shared = |(name, groups): &(&'static str, &'static [&'static str])| Shared {
+        let shared = |(name, groups): &(&'static str, &'static [&'static str])| SharedLimit {
             name,
             groups: groups.to_vec(),
             limit: GroupLimit { memory: wanted.cell.memory(), cpus },
@@ -74,7 +75,7 @@ impl Target for Page {
             recipe: Recipe { key: "page".into(), about: "page".into(), into: "nginx".into() },
             groups: self.groups.iter().map(group).collect(),
             shared: self.shared.iter().map(shared).collect(),
-            home: Home::Server,
+            home: TargetHome::Server,
         })
     }
 
@@ -82,7 +83,7 @@ impl Target for Page {
         Err(vec!["there is no php-fpm".into(), "there is no nginx".into()])
     }
 
-    fn prepare(&self, _: &Value) -> Result<Box<dyn Subject>, TrialError> {
+    fn prepare(&self, _: &Value) -> Result<Box<dyn PreparedTarget>, TrialError> {
         unreachable!("nothing is to be started")
     }
 }
@@ -95,7 +96,7 @@ fn planned(target: Page) -> (Registry, Experiment) {
     let text = "workload = \"articles\"\ncompare = \"memory\"\nmemory = [\"64M\", \"50%\"]\n\
                 cpus = \"0.5\"\n";
     std::fs::write(&file, text).unwrap();
-    let changes = Changes::default();
+    let changes = FlagOverrides::default();
     let loaded = Experiment::load(&file.to_string_lossy(), &changes, &registry.vocabulary());
     (registry, loaded.unwrap_or_else(|error| panic!("{error}")))
 }
@@ -114,7 +115,7 @@ fn each_group_has_the_limits_that_its_target_gives_it_and_a_folder_of_its_own() 
     let (registry, experiment) = planned(Page::of(&["web", "php", "database"]));
     let plan = experiment.plan();
     let cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
-    let half = cells.into_iter().find(|cell| cell.memory() == Memory::Share(50)).unwrap();
+    let half = cells.into_iter().find(|cell| cell.memory() == MemoryLimit::Share(50)).unwrap();
     let (trial, _) = bakeoff_lab::resolve(&registry, &experiment, half, 0).unwrap();
     let limit = |name: &str| trial.limits[name].of(1 << 20);
     for (name, memory) in [("database", Some(1 << 19)), ("php", None), ("web", None)] {
@@ -195,7 +196,7 @@ fn a_shared_limit_follows_the_levels() {
     let (registry, experiment) = planned(Page { groups: &["php", "web"], shared });
     let plan = experiment.plan();
     let cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
-    let half = cells.into_iter().find(|cell| cell.memory() == Memory::Share(50)).unwrap();
+    let half = cells.into_iter().find(|cell| cell.memory() == MemoryLimit::Share(50)).unwrap();
     let (trial, _) = bakeoff_lab::resolve(&registry, &experiment, half, 0).unwrap();
     let limit = trial.setup.shared[0].of(1 << 20).limit;
     assert_eq!((limit.memory_bytes, limit.cpu_milli), (Some(1 << 19), Some(500)));

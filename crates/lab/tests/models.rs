@@ -1,13 +1,13 @@
 //! Models of devices that are registered beside those that are built in.
 
-use bakeoff_devices::device::model::Model;
+use bakeoff_devices::device::model::DeviceModel;
 use bakeoff_devices::device::ssd;
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_experiment::{Experiment, FlagOverrides};
 use bakeoff_lab::spec::DiskSpec;
 use bakeoff_lab::{Registry, resolve};
 
-const CARD: Model = Model::new("card", "a memory card", || {
-    Box::new(ssd::Parameters { read_us: 900.0, ..ssd::Parameters::sata() })
+const CARD: DeviceModel = DeviceModel::new("card", "a memory card", || {
+    Box::new(ssd::SsdParameters { read_us: 900.0, ..ssd::SsdParameters::sata() })
 });
 
 fn registry() -> Registry {
@@ -18,8 +18,11 @@ fn load(disks: &str) -> Result<Experiment, String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");
     std::fs::write(&file, format!("workload = 'redmine'\nengine = 'sqlite'\n{disks}")).unwrap();
-    let experiment =
-        Experiment::load(&file.to_string_lossy(), &Changes::default(), &registry().vocabulary());
+    let experiment = Experiment::load(
+        &file.to_string_lossy(),
+        &FlagOverrides::default(),
+        &registry().vocabulary(),
+    );
     experiment.map_err(|error| error.to_string())
 }
 

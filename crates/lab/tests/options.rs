@@ -1,7 +1,7 @@
 //! Options of engines and parameters of disks as factors: what a cell is staged with, and what of it
 //! can't be had.
 
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_experiment::{Experiment, FlagOverrides};
 use bakeoff_lab::spec::DiskSpec;
 use bakeoff_lab::{Possible, Registry, resolve};
 
@@ -10,7 +10,7 @@ fn load(more: &str) -> Experiment {
     let file = folder.path().join("mine.toml");
     std::fs::write(&file, format!("workload = 'redmine'\nrepetitions = 1\n{more}")).unwrap();
     let vocabulary = Registry::standard().vocabulary();
-    let loaded = Experiment::load(&file.to_string_lossy(), &Changes::default(), &vocabulary);
+    let loaded = Experiment::load(&file.to_string_lossy(), &FlagOverrides::default(), &vocabulary);
     loaded.unwrap_or_else(|error| panic!("{error}"))
 }
 

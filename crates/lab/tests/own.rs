@@ -1,17 +1,21 @@
 //! Targets and workloads of one's own: how many clients they take, and names that no source has.
 
-use bakeoff_experiment::{Changes, Experiment, Factor, WorkloadNames};
+use bakeoff_experiment::{Experiment, Factor, FlagOverrides, WorkloadNames};
 use bakeoff_lab::place::images::Recipe;
-use bakeoff_lab::targets::{About, Home, MostClients, Setup, Subject, Target, Wanted};
+use bakeoff_lab::targets::{
+    MostClients, PreparedTarget, Setup, Target, TargetHome, WantedLevels, WorkloadDescription,
+};
 use bakeoff_lab::{Possible, Refusal, Registry, TrialError};
-use bakeoff_workloads::{Declared, Name, Parameters, Prepared, Scale, Workload};
+use bakeoff_workloads::{
+    Declared, Name, PreparedWorkload, Workload, WorkloadParameters, WorkloadScale,
+};
 use serde_json::Value;
 
 fn load(registry: &Registry, text: &str) -> Experiment {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");
     std::fs::write(&file, format!("repetitions = 1\n{text}")).unwrap();
-    let (file, changes) = (file.to_string_lossy(), Changes::default());
+    let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
     Experiment::load(&file, &changes, &registry.vocabulary()).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -84,11 +88,11 @@ impl Target for Many {
         }]
     }
 
-    fn about(&self, _: &str) -> Option<About> {
+    fn about(&self, _: &str) -> Option<WorkloadDescription> {
         None
     }
 
-    fn resolve(&self, _: &Wanted<'_>) -> Result<Setup, Refusal> {
+    fn resolve(&self, _: &WantedLevels<'_>) -> Result<Setup, Refusal> {
         let recipe = Recipe { key: "calls".into(), about: "calls".into(), into: "calls".into() };
         Ok(Setup {
             target: self.name(),
@@ -96,7 +100,7 @@ impl Target for Many {
             recipe,
             groups: Vec::new(),
             shared: Vec::new(),
-            home: Home::Files,
+            home: TargetHome::Files,
         })
     }
 
@@ -104,7 +108,7 @@ impl Target for Many {
         MostClients { number: 10_000, why: "each has a port" }
     }
 
-    fn prepare(&self, _: &Value) -> Result<Box<dyn Subject>, TrialError> {
+    fn prepare(&self, _: &Value) -> Result<Box<dyn PreparedTarget>, TrialError> {
         unreachable!("nothing is run")
     }
 }
@@ -121,13 +125,13 @@ fn clients_go_as_far_as_a_target_of_ones_own_says() {
 /// A workload as it is written in a text: its name, then its operations, then its scales.
 struct Read {
     lines: Vec<String>,
-    scales: Vec<Scale>,
+    scales: Vec<WorkloadScale>,
 }
 
 impl Read {
     fn of(text: &str) -> Self {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let scale = |name: &str| Scale {
+        let scale = |name: &str| WorkloadScale {
             name: name.to_owned().into(),
             summary: format!("as {name} as it is").into(),
             bytes: 1,
@@ -145,7 +149,7 @@ impl Workload for Read {
         &self.lines[0]
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         &self.scales
     }
 
@@ -157,7 +161,7 @@ impl Workload for Read {
         self.lines[1].split(' ').map(|name| name.to_owned().into()).collect()
     }
 
-    fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, _: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         unreachable!("nothing is run")
     }
 }

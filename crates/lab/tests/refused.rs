@@ -3,9 +3,11 @@
 
 use std::path::Path;
 
-use bakeoff_engines::statement::{Action, Scope};
-use bakeoff_engines::{About, Database, Engine, Result, Runs, Schema, Statement, Terms, null};
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_engines::statement::{Action, ReadScope};
+use bakeoff_engines::{
+    Database, Engine, EngineDescription, OpenTerms, Result, Runs, Schema, Statement, null,
+};
+use bakeoff_experiment::{Experiment, FlagOverrides};
 use bakeoff_lab::{Possible, Registry};
 
 /// How many trials can be had, and what can't be.
@@ -13,7 +15,7 @@ fn planned(registry: &Registry, text: &str) -> (usize, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");
     std::fs::write(&file, format!("repetitions = 1\n{text}")).unwrap();
-    let (file, changes) = (file.to_string_lossy(), Changes::default());
+    let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
     let experiment = Experiment::load(&file, &changes, &registry.vocabulary());
     let possible = Possible::of(registry, &experiment.unwrap_or_else(|error| panic!("{error}")));
     let left_out = possible.left_out.iter().map(bakeoff_lab::possible::line);
@@ -134,8 +136,8 @@ fn a_table_of_settings_that_undoes_a_level_of_durability_is_left_out() {
 struct Simple;
 
 impl Engine for Simple {
-    fn about(&self) -> About {
-        About { name: "simple", ..null::Null.about() }
+    fn about(&self) -> EngineDescription {
+        EngineDescription { name: "simple", ..null::NullEngine.about() }
     }
 
     fn version(&self) -> String {
@@ -144,14 +146,20 @@ impl Engine for Simple {
 
     fn runs(&self) -> Option<Runs> {
         Some(|_, statement| match &statement.action {
-            Action::Read(read) if matches!(read.scope, Scope::Ranges(_)) => {
+            Action::Read(read) if matches!(read.scope, ReadScope::Ranges(_)) => {
                 Err("it reads one range at a time".into())
             }
             _ => Ok(()),
         })
     }
 
-    fn open(&self, _: &Path, _: &Terms, _: &Schema, _: &[Statement]) -> Result<Box<dyn Database>> {
+    fn open(
+        &self,
+        _: &Path,
+        _: &OpenTerms,
+        _: &Schema,
+        _: &[Statement],
+    ) -> Result<Box<dyn Database>> {
         unreachable!("nothing is loaded")
     }
 }

@@ -8,7 +8,10 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bakeoff_load::{Blocking, Client, Done, Driver, Plan, Progress, Share, cost, drive};
+use bakeoff_load::{
+    Blocking, BlockingClient, ClientShare, DrivePlan, DriveProgress, Driver, OperationOutcome,
+    cost, drive,
+};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Runs behind each median.
@@ -44,27 +47,27 @@ fn stay_on_one_processor() {
 /// A client that alternates between two operations and does nothing else.
 struct Trivial(usize);
 
-impl Client for Trivial {
+impl BlockingClient for Trivial {
     fn choose(&mut self) -> usize {
         self.0 ^= 1;
         self.0
     }
 
-    fn operate(&mut self, _: usize) -> Done {
-        Done::default()
+    fn operate(&mut self, _: usize) -> OperationOutcome {
+        OperationOutcome::default()
     }
 }
 
 /// Recorded operations a second, over a quarter of a second.
 fn rate(clients: usize) -> f64 {
-    let plan = Plan::closed(clients, 2, Duration::from_millis(250));
-    let connect = |share: &Share| {
+    let plan = DrivePlan::closed(clients, 2, Duration::from_millis(250));
+    let connect = |share: &ClientShare| {
         let client = Blocking(Trivial(share.clients.start & 1));
         Ok::<_, Infallible>(Box::new(client) as Box<dyn Driver>)
     };
-    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_: &Progress| ());
+    let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut |_: &DriveProgress| ());
     let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
-    let count: u64 = outcome.kinds.iter().map(bakeoff_load::Kind::count).sum();
+    let count: u64 = outcome.kinds.iter().map(bakeoff_load::KindOutcome::count).sum();
     count as f64 / plan.duration.as_secs_f64()
 }
 

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 
 /// An arrival process. Two are the same where they have the same name.
 #[derive(Clone, Copy)]
-pub struct Arrivals {
+pub struct ArrivalProcess {
     /// Its name: letters, digits and dashes.
     pub name: &'static str,
     /// What its gaps are, in a few words: `in even gaps`.
@@ -15,13 +15,13 @@ pub struct Arrivals {
     /// The gap before a start, in mean gaps: 0 or above, and 1 on average. It is given the number of
     /// the start, from 0, and draws all that is random, so that a seed gives the same starts
     /// always. It is called while other clients wait for their starts: it must be quick.
-    pub gap: fn(u64, &mut Random) -> f64,
+    pub gap: fn(u64, &mut ArrivalRandom) -> f64,
 }
 
 /// The arrival processes that are built in; the first is that of a rate without a name.
-pub const ARRIVALS: [&Arrivals; 2] = [&Arrivals::EVEN, &Arrivals::POISSON];
+pub const ARRIVALS: [&ArrivalProcess; 2] = [&ArrivalProcess::EVEN, &ArrivalProcess::POISSON];
 
-impl Arrivals {
+impl ArrivalProcess {
     /// All gaps are the same, and the first start is at once.
     pub const EVEN: Self = Self {
         name: "even",
@@ -38,15 +38,15 @@ impl Arrivals {
     };
 }
 
-impl PartialEq for Arrivals {
+impl PartialEq for ArrivalProcess {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Arrivals {}
+impl Eq for ArrivalProcess {}
 
-impl fmt::Debug for Arrivals {
+impl fmt::Debug for ArrivalProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
@@ -54,9 +54,9 @@ impl fmt::Debug for Arrivals {
 
 /// What gaps are drawn from: the same numbers for the same seed.
 #[derive(Clone, Debug)]
-pub struct Random(Xoshiro256PlusPlus);
+pub struct ArrivalRandom(Xoshiro256PlusPlus);
 
-impl Random {
+impl ArrivalRandom {
     /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn gaps_are_one_on_average() {
         for arrivals in ARRIVALS {
-            let mut random = Random::new(7);
+            let mut random = ArrivalRandom::new(7);
             let gaps = (0..100_000).map(|number| (arrivals.gap)(number, &mut random));
             let (mean, least) = gaps
                 .fold((0.0, 0.0_f64), |(sum, least), gap| (sum + gap / 100_000.0, least.min(gap)));

@@ -1,14 +1,14 @@
 //! The driver of one client that blocks its thread.
 
-use crate::{Client, Driver, Operation, Pacer, Record};
+use crate::{BlockingClient, Driver, EndedOperation, OperationSink, Pacer};
 
 /// One client on a thread of its own.
 #[derive(Debug)]
 pub struct Blocking<C>(pub C);
 
-impl<C: Client> Driver for Blocking<C> {
+impl<C: BlockingClient> Driver for Blocking<C> {
     /// Reads the clock once an operation.
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let clock = record.clock();
         let mut free = clock.now();
         while let Some(intended) = pacer.next(free) {
@@ -21,7 +21,7 @@ impl<C: Client> Driver for Blocking<C> {
             record.begin(0, kind, intended);
             let done = self.0.operate(kind);
             let ended = clock.now();
-            let operation = Operation { lane: 0, kind, intended, started, ended, done };
+            let operation = EndedOperation { lane: 0, kind, intended, started, ended, done };
             let Some(next) = record.record(operation) else { return };
             free = next;
         }

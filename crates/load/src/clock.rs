@@ -4,19 +4,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Nanoseconds since the drivers' start.
-pub type Nanos = u64;
+pub type ClockNanos = u64;
 
 /// How long before its time a wait stops to sleep: a sleeping thread wakes some tens of
 /// microseconds late.
-const SPIN: Nanos = 120_000;
+const SPIN: ClockNanos = 120_000;
 /// The longest sleep between two looks at whether to stop.
-const LOOK: Nanos = 50_000_000;
+const LOOK: ClockNanos = 50_000_000;
 
 /// Time since the drivers' start.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock(pub(crate) Instant);
+pub struct DriverClock(pub(crate) Instant);
 
-impl Clock {
+impl DriverClock {
     /// A clock that stands at 0 as long as any test: whoever is given it tells the moments.
     #[cfg(test)]
     pub fn stopped() -> Self {
@@ -30,14 +30,14 @@ impl Clock {
     }
 
     /// Nanoseconds since the start; 0 before it.
-    pub fn now(self) -> Nanos {
+    pub fn now(self) -> ClockNanos {
         nanoseconds(Instant::now().saturating_duration_since(self.0))
     }
 
     /// Waits until `start`, to the microsecond, and returns what time it is then; `None` when
     /// `stopped` says so before. A thread that was off its processor may hear of both at once: then
     /// the start is due.
-    pub(crate) fn wait(self, start: Nanos, stopped: impl Fn() -> bool) -> Option<Nanos> {
+    pub(crate) fn wait(self, start: ClockNanos, stopped: impl Fn() -> bool) -> Option<ClockNanos> {
         loop {
             let now = self.now();
             match start.checked_sub(now) {
@@ -55,12 +55,12 @@ impl Clock {
 }
 
 /// A duration as nanoseconds, without the detour over 128 bits.
-pub(crate) fn nanoseconds(duration: Duration) -> Nanos {
+pub(crate) fn nanoseconds(duration: Duration) -> ClockNanos {
     duration.as_secs() * 1_000_000_000 + u64::from(duration.subsec_nanos())
 }
 
 /// A point in nanoseconds as seconds.
-pub(crate) fn seconds(nanoseconds: Nanos) -> f64 {
+pub(crate) fn seconds(nanoseconds: ClockNanos) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
@@ -71,13 +71,13 @@ mod tests {
     /// The thread was off its processor from before the start until after the stop.
     #[test]
     fn a_start_that_is_due_when_the_stop_is_seen_is_due() {
-        let clock = Clock::begun();
+        let clock = DriverClock::begun();
         let start = clock.now() + 5 * SPIN;
         let stopped_late = || {
             while clock.now() < start {}
             true
         };
         assert!(clock.wait(start, stopped_late).is_some_and(|now| now >= start));
-        assert_eq!(clock.wait(Nanos::MAX, || true), None, "it is not due");
+        assert_eq!(clock.wait(ClockNanos::MAX, || true), None, "it is not due");
     }
 }

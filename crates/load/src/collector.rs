@@ -9,22 +9,22 @@ use hdrhistogram::Histogram;
 use crate::clock::{nanoseconds, seconds};
 use crate::halt::Halt;
 use crate::outcome::EndedInWindow;
-use crate::plan::Plan;
-use crate::recorder::{Batch, Sample};
-use crate::schedule::Begun;
-use crate::slot::{self, Slot, histogram};
+use crate::plan::DrivePlan;
+use crate::recorder::{Batch, OperationSample};
+use crate::schedule::StartedPace;
+use crate::slot::{self, LatencySlot, histogram};
 use crate::window::Window;
-use crate::{Clock, Nanos, Work, cpu};
+use crate::{ClockNanos, DriverClock, WorkDone, cpu};
 
 /// How often progress is shown, in nanoseconds.
-const EVERY: Nanos = 200_000_000;
+const EVERY: ClockNanos = 200_000_000;
 
 /// How many times that make the last second.
 const LOOK_BACK: usize = 5;
 
 /// How often it is looked whether the window has ended, and whether all that counts has, in
 /// nanoseconds.
-const LOOK: Nanos = 5_000_000;
+const LOOK: ClockNanos = 5_000_000;
 
 /// Looks in a row that have to find nothing in flight: a driver between two operations shows none.
 const QUIET: u32 = 2;
@@ -33,7 +33,7 @@ const GROWS: &str = "a histogram that grows takes any value";
 
 /// How far the drivers are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
+pub struct DriveProgress {
     /// How long they have run.
     pub elapsed: Duration,
     /// How many operations have ended.
@@ -46,15 +46,15 @@ pub struct Progress {
 
 /// What progress is made of.
 #[derive(Clone, Copy, Default)]
-struct Mark {
-    at: Nanos,
+struct ProgressMark {
+    at: ClockNanos,
     operations: u64,
-    latency: Nanos,
+    latency: ClockNanos,
 }
 
 /// Operations of one kind that count.
 #[derive(Clone)]
-pub(crate) struct Cell {
+pub(crate) struct CountedOperations {
     pub latency: Histogram<u64>,
     /// In an open loop alone.
     pub service: Option<Histogram<u64>>,
@@ -65,7 +65,7 @@ pub(crate) struct Cell {
     in_time: u64,
 }
 
-impl Cell {
+impl CountedOperations {
     fn new(open: bool) -> Self {
         Self {
             latency: histogram(),
@@ -77,7 +77,7 @@ impl Cell {
     }
 
     /// Takes what had taken so long by the end of the operation or by the cap.
-    fn take(&mut self, latency: Nanos, service: Nanos) {
+    fn take(&mut self, latency: ClockNanos, service: ClockNanos) {
         self.latency.record(latency).expect(GROWS);
         if let Some(services) = &mut self.service {
             services.record(service).expect(GROWS);
@@ -95,11 +95,11 @@ impl Cell {
 }
 
 /// What the drivers of a drive share with the thread that looks on.
-pub(crate) struct Shared<'a> {
-    pub clock: Clock,
+pub(crate) struct CollectorContext<'a> {
+    pub clock: DriverClock,
     pub batches: Receiver<Batch>,
-    pub empties: Vec<SyncSender<Vec<Sample>>>,
-    pub pace: &'a Begun,
+    pub empties: Vec<SyncSender<Vec<OperationSample>>>,
+    pub pace: &'a StartedPace,
     pub halt: &'a Halt<'a>,
 }
 
@@ -107,18 +107,18 @@ pub(crate) struct Shared<'a> {
 #[derive(Clone)]
 pub(crate) struct Collector {
     pub window: Window,
-    patience: Nanos,
+    patience: ClockNanos,
     /// For each kind of operation what counts.
-    pub kept: Vec<Cell>,
+    pub kept: Vec<CountedOperations>,
     /// Operations that were to start after the window's time was over. They count only if the window
     /// goes on.
-    later: Vec<Cell>,
+    later: Vec<CountedOperations>,
     /// For each kind of operation what ended in the window.
     pub ended: Vec<EndedInWindow>,
     /// What ended after the window's time was over: it counts only if the window goes on.
     ended_later: Vec<EndedInWindow>,
     /// For each kind of operation what all of them did, whether they count or not.
-    pub in_all: Vec<Work>,
+    pub in_all: Vec<WorkDone>,
     /// For each slot and kind of operation.
     slots: Vec<Vec<Histogram<u64>>>,
     /// How late operations started that count.
@@ -130,16 +130,16 @@ pub(crate) struct Collector {
     /// Looks in a row that found nothing in flight.
     quiet: u32,
     /// When progress is shown next.
-    shows: Nanos,
+    shows: ClockNanos,
     /// Whether the drivers may still come home in time.
     waits: bool,
-    total: Mark,
-    marks: VecDeque<Mark>,
+    total: ProgressMark,
+    marks: VecDeque<ProgressMark>,
 }
 
 impl Collector {
-    pub fn new(plan: &Plan, open: bool) -> Self {
-        let kept = vec![Cell::new(open); plan.kinds];
+    pub fn new(plan: &DrivePlan, open: bool) -> Self {
+        let kept = vec![CountedOperations::new(open); plan.kinds];
         Self {
             window: Window::new(plan),
             patience: nanoseconds(plan.patience),
@@ -147,7 +147,7 @@ impl Collector {
             kept,
             ended: vec![EndedInWindow::default(); plan.kinds],
             ended_later: vec![EndedInWindow::default(); plan.kinds],
-            in_all: vec![Work::default(); plan.kinds],
+            in_all: vec![WorkDone::default(); plan.kinds],
             slots: Vec::new(),
             start_delay: histogram(),
             later_delay: histogram(),
@@ -155,8 +155,8 @@ impl Collector {
             quiet: 0,
             shows: EVERY,
             waits: true,
-            total: Mark::default(),
-            marks: VecDeque::from([Mark::default()]),
+            total: ProgressMark::default(),
+            marks: VecDeque::from([ProgressMark::default()]),
         }
     }
 
@@ -164,8 +164,8 @@ impl Collector {
     /// time that this took. `overdue` is called once if they are not in time.
     pub fn collect(
         &mut self,
-        shared: &Shared<'_>,
-        observe: &mut dyn FnMut(&Progress),
+        shared: &CollectorContext<'_>,
+        observe: &mut dyn FnMut(&DriveProgress),
         overdue: &mut dyn FnMut(&Self),
     ) -> Duration {
         let before = cpu::thread_cpu();
@@ -187,11 +187,11 @@ impl Collector {
     /// comes before makes another one.
     pub fn turn(
         &mut self,
-        now: Nanos,
-        shared: &Shared<'_>,
-        observe: &mut dyn FnMut(&Progress),
+        now: ClockNanos,
+        shared: &CollectorContext<'_>,
+        observe: &mut dyn FnMut(&DriveProgress),
         overdue: &mut dyn FnMut(&Self),
-    ) -> Nanos {
+    ) -> ClockNanos {
         if now >= self.shows {
             observe(&self.progress(now));
             self.shows = now - now % EVERY + EVERY;
@@ -209,7 +209,7 @@ impl Collector {
     }
 
     /// Takes a batch and gives it back empty.
-    pub fn take(&mut self, mut batch: Batch, shared: &Shared<'_>) {
+    pub fn take(&mut self, mut batch: Batch, shared: &CollectorContext<'_>) {
         self.sort(&batch);
         batch.samples.clear();
         // A driver that has ended wants no more.
@@ -217,7 +217,7 @@ impl Collector {
     }
 
     /// Ends the window when it is time, and the drive when all that counts has ended.
-    fn look(&mut self, now: Nanos, shared: &Shared<'_>) {
+    fn look(&mut self, now: ClockNanos, shared: &CollectorContext<'_>) {
         if shared.halt.is_on() {
             return self.close(now, shared);
         }
@@ -244,7 +244,7 @@ impl Collector {
     }
 
     /// Ends the window because nothing more is to start.
-    pub fn close(&mut self, now: Nanos, shared: &Shared<'_>) {
+    pub fn close(&mut self, now: ClockNanos, shared: &CollectorContext<'_>) {
         if self.window.end.is_none() {
             self.window.stop(now);
             self.ended(shared);
@@ -252,14 +252,14 @@ impl Collector {
     }
 
     /// The window has just ended.
-    fn ended(&mut self, shared: &Shared<'_>) {
+    fn ended(&mut self, shared: &CollectorContext<'_>) {
         let Some(end) = self.window.end else { return };
         if end > self.window.until {
             self.kept.iter_mut().zip(&self.later).for_each(|(kept, later)| kept.add(later));
             self.ended.iter_mut().zip(&self.ended_later).for_each(|(sum, later)| *sum += *later);
             self.start_delay.add(&self.later_delay).expect(GROWS);
         }
-        let counts = |(_, intended): &(usize, Nanos)| self.window.counts_under_way(*intended);
+        let counts = |(_, intended): &(usize, ClockNanos)| self.window.counts_under_way(*intended);
         self.in_flight = shared.halt.under_way().filter(counts).count() as u64;
         if !shared.pace.is_open() {
             shared.halt.window_ended(end);
@@ -271,9 +271,9 @@ impl Collector {
     }
 
     /// As it is now, what is still in flight being cut off.
-    fn cut_off(&self, shared: &Shared<'_>) -> Self {
+    fn cut_off(&self, shared: &CollectorContext<'_>) -> Self {
         let mut cut = self.clone();
-        let counts = |(_, intended): &(usize, Nanos)| self.window.counts_under_way(*intended);
+        let counts = |(_, intended): &(usize, ClockNanos)| self.window.counts_under_way(*intended);
         for (kind, intended) in shared.halt.under_way().filter(counts) {
             let latency = self.window.cap.saturating_sub(intended);
             cut.kept[kind].take(latency, latency);
@@ -284,7 +284,7 @@ impl Collector {
 
     fn sort(&mut self, batch: &Batch) {
         for sample in &batch.samples {
-            let Sample { kind, failed, intended, ended, work, .. } = *sample;
+            let OperationSample { kind, failed, intended, ended, work, .. } = *sample;
             if !failed {
                 self.in_all[kind as usize] += work;
                 let slot = (ended / slot::LENGTH) as usize;
@@ -303,7 +303,7 @@ impl Collector {
     }
 
     /// Counts an operation that did not fail for the rate, if it ended in the window.
-    fn count_end(&mut self, sample: &Sample) {
+    fn count_end(&mut self, sample: &OperationSample) {
         if !self.window.holds(sample.ended) {
             return;
         }
@@ -313,8 +313,8 @@ impl Collector {
     }
 
     /// Takes a sample that counts.
-    fn count(&mut self, sample: &Sample) {
-        let Sample { kind, failed, intended, started, ended, .. } = *sample;
+    fn count(&mut self, sample: &OperationSample) {
+        let OperationSample { kind, failed, intended, started, ended, .. } = *sample;
         let undecided = self.window.end.is_none() && intended >= self.window.until;
         let cells = if undecided { &mut self.later } else { &mut self.kept };
         let cell = &mut cells[kind as usize];
@@ -333,8 +333,8 @@ impl Collector {
         }
     }
 
-    fn progress(&mut self, now: Nanos) -> Progress {
-        let mark = Mark { at: now, ..self.total };
+    fn progress(&mut self, now: ClockNanos) -> DriveProgress {
+        let mark = ProgressMark { at: now, ..self.total };
         let past = self.marks[0];
         if self.marks.len() == LOOK_BACK {
             self.marks.pop_front();
@@ -342,7 +342,7 @@ impl Collector {
         self.marks.push_back(mark);
         let operations = mark.operations - past.operations;
         let latency = seconds(mark.latency - past.latency);
-        Progress {
+        DriveProgress {
             elapsed: Duration::from_nanos(now),
             operations: mark.operations,
             per_second: operations as f64 / seconds(now - past.at),
@@ -351,11 +351,11 @@ impl Collector {
     }
 
     /// The slots of a kind of operation, up to when the drivers stopped.
-    pub fn slots(&self, kind: usize, ran: Nanos) -> Vec<Slot> {
+    pub fn slots(&self, kind: usize, ran: ClockNanos) -> Vec<LatencySlot> {
         let number = self.slots.len().max(ran.div_ceil(slot::LENGTH) as usize);
         let slot = |number: usize| {
-            let start = number as Nanos * slot::LENGTH;
-            Slot {
+            let start = number as ClockNanos * slot::LENGTH;
+            LatencySlot {
                 start_s: seconds(start),
                 end_s: seconds((start + slot::LENGTH).min(ran).max(start)),
                 histogram: self.slots.get(number).map_or_else(histogram, |it| it[kind].clone()),

@@ -4,11 +4,14 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{Blocking, Client, Done, Driver, Plan, Progress, Share, drive};
+use crate::{
+    Blocking, BlockingClient, ClientShare, DrivePlan, DriveProgress, Driver, OperationOutcome,
+    drive,
+};
 
 /// Processor time an operation, in nanoseconds, for the harness alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub struct HarnessCost {
     /// On the driver's thread: reading the clock, pacing, keeping the sample. It is inside every
     /// latency.
     pub driver_ns: f64,
@@ -16,7 +19,7 @@ pub struct Cost {
     pub collector_ns: f64,
 }
 
-impl Cost {
+impl HarnessCost {
     /// Both together.
     pub fn total_ns(&self) -> f64 {
         self.driver_ns + self.collector_ns
@@ -26,24 +29,27 @@ impl Cost {
 /// The client that does nothing.
 struct Idle;
 
-impl Client for Idle {
+impl BlockingClient for Idle {
     fn choose(&mut self) -> usize {
         0
     }
 
-    fn operate(&mut self, _: usize) -> Done {
-        Done::default()
+    fn operate(&mut self, _: usize) -> OperationOutcome {
+        OperationOutcome::default()
     }
 }
 
 /// Drives one client that does nothing for 20 ms, and divides the processor time by the
 /// operations. Processor time, since other load on the machine should not count.
-pub fn measure() -> Cost {
-    let plan = Plan::closed(1, 1, Duration::from_millis(20));
-    let idle = |_: &Share| Ok::<_, Infallible>(Box::new(Blocking(Idle)) as Box<dyn Driver>);
-    let outcome = drive(&plan, idle, &AtomicBool::new(false), &mut |_: &Progress| ())
+pub fn measure() -> HarnessCost {
+    let plan = DrivePlan::closed(1, 1, Duration::from_millis(20));
+    let idle = |_: &ClientShare| Ok::<_, Infallible>(Box::new(Blocking(Idle)) as Box<dyn Driver>);
+    let outcome = drive(&plan, idle, &AtomicBool::new(false), &mut |_: &DriveProgress| ())
         .unwrap_or_else(|error| panic!("a client that does nothing can't fail: {error}"));
     let operations = outcome.kinds[0].count();
     let each = |cpu: Duration| cpu.as_nanos() as f64 / operations.max(1) as f64;
-    Cost { driver_ns: each(outcome.drivers[0].cpu), collector_ns: each(outcome.collector_cpu) }
+    HarnessCost {
+        driver_ns: each(outcome.drivers[0].cpu),
+        collector_ns: each(outcome.collector_cpu),
+    }
 }

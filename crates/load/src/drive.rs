@@ -9,14 +9,16 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::clock::{nanoseconds, seconds};
-use crate::collector::{Cell, Collector, Progress, Shared};
+use crate::collector::{Collector, CollectorContext, CountedOperations, DriveProgress};
 use crate::halt::{Halt, MOST_FAILURES};
 use crate::lanes::{Lanes, MOST_KINDS};
-use crate::outcome::{Driven, Kind, Outcome};
-use crate::plan::Plan;
-use crate::recorder::{BATCHES, Batch, Channel, Recorder, Sample, Tally, new_samples};
-use crate::schedule::Begun;
-use crate::{Clock, Driver, Nanos, Pace, Share, cpu};
+use crate::outcome::{DriveOutcome, DriverRun, KindOutcome};
+use crate::plan::DrivePlan;
+use crate::recorder::{
+    BATCHES, Batch, Channel, ErrorTally, OperationSample, Recorder, new_samples,
+};
+use crate::schedule::StartedPace;
+use crate::{ClientShare, ClockNanos, Driver, DriverClock, Pace, cpu};
 
 /// Why a drive failed; `E` is what making a driver may end in.
 #[derive(Debug, thiserror::Error)]
@@ -69,19 +71,19 @@ pub trait Observer<E> {
     }
 
     /// So far it has come; told about five times a second. It should return soon.
-    fn progress(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &DriveProgress) {
         let _ = progress;
     }
 
     /// Drivers have not come home, [`Plan::patience`] after the cap: this is what is known without
     /// them. When it returns, they are waited for.
-    fn overdue(&mut self, so_far: &Outcome) {
+    fn overdue(&mut self, so_far: &DriveOutcome) {
         let _ = so_far;
     }
 }
 
-impl<E, F: FnMut(&Progress)> Observer<E> for F {
-    fn progress(&mut self, progress: &Progress) {
+impl<E, F: FnMut(&DriveProgress)> Observer<E> for F {
+    fn progress(&mut self, progress: &DriveProgress) {
         self(progress);
     }
 }
@@ -109,11 +111,11 @@ impl<E, F: FnMut(&Progress)> Observer<E> for F {
 /// than 255, a window without length, a cap before its end, or a pace without a rate; when a driver
 /// tells of a kind of operation that the plan does not have; when a driver panics.
 pub fn drive<'d, E: Send>(
-    plan: &Plan,
-    connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E> + Sync,
+    plan: &DrivePlan,
+    connect: impl Fn(&ClientShare) -> Result<Box<dyn Driver + 'd>, E> + Sync,
     stop: &AtomicBool,
     observer: &mut dyn Observer<E>,
-) -> Result<Outcome, DriveError<E>> {
+) -> Result<DriveOutcome, DriveError<E>> {
     check(plan);
     let halt = &Halt::new(stop);
     let pace = plan.pace.begin();
@@ -121,9 +123,9 @@ pub fn drive<'d, E: Send>(
         let (full, batches) = sync_channel(plan.drivers * BATCHES);
         let (made, answers) = channel();
         let mut crew = Crew { threads: Vec::new(), starts: Vec::new(), empties: Vec::new() };
-        for share in Share::out(plan.clients, plan.drivers, plan.seed) {
+        for share in ClientShare::out(plan.clients, plan.drivers, plan.seed) {
             let client = share.clients.start;
-            let (member, start, empty) = Member::new(plan, share, &full, &made, halt);
+            let (member, start, empty) = DriverSetup::new(plan, share, &full, &made, halt);
             let (connect, pace) = (&connect, &pace);
             let thread = thread::Builder::new()
                 .name(format!("client-{client}"))
@@ -140,34 +142,34 @@ pub fn drive<'d, E: Send>(
         halt.watch(lanes);
         let clock = crew.start(connected);
         let empties = std::mem::take(&mut crew.empties);
-        let shared = Shared { clock, batches, empties, pace: &pace, halt };
+        let shared = CollectorContext { clock, batches, empties, pace: &pace, halt };
         let mut collector = Collector::new(plan, pace.is_open());
         let collector_cpu = watch(&mut collector, &shared, observer);
         let mut ended = Vec::with_capacity(plan.drivers);
         for thread in crew.threads {
             ended.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
-        let runs = ended.into_iter().collect::<Result<Vec<Run>, _>>()?;
-        Ok(Outcome { collector_cpu, ..gather(&collector, &runs, &pace, halt) })
+        let runs = ended.into_iter().collect::<Result<Vec<DriverReport>, _>>()?;
+        Ok(DriveOutcome { collector_cpu, ..gather(&collector, &runs, &pace, halt) })
     })
 }
 
 /// Collects until all drivers are gone, and tells the observer.
 fn watch<E>(
     collector: &mut Collector,
-    shared: &Shared<'_>,
+    shared: &CollectorContext<'_>,
     observer: &mut dyn Observer<E>,
 ) -> Duration {
     let observer = RefCell::new(observer);
-    let mut progress = |progress: &Progress| observer.borrow_mut().progress(progress);
+    let mut progress = |progress: &DriveProgress| observer.borrow_mut().progress(progress);
     let mut overdue = |so_far: &Collector| {
         observer.borrow_mut().overdue(&gather(so_far, &[], shared.pace, shared.halt));
     };
     collector.collect(shared, &mut progress, &mut overdue)
 }
 
-fn check(plan: &Plan) {
-    let Plan { clients, drivers, kinds, warm_up, duration, cap, pace, .. } = plan;
+fn check(plan: &DrivePlan) {
+    let DrivePlan { clients, drivers, kinds, warm_up, duration, cap, pace, .. } = plan;
     assert!(*drivers > 0 && (1..=MOST_KINDS).contains(kinds), "an empty plan");
     assert!(warm_up < duration && duration <= cap, "a window without length");
     assert!(drivers <= clients, "{drivers} drivers of {clients} clients");
@@ -177,27 +179,27 @@ fn check(plan: &Plan) {
 }
 
 /// What a driver's thread ends in; `None` when it was never started.
-type Ended<E> = Option<Result<Run, DriveError<E>>>;
+type DriverEnd<E> = Option<Result<DriverReport, DriveError<E>>>;
 
 /// What comes of making a driver: the lanes that it is seen by.
-type Made<E> = Result<Arc<Lanes>, DriveError<E>>;
+type DriverLanes<E> = Result<Arc<Lanes>, DriveError<E>>;
 
 /// The drivers, seen from the thread that started them.
 struct Crew<'scope, E> {
-    threads: Vec<ScopedJoinHandle<'scope, Ended<E>>>,
+    threads: Vec<ScopedJoinHandle<'scope, DriverEnd<E>>>,
     /// Tells each when time starts. Where these are dropped unused, the drivers end.
     starts: Vec<SyncSender<Instant>>,
     /// Brings each its batches back.
-    empties: Vec<SyncSender<Vec<Sample>>>,
+    empties: Vec<SyncSender<Vec<OperationSample>>>,
 }
 
 impl<E> Crew<'_, E> {
     /// Starts all, if all have connected, a little in the future: the last to be woken should
     /// be awake by then.
-    fn start(&mut self, connected: usize) -> Clock {
+    fn start(&mut self, connected: usize) -> DriverClock {
         let drivers = self.starts.len() as u32;
         let lead = Duration::from_millis(1) + Duration::from_micros(20) * drivers;
-        let clock = Clock(Instant::now() + lead);
+        let clock = DriverClock(Instant::now() + lead);
         let starts = std::mem::take(&mut self.starts);
         // One that is missing without an error has panicked, which joining it will tell.
         if connected == starts.len() {
@@ -210,31 +212,31 @@ impl<E> Crew<'_, E> {
 }
 
 /// What a driver's thread has before the driver is made.
-struct Member<'a, E> {
-    share: Share,
+struct DriverSetup<'a, E> {
+    share: ClientShare,
     kinds: usize,
     /// When the window ends at the earliest.
-    until: Nanos,
+    until: ClockNanos,
     halt: &'a Halt<'a>,
-    ready: Sender<Made<E>>,
+    ready: Sender<DriverLanes<E>>,
     start: Receiver<Instant>,
     channel: Channel,
 }
 
 /// What a driver brings home.
-struct Run {
-    driven: Driven,
-    tallies: Vec<Tally>,
+struct DriverReport {
+    driven: DriverRun,
+    tallies: Vec<ErrorTally>,
 }
 
-impl<'a, E> Member<'a, E> {
+impl<'a, E> DriverSetup<'a, E> {
     fn new(
-        plan: &Plan,
-        share: Share,
+        plan: &DrivePlan,
+        share: ClientShare,
         full: &SyncSender<Batch>,
-        ready: &Sender<Made<E>>,
+        ready: &Sender<DriverLanes<E>>,
         halt: &'a Halt<'a>,
-    ) -> (Self, SyncSender<Instant>, SyncSender<Vec<Sample>>) {
+    ) -> (Self, SyncSender<Instant>, SyncSender<Vec<OperationSample>>) {
         let (start, started) = sync_channel(1);
         let (empty, empties) = sync_channel(BATCHES);
         for _ in 1..BATCHES {
@@ -255,9 +257,9 @@ impl<'a, E> Member<'a, E> {
     /// A driver's life: connect, wait for the others, run.
     fn live<'d>(
         self,
-        connect: impl Fn(&Share) -> Result<Box<dyn Driver + 'd>, E>,
-        pace: &Begun,
-    ) -> Ended<E> {
+        connect: impl Fn(&ClientShare) -> Result<Box<dyn Driver + 'd>, E>,
+        pace: &StartedPace,
+    ) -> DriverEnd<E> {
         let Self { share, kinds, until, halt, ready, start, channel } = self;
         let client = share.clients.start;
         let (driver, answer) = match connect(&share) {
@@ -276,13 +278,13 @@ impl<'a, E> Member<'a, E> {
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
         thread::sleep(start.saturating_duration_since(Instant::now()));
-        let clock = Clock(start);
+        let clock = DriverClock(start);
         let mut recorder = Recorder::new(clock, lanes, (until, kinds), halt, channel);
         let delay = cpu::thread_run_delay();
         let (cpu, started) = (cpu::thread_cpu(), clock.now());
         driver.run(&mut *pace.pacer(clock, halt), &mut recorder);
         recorder.finish();
-        let driven = Driven {
+        let driven = DriverRun {
             started_s: seconds(started),
             stopped_s: seconds(recorder.last.max(started)),
             cpu: cpu::thread_cpu() - cpu,
@@ -292,21 +294,26 @@ impl<'a, E> Member<'a, E> {
         let Recorder { tallies, gave_up, .. } = recorder;
         Some(match gave_up {
             Some((kind, text)) => Err(DriveError::GaveUp { client, kind, text }),
-            None => Ok(Run { driven, tallies }),
+            None => Ok(DriverReport { driven, tallies }),
         })
     }
 }
 
 /// Puts together what the collector and the drivers that have come home know.
-fn gather(collector: &Collector, runs: &[Run], pace: &Begun, halt: &Halt<'_>) -> Outcome {
+fn gather(
+    collector: &Collector,
+    runs: &[DriverReport],
+    pace: &StartedPace,
+    halt: &Halt<'_>,
+) -> DriveOutcome {
     let Collector { window, kept, .. } = collector;
     let last = runs.iter().map(|run| run.driven.stopped_s).reduce(f64::max);
     let ran = last.map_or(window.cap, |last| nanoseconds(Duration::from_secs_f64(last)));
     let end = window.end.unwrap_or(ran);
-    let kind = |(number, cell): (usize, &Cell)| {
+    let kind = |(number, cell): (usize, &CountedOperations)| {
         let tallies = runs.iter().map(|run| &run.tallies[number]);
         let first = tallies.clone().filter_map(|tally| tally.first_error.as_ref()).min();
-        Kind {
+        KindOutcome {
             kept: cell.latency.clone(),
             service: cell.service.clone(),
             unfinished: cell.unfinished,
@@ -319,7 +326,7 @@ fn gather(collector: &Collector, runs: &[Run], pace: &Begun, halt: &Halt<'_>) ->
             first_error: first.map(|(_, text)| text.clone()),
         }
     };
-    Outcome {
+    DriveOutcome {
         ran: Duration::from_nanos(ran),
         stopped: halt.was_asked() && end < window.until,
         window_s: (seconds(window.from), seconds(end)),

@@ -6,7 +6,7 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, OnceLock};
 
-use crate::Nanos;
+use crate::ClockNanos;
 use crate::lanes::Lanes;
 
 /// How many failures in a row make a driver give up.
@@ -37,7 +37,7 @@ impl<'a> Halt<'a> {
     }
 
     /// Operations in flight: each one's kind, and when it was to start.
-    pub fn under_way(&self) -> impl Iterator<Item = (usize, Nanos)> {
+    pub fn under_way(&self) -> impl Iterator<Item = (usize, ClockNanos)> {
         self.lanes.get().into_iter().flatten().flat_map(|lanes| lanes.under_way())
     }
 
@@ -57,7 +57,7 @@ impl<'a> Halt<'a> {
 
     /// The window of a closed loop has ended: whoever finds that the last operation of it is over
     /// says so at once, lest another one be started for nothing.
-    pub fn window_ended(&self, end: Nanos) {
+    pub fn window_ended(&self, end: ClockNanos) {
         self.window_end.store(end, Release);
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Client, Driver, Nanos, Operation, Pacer, Record};
+use crate::{BlockingClient, ClockNanos, Driver, EndedOperation, OperationSink, Pacer};
 
 /// Clients that take turns on a thread, each whole operations at a time.
 #[derive(Debug)]
@@ -11,19 +11,19 @@ pub struct Interleaved<C> {
     clients: Vec<C>,
 }
 
-impl<C: Client> Interleaved<C> {
+impl<C: BlockingClient> Interleaved<C> {
     /// The driver of these clients, at least one.
     pub fn new(clients: Vec<C>) -> Self {
         Self { clients }
     }
 }
 
-impl<C: Client> Driver for Interleaved<C> {
+impl<C: BlockingClient> Driver for Interleaved<C> {
     /// The client that has been free the longest is the next one.
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let clock = record.clock();
         let mut now = clock.now();
-        let mut free: VecDeque<(usize, Nanos)> =
+        let mut free: VecDeque<(usize, ClockNanos)> =
             (0..self.clients.len()).map(|client| (client, now)).collect();
         while let Some((client, since)) = free.pop_front() {
             let Some(intended) = pacer.next(since) else { return };
@@ -36,7 +36,7 @@ impl<C: Client> Driver for Interleaved<C> {
             record.begin(0, kind, intended);
             let done = self.clients[client].operate(kind);
             let ended = clock.now();
-            let operation = Operation { lane: 0, kind, intended, started, ended, done };
+            let operation = EndedOperation { lane: 0, kind, intended, started, ended, done };
             let Some(next) = record.record(operation) else { return };
             free.push_back((client, next));
             now = next;
@@ -47,23 +47,23 @@ impl<C: Client> Driver for Interleaved<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Clock, Done};
+    use crate::{DriverClock, OperationOutcome};
 
     /// What a driver has told, until so many operations have ended.
     struct Told {
-        clock: Clock,
+        clock: DriverClock,
         most: usize,
-        operations: Vec<Operation>,
+        operations: Vec<EndedOperation>,
     }
 
-    impl Record for Told {
-        fn clock(&self) -> Clock {
+    impl OperationSink for Told {
+        fn clock(&self) -> DriverClock {
             self.clock
         }
 
-        fn begin(&mut self, _: usize, _: usize, _: Nanos) {}
+        fn begin(&mut self, _: usize, _: usize, _: ClockNanos) {}
 
-        fn record(&mut self, operation: Operation) -> Option<Nanos> {
+        fn record(&mut self, operation: EndedOperation) -> Option<ClockNanos> {
             let ended = operation.ended;
             self.operations.push(operation);
             (self.operations.len() < self.most).then_some(ended)
@@ -73,11 +73,11 @@ mod tests {
     struct AtOnce;
 
     impl Pacer for AtOnce {
-        fn next(&mut self, free: Nanos) -> Option<Nanos> {
+        fn next(&mut self, free: ClockNanos) -> Option<ClockNanos> {
             Some(free)
         }
 
-        fn wait(&mut self, _: Nanos) -> Option<Nanos> {
+        fn wait(&mut self, _: ClockNanos) -> Option<ClockNanos> {
             panic!("what is due at once is not waited for")
         }
     }
@@ -85,14 +85,14 @@ mod tests {
     /// A client whose number is the kind of its operations.
     struct Numbered(usize);
 
-    impl Client for Numbered {
+    impl BlockingClient for Numbered {
         fn choose(&mut self) -> usize {
             self.0
         }
 
-        fn operate(&mut self, kind: usize) -> Done {
+        fn operate(&mut self, kind: usize) -> OperationOutcome {
             assert_eq!(kind, self.0);
-            Done::default()
+            OperationOutcome::default()
         }
     }
 
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn clients_take_turns_and_wait_for_them_in_their_operations() {
         const CLIENTS: usize = 100;
-        let (clock, most) = (Clock::begun(), 5 * CLIENTS);
+        let (clock, most) = (DriverClock::begun(), 5 * CLIENTS);
         let mut told = Told { clock, most, operations: Vec::new() };
         Interleaved::new((0..CLIENTS).map(Numbered).collect()).run(&mut AtOnce, &mut told);
         let all = &told.operations;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::Nanos;
+use crate::ClockNanos;
 
 /// The bits of a lane that hold the kind of operation; it is idle at 0.
 const KIND_BITS: u32 = 8;
@@ -19,7 +19,7 @@ impl Lanes {
     }
 
     /// An operation has started in a lane.
-    pub fn begin(&self, lane: usize, kind: usize, intended: Nanos) {
+    pub fn begin(&self, lane: usize, kind: usize, intended: ClockNanos) {
         self.0[lane].store(intended << KIND_BITS | (kind as u64 + 1), Relaxed);
     }
 
@@ -29,7 +29,7 @@ impl Lanes {
     }
 
     /// What is in flight: each operation's kind, and when it was to start.
-    pub fn under_way(&self) -> impl Iterator<Item = (usize, Nanos)> {
+    pub fn under_way(&self) -> impl Iterator<Item = (usize, ClockNanos)> {
         let busy = self.0.iter().map(|lane| lane.load(Relaxed)).filter(|lane| *lane != 0);
         busy.map(|lane| ((lane & MOST_KINDS as u64) as usize - 1, lane >> KIND_BITS))
     }

@@ -24,17 +24,19 @@ mod slot;
 mod starts;
 mod window;
 
-pub use arrivals::{ARRIVALS, Arrivals, Random};
+pub use arrivals::{ARRIVALS, ArrivalProcess, ArrivalRandom};
 pub use blocking::Blocking;
-pub use clock::{Clock, Nanos};
-pub use collector::Progress;
+pub use clock::{ClockNanos, DriverClock};
+pub use collector::DriveProgress;
 pub use drive::{DriveError, Observer, drive};
-pub use driver::{Client, Done, Driver, Operation, Record, Share, Work};
+pub use driver::{
+    BlockingClient, ClientShare, Driver, EndedOperation, OperationOutcome, OperationSink, WorkDone,
+};
 pub use halt::MOST_FAILURES;
 pub use interleaved::Interleaved;
-pub use outcome::{Driven, EndedInWindow, Kind, OpenLoop, Outcome, Totals};
+pub use outcome::{DriveOutcome, DriverRun, EndedInWindow, KindOutcome, OpenLoopOutcome, Totals};
 pub use pacer::Pacer;
-pub use plan::Plan;
+pub use plan::DrivePlan;
 pub use schedule::Pace;
-pub use slot::Slot;
-pub use starts::{Next, Starts};
+pub use slot::LatencySlot;
+pub use starts::{NextAction, Starts};

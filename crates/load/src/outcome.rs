@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::Work;
-use crate::slot::{Slot, merged};
+use crate::WorkDone;
+use crate::slot::{LatencySlot, merged};
 
 /// What the drivers did.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct DriveOutcome {
     /// How long they ran, until the last operation that they had begun was over.
     pub ran: Duration,
     /// Whether they were stopped before the window had ended.
@@ -18,20 +18,20 @@ pub struct Outcome {
     /// Where the window starts and ends, in seconds from the drivers' start.
     pub window_s: (f64, f64),
     /// One entry a kind of operation, by its number.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<KindOutcome>,
     /// One entry a driver that has come home, by its number.
-    pub drivers: Vec<Driven>,
+    pub drivers: Vec<DriverRun>,
     /// How many operations that count were still in flight when the window ended.
     pub in_flight: u64,
     /// What came of the schedule of an open loop.
-    pub open: Option<OpenLoop>,
+    pub open: Option<OpenLoopOutcome>,
     /// Processor time of the thread that collected the samples and showed the progress.
     pub collector_cpu: Duration,
 }
 
 /// What happened to one kind of operation.
 #[derive(Clone, Debug)]
-pub struct Kind {
+pub struct KindOutcome {
     /// The latencies of operations that were to start in the window and did not fail, in nanoseconds,
     /// to 3 significant digits: from an operation's intended start to its end, or to the plan's cap
     /// where it had not ended by then.
@@ -43,10 +43,10 @@ pub struct Kind {
     /// What ended in the window and did not fail, whenever it started.
     pub ended: EndedInWindow,
     /// What all operations did that did not fail, in the window and outside of it.
-    pub work_in_all: Work,
+    pub work_in_all: WorkDone,
     /// Every slot, in order. An operation belongs to the slot in which it ended; one that failed
     /// belongs to none.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<LatencySlot>,
     /// How many failed.
     pub errors: u64,
     /// How long those took together.
@@ -57,7 +57,7 @@ pub struct Kind {
     pub first_error: Option<String>,
 }
 
-impl Kind {
+impl KindOutcome {
     /// How many succeeded, in the window and outside of it.
     pub fn count(&self) -> u64 {
         self.slots.iter().map(|slot| slot.histogram.len()).sum()
@@ -69,7 +69,7 @@ impl Kind {
     }
 }
 
-impl Outcome {
+impl DriveOutcome {
     /// How long the window is, in seconds.
     pub fn window_length_s(&self) -> f64 {
         self.window_s.1 - self.window_s.0
@@ -102,12 +102,12 @@ impl Outcome {
     /// this rate is too low. Where an operation had not ended at the cap, it is an upper bound.
     /// `None` in an open loop, whose clients wait for work, and where no operation took any time.
     pub fn littles_rate(&self, in_flight: usize) -> Option<f64> {
-        let time = |kind: &Kind| {
+        let time = |kind: &KindOutcome| {
             let mean = if kind.kept.is_empty() { 0.0 } else { kind.kept.mean() / 1e9 };
             kind.count() as f64 * mean + kind.errors_time.as_secs_f64()
         };
         let busy: f64 = self.kinds.iter().map(time).sum();
-        let count: u64 = self.kinds.iter().map(Kind::count).sum();
+        let count: u64 = self.kinds.iter().map(KindOutcome::count).sum();
         (self.open.is_none() && busy > 0.0).then(|| in_flight as f64 * count as f64 / busy)
     }
 
@@ -125,7 +125,7 @@ pub struct EndedInWindow {
     /// How many operations.
     pub operations: u64,
     /// What these did.
-    pub work: Work,
+    pub work: WorkDone,
 }
 
 impl AddAssign for EndedInWindow {
@@ -148,7 +148,7 @@ pub struct Totals {
 
 /// How an open loop's schedule was kept.
 #[derive(Clone, Debug)]
-pub struct OpenLoop {
+pub struct OpenLoopOutcome {
     /// How many operations were due a second.
     pub per_second: f64,
     /// How many were due until the window ended.
@@ -163,7 +163,7 @@ pub struct OpenLoop {
 
 /// One driver's run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Driven {
+pub struct DriverRun {
     /// When it started, in seconds from the drivers' start.
     pub started_s: f64,
     /// When its last operation was over.

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How to drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct DrivePlan {
     /// How many clients there are.
     pub clients: usize,
     /// How many drivers stand for them, at most as many; each has a thread.
@@ -38,7 +38,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl DrivePlan {
     /// A closed loop of clients with a driver each: the window is all of the duration, and waits for
     /// no kind of operation. The cap is ten times the duration.
     pub const fn closed(clients: usize, kinds: usize, duration: Duration) -> Self {

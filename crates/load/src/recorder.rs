@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use crate::halt::{Halt, MOST_FAILURES};
 use crate::lanes::Lanes;
-use crate::{Clock, Nanos, Operation, Record, Work};
+use crate::{ClockNanos, DriverClock, EndedOperation, OperationSink, WorkDone};
 
 /// How many batches a driver has: it fills one while the others are with the collector.
 pub(crate) const BATCHES: usize = 4;
@@ -20,69 +20,69 @@ const SAMPLES: usize = 512;
 
 /// A batch is handed over at the latest when it is this old, in nanoseconds, so that progress is
 /// seen.
-const OLDEST: Nanos = 200_000_000;
+const OLDEST: ClockNanos = 200_000_000;
 
 /// One operation that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
+pub(crate) struct OperationSample {
     pub kind: u32,
     pub failed: bool,
-    pub intended: Nanos,
-    pub started: Nanos,
-    pub ended: Nanos,
-    pub work: Work,
+    pub intended: ClockNanos,
+    pub started: ClockNanos,
+    pub ended: ClockNanos,
+    pub work: WorkDone,
 }
 
 /// What a driver hands over.
 pub(crate) struct Batch {
     pub driver: usize,
-    pub samples: Vec<Sample>,
+    pub samples: Vec<OperationSample>,
 }
 
 /// What a kind of operation came to at one driver, its latencies apart.
 #[derive(Clone, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ErrorTally {
     pub errors: u64,
     /// How long these took together.
-    pub errors_time: Nanos,
+    pub errors_time: ClockNanos,
     pub retries: u64,
     /// When the first failure was, and what it said.
-    pub first_error: Option<(Nanos, String)>,
+    pub first_error: Option<(ClockNanos, String)>,
 }
 
 /// A driver's way to the collector and back.
 pub(crate) struct Channel {
     pub driver: usize,
     pub full: SyncSender<Batch>,
-    pub empty: Receiver<Vec<Sample>>,
+    pub empty: Receiver<Vec<OperationSample>>,
 }
 
 /// Keeps a driver's samples until a batch is worth handing over.
 pub(crate) struct Recorder<'a> {
-    clock: Clock,
+    clock: DriverClock,
     lanes: Arc<Lanes>,
     /// When the window ends at the earliest.
-    until: Nanos,
+    until: ClockNanos,
     halt: &'a Halt<'a>,
     channel: Channel,
-    samples: Vec<Sample>,
-    handed_over: Nanos,
+    samples: Vec<OperationSample>,
+    handed_over: ClockNanos,
     /// Failures since the last success.
     failures: u32,
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<ErrorTally>,
     /// When the last operation was over.
-    pub last: Nanos,
+    pub last: ClockNanos,
     /// Time spent on handing over.
-    pub handing_over: Nanos,
+    pub handing_over: ClockNanos,
     /// The kind of operation that failed too often, and what it said last.
     pub gave_up: Option<(usize, String)>,
 }
 
 impl<'a> Recorder<'a> {
     pub fn new(
-        clock: Clock,
+        clock: DriverClock,
         lanes: Arc<Lanes>,
-        (until, kinds): (Nanos, usize),
+        (until, kinds): (ClockNanos, usize),
         halt: &'a Halt<'a>,
         channel: Channel,
     ) -> Self {
@@ -95,7 +95,7 @@ impl<'a> Recorder<'a> {
             samples: new_samples(),
             handed_over: 0,
             failures: 0,
-            tallies: vec![Tally::default(); kinds],
+            tallies: vec![ErrorTally::default(); kinds],
             last: 0,
             handing_over: 0,
             gave_up: None,
@@ -109,8 +109,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes a failure; whether the driver goes on.
-    fn fail(&mut self, operation: &Operation, text: String) -> bool {
-        let Operation { kind, intended, ended, .. } = *operation;
+    fn fail(&mut self, operation: &EndedOperation, text: String) -> bool {
+        let EndedOperation { kind, intended, ended, .. } = *operation;
         self.failures += 1;
         if self.failures == MOST_FAILURES {
             self.gave_up = Some((kind, text));
@@ -125,7 +125,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Hands a batch over and waits for an empty one; `None` when the collector went away.
-    fn pass(&mut self, ended: Nanos) -> Option<Nanos> {
+    fn pass(&mut self, ended: ClockNanos) -> Option<ClockNanos> {
         let empty = self.channel.empty.recv().ok()?;
         self.hand_over(empty)?;
         self.handed_over = ended;
@@ -135,24 +135,24 @@ impl<'a> Recorder<'a> {
         Some(now)
     }
 
-    fn hand_over(&mut self, empty: Vec<Sample>) -> Option<()> {
+    fn hand_over(&mut self, empty: Vec<OperationSample>) -> Option<()> {
         let samples = std::mem::replace(&mut self.samples, empty);
         self.channel.full.send(Batch { driver: self.channel.driver, samples }).ok()
     }
 }
 
-impl Record for Recorder<'_> {
-    fn clock(&self) -> Clock {
+impl OperationSink for Recorder<'_> {
+    fn clock(&self) -> DriverClock {
         self.clock
     }
 
-    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+    fn begin(&mut self, lane: usize, kind: usize, intended: ClockNanos) {
         self.lanes.begin(lane, kind, intended);
     }
 
-    fn record(&mut self, mut operation: Operation) -> Option<Nanos> {
+    fn record(&mut self, mut operation: EndedOperation) -> Option<ClockNanos> {
         let error = operation.done.error.take();
-        let Operation { lane, kind, intended, started, ended, .. } = operation;
+        let EndedOperation { lane, kind, intended, started, ended, .. } = operation;
         self.lanes.end(lane);
         self.last = ended;
         self.tallies[kind].retries += operation.done.retries;
@@ -163,7 +163,14 @@ impl Record for Recorder<'_> {
         if error.is_some_and(|text| !self.fail(&operation, text)) {
             return None;
         }
-        self.samples.push(Sample { kind: kind as u32, failed, intended, started, ended, work });
+        self.samples.push(OperationSample {
+            kind: kind as u32,
+            failed,
+            intended,
+            started,
+            ended,
+            work,
+        });
         // What had ended when the time was over decides whether the window goes on.
         let time_is_over = ended >= self.until && self.handed_over < self.until;
         let mut free = ended;
@@ -175,6 +182,6 @@ impl Record for Recorder<'_> {
 }
 
 /// The memory of a batch.
-pub(crate) fn new_samples() -> Vec<Sample> {
+pub(crate) fn new_samples() -> Vec<OperationSample> {
     Vec::with_capacity(SAMPLES)
 }

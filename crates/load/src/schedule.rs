@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bakeoff_stats::backlog::keeps_up;
 use hdrhistogram::Histogram;
 
-use crate::arrivals::Random;
+use crate::arrivals::ArrivalRandom;
 use crate::clock::seconds;
 use crate::halt::Halt;
-use crate::outcome::OpenLoop;
-use crate::{Arrivals, Clock, Nanos, Pacer};
+use crate::outcome::OpenLoopOutcome;
+use crate::{ArrivalProcess, ClockNanos, DriverClock, Pacer};
 
 /// When operations start.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Pace {
         /// How many are due a second, above 0.
         per_second: f64,
         /// How they follow each other.
-        arrivals: &'static Arrivals,
+        arrivals: &'static ArrivalProcess,
         /// Seeds what is random of that.
         seed: u64,
     },
@@ -29,26 +29,26 @@ pub enum Pace {
 
 impl Pace {
     /// What the drivers of a drive share.
-    pub(crate) fn begin(self) -> Begun {
+    pub(crate) fn begin(self) -> StartedPace {
         match self {
-            Self::Closed => Begun::Closed,
+            Self::Closed => StartedPace::Closed,
             Self::Open { per_second, arrivals, seed } => {
                 let front = Front::new(per_second, arrivals, seed);
-                Begun::Open { per_second, due: Box::new(Mutex::new(Due::new(front))) }
+                StartedPace::Open { per_second, due: Box::new(Mutex::new(DueStarts::new(front))) }
             }
         }
     }
 }
 
 /// A pace that has begun.
-pub(crate) enum Begun {
+pub(crate) enum StartedPace {
     Closed,
-    Open { per_second: f64, due: Box<Mutex<Due>> },
+    Open { per_second: f64, due: Box<Mutex<DueStarts>> },
 }
 
-impl Begun {
+impl StartedPace {
     /// A driver's pacer.
-    pub fn pacer<'a>(&'a self, clock: Clock, halt: &'a Halt<'a>) -> Box<dyn Pacer + 'a> {
+    pub fn pacer<'a>(&'a self, clock: DriverClock, halt: &'a Halt<'a>) -> Box<dyn Pacer + 'a> {
         match self {
             Self::Closed => Box::new(ClosedLoop { halt }),
             Self::Open { due, .. } => Box::new(OpenPacer { clock, halt, due }),
@@ -60,7 +60,7 @@ impl Begun {
         matches!(self, Self::Open { .. })
     }
 
-    fn due(&self) -> Option<MutexGuard<'_, Due>> {
+    fn due(&self) -> Option<MutexGuard<'_, DueStarts>> {
         match self {
             Self::Closed => None,
             // Nothing panics while it is locked.
@@ -69,7 +69,7 @@ impl Begun {
     }
 
     /// The window doesn't end before `until`, which only grows: starts before it are counted.
-    pub fn pass(&self, until: Nanos) {
+    pub fn pass(&self, until: ClockNanos) {
         if let Some(mut due) = self.due() {
             due.counted.step_to(until);
         }
@@ -77,27 +77,27 @@ impl Begun {
 
     /// The window has ended: what was due by then and has not started is counted. Returns whether
     /// the clients kept up; a closed loop always does.
-    pub fn end(&self, end: Nanos) -> bool {
+    pub fn end(&self, end: ClockNanos) -> bool {
         self.due().is_none_or(|mut due| due.end(end))
     }
 
     /// Whether clients don't keep up with what was due before `end`.
-    pub fn is_behind(&self, end: Nanos) -> bool {
+    pub fn is_behind(&self, end: ClockNanos) -> bool {
         self.due().is_some_and(|mut due| !due.end(end))
     }
 
     /// Whether something that was due before `end` has yet to start.
-    pub fn owes(&self, end: Nanos) -> bool {
+    pub fn owes(&self, end: ClockNanos) -> bool {
         self.due().is_some_and(|due| due.next.at() < end)
     }
 
     /// What came of the schedule; `None` for a closed loop.
-    pub fn outcome(&self, start_delay: Histogram<u64>) -> Option<OpenLoop> {
+    pub fn outcome(&self, start_delay: Histogram<u64>) -> Option<OpenLoopOutcome> {
         let Self::Open { per_second, .. } = self else { return None };
         let due = self.due()?;
         let (not_started, most_waiting) = (due.not_started, due.backlog.max(due.not_started));
         let (per_second, due) = (*per_second, due.due);
-        Some(OpenLoop { per_second, due, not_started, most_waiting, start_delay })
+        Some(OpenLoopOutcome { per_second, due, not_started, most_waiting, start_delay })
     }
 }
 
@@ -107,38 +107,38 @@ struct ClosedLoop<'a> {
 }
 
 impl Pacer for ClosedLoop<'_> {
-    fn next(&mut self, free: Nanos) -> Option<Nanos> {
+    fn next(&mut self, free: ClockNanos) -> Option<ClockNanos> {
         (!self.halt.is_on()).then_some(free)
     }
 
     /// A start that is due at once is not waited for.
-    fn wait(&mut self, start: Nanos) -> Option<Nanos> {
+    fn wait(&mut self, start: ClockNanos) -> Option<ClockNanos> {
         Some(start)
     }
 }
 
 /// One driver's hand on the schedule that all share.
 struct OpenPacer<'a> {
-    clock: Clock,
+    clock: DriverClock,
     halt: &'a Halt<'a>,
-    due: &'a Mutex<Due>,
+    due: &'a Mutex<DueStarts>,
 }
 
 impl Pacer for OpenPacer<'_> {
-    fn next(&mut self, free: Nanos) -> Option<Nanos> {
+    fn next(&mut self, free: ClockNanos) -> Option<ClockNanos> {
         if self.halt.is_on() {
             return None;
         }
         Some(self.due.lock().unwrap_or_else(PoisonError::into_inner).take(free))
     }
 
-    fn wait(&mut self, start: Nanos) -> Option<Nanos> {
+    fn wait(&mut self, start: ClockNanos) -> Option<ClockNanos> {
         self.clock.wait(start, || self.halt.is_on())
     }
 }
 
 /// The starts of an open loop: which is the next to be taken, and how many are due.
-pub(crate) struct Due {
+pub(crate) struct DueStarts {
     /// The next start that nobody has taken.
     next: Front,
     /// The first start that is still to come.
@@ -153,14 +153,14 @@ pub(crate) struct Due {
     not_started: u64,
 }
 
-impl Due {
+impl DueStarts {
     fn new(front: Front) -> Self {
         let (next, counted) = (front.clone(), front.clone());
         Self { next, front, counted, backlog: 0, due: 0, not_started: 0 }
     }
 
     /// Takes the next start, at the time `now`.
-    fn take(&mut self, now: Nanos) -> Nanos {
+    fn take(&mut self, now: ClockNanos) -> ClockNanos {
         let start = self.next.at();
         self.next.step();
         self.backlog = self.backlog.max(self.waiting(now + 1));
@@ -168,14 +168,14 @@ impl Due {
     }
 
     /// How many starts are due before `end` and not taken.
-    fn waiting(&mut self, end: Nanos) -> u64 {
+    fn waiting(&mut self, end: ClockNanos) -> u64 {
         self.front.step_to(end);
         self.front.count.saturating_sub(self.next.count)
     }
 
     /// The window ends: counts what was due before its end and what of that has not started, and says
     /// whether the clients kept up.
-    fn end(&mut self, end: Nanos) -> bool {
+    fn end(&mut self, end: ClockNanos) -> bool {
         self.counted.step_to(end);
         self.due = self.counted.count;
         self.not_started = self.due.saturating_sub(self.next.count);
@@ -188,8 +188,8 @@ impl Due {
 struct Front {
     /// Nanoseconds between two starts, on average.
     mean_gap: f64,
-    arrivals: &'static Arrivals,
-    random: Random,
+    arrivals: &'static ArrivalProcess,
+    random: ArrivalRandom,
     /// How many starts lie before this one.
     count: u64,
     /// Mean gaps from the beginning to this start: of even ones a whole number, so that no error
@@ -198,14 +198,14 @@ struct Front {
 }
 
 impl Front {
-    fn new(per_second: f64, arrivals: &'static Arrivals, seed: u64) -> Self {
-        let mut random = Random::new(seed);
+    fn new(per_second: f64, arrivals: &'static ArrivalProcess, seed: u64) -> Self {
+        let mut random = ArrivalRandom::new(seed);
         let gaps = (arrivals.gap)(0, &mut random);
         Self { mean_gap: 1e9 / per_second, arrivals, random, count: 0, gaps }
     }
 
-    fn at(&self) -> Nanos {
-        (self.gaps * self.mean_gap) as Nanos
+    fn at(&self) -> ClockNanos {
+        (self.gaps * self.mean_gap) as ClockNanos
     }
 
     fn step(&mut self) {
@@ -214,14 +214,14 @@ impl Front {
     }
 
     /// Goes on to the first start that is not before `end`.
-    fn step_to(&mut self, end: Nanos) {
+    fn step_to(&mut self, end: ClockNanos) {
         while self.at() < end {
             self.step();
         }
     }
 }
 
-impl OpenLoop {
+impl OpenLoopOutcome {
     /// The 99th percentile of the delays, in seconds; `None` when nothing has started.
     pub fn start_delay_p99_s(&self) -> Option<f64> {
         let delays = &self.start_delay;
@@ -234,20 +234,20 @@ mod tests {
     use super::*;
     use crate::ARRIVALS;
 
-    const SECOND: Nanos = 1_000_000_000;
+    const SECOND: ClockNanos = 1_000_000_000;
 
-    fn due(per_second: f64, arrivals: &'static Arrivals) -> Due {
-        Due::new(Front::new(per_second, arrivals, 7))
+    fn due(per_second: f64, arrivals: &'static ArrivalProcess) -> DueStarts {
+        DueStarts::new(Front::new(per_second, arrivals, 7))
     }
 
     /// The starts that are taken up to a moment.
-    fn taken(due: &mut Due, end: Nanos) -> Vec<Nanos> {
+    fn taken(due: &mut DueStarts, end: ClockNanos) -> Vec<ClockNanos> {
         std::iter::from_fn(|| (due.next.at() < end).then(|| due.take(0))).collect()
     }
 
     #[test]
     fn even_starts_do_not_drift() {
-        let mut due = due(3.0, &Arrivals::EVEN);
+        let mut due = due(3.0, &ArrivalProcess::EVEN);
         let starts = taken(&mut due, 1_000 * SECOND);
         assert_eq!(starts.len(), 3000);
         assert_eq!((starts[0], starts[3], starts[2997]), (0, SECOND, 999 * SECOND));
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_are_exponential() {
-        let starts = taken(&mut due(1000.0, &Arrivals::POISSON), 100 * SECOND);
+        let starts = taken(&mut due(1000.0, &ArrivalProcess::POISSON), 100 * SECOND);
         let count = starts.len() as f64;
         assert!((count - 100_000.0).abs() < 1500.0, "{count}");
         let gaps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
@@ -270,17 +270,17 @@ mod tests {
     /// version. Who repeats an experiment gets the starts that it had.
     #[test]
     fn a_seed_keeps_its_starts() {
-        let kept: [(&'static Arrivals, f64, Nanos, u64); 6] = [
-            (&Arrivals::EVEN, 3.0, 333_000_000_000, 0x4259_fc65_bf6b_04fc),
-            (&Arrivals::EVEN, 1000.0, 999_000_000, 0x4697_a6c9_6760_5845),
-            (&Arrivals::EVEN, 300.7, 3_322_248_087, 0x3308_834b_c96c_2ddd),
-            (&Arrivals::POISSON, 3.0, 335_435_023_262, 0x4b62_fd85_3154_afcf),
-            (&Arrivals::POISSON, 1000.0, 1_006_305_069, 0x5ded_dedf_e9bd_81ff),
-            (&Arrivals::POISSON, 300.7, 3_346_541_635, 0xc199_e688_5c01_d617),
+        let kept: [(&'static ArrivalProcess, f64, ClockNanos, u64); 6] = [
+            (&ArrivalProcess::EVEN, 3.0, 333_000_000_000, 0x4259_fc65_bf6b_04fc),
+            (&ArrivalProcess::EVEN, 1000.0, 999_000_000, 0x4697_a6c9_6760_5845),
+            (&ArrivalProcess::EVEN, 300.7, 3_322_248_087, 0x3308_834b_c96c_2ddd),
+            (&ArrivalProcess::POISSON, 3.0, 335_435_023_262, 0x4b62_fd85_3154_afcf),
+            (&ArrivalProcess::POISSON, 1000.0, 1_006_305_069, 0x5ded_dedf_e9bd_81ff),
+            (&ArrivalProcess::POISSON, 300.7, 3_346_541_635, 0xc199_e688_5c01_d617),
         ];
         for (arrivals, per_second, last, hash) in kept {
             let mut due = due(per_second, arrivals);
-            let starts: Vec<Nanos> = (0..1000).map(|_| due.take(0)).collect();
+            let starts: Vec<ClockNanos> = (0..1000).map(|_| due.take(0)).collect();
             let fnv = starts.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, start| {
                 (hash ^ start).wrapping_mul(0x0000_0100_0000_01b3)
             });

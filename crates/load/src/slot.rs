@@ -2,14 +2,14 @@
 
 use hdrhistogram::Histogram;
 
-use crate::Nanos;
+use crate::ClockNanos;
 
 /// How long a slot is, in nanoseconds.
-pub(crate) const LENGTH: Nanos = 1_000_000_000;
+pub(crate) const LENGTH: ClockNanos = 1_000_000_000;
 
 /// The latencies of one kind of operation in a second of a trial, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
+pub struct LatencySlot {
     /// Where it starts, in seconds from the drivers' start.
     pub start_s: f64,
     /// Where it ends: a second later, or when the drivers had stopped; what ends exactly then belongs
@@ -26,7 +26,7 @@ pub(crate) fn histogram() -> Histogram<u64> {
 }
 
 /// Merges slots.
-pub(crate) fn merged(slots: &[Slot]) -> Histogram<u64> {
+pub(crate) fn merged(slots: &[LatencySlot]) -> Histogram<u64> {
     slots.iter().fold(histogram(), |mut sum, slot| {
         sum.add(&slot.histogram).expect("a histogram that grows takes any other");
         sum

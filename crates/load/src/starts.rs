@@ -3,32 +3,32 @@
 
 use std::collections::VecDeque;
 
-use crate::{Nanos, Pacer};
+use crate::{ClockNanos, Pacer};
 
 /// The lanes of a driver that are free, and the start that is next.
 #[derive(Debug)]
 pub struct Starts {
     /// Each with the time since when it is free; the one that has been free the longest first.
-    free: VecDeque<(usize, Nanos)>,
+    free: VecDeque<(usize, ClockNanos)>,
     /// A start to come, of a lane that waits for it: the pacer gives it to nobody else.
-    pending: Option<(usize, Nanos)>,
+    pending: Option<(usize, ClockNanos)>,
     over: bool,
 }
 
 /// What is to be done next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextAction {
     /// An operation starts now.
     Start {
         /// In this lane, which is then busy.
         lane: usize,
         /// When it was to start.
-        intended: Nanos,
+        intended: ClockNanos,
         /// The time now.
-        now: Nanos,
+        now: ClockNanos,
     },
     /// The next operation starts at this time.
-    At(Nanos),
+    At(ClockNanos),
     /// No operation can start before one has ended.
     Busy,
     /// No operation starts any more.
@@ -37,14 +37,14 @@ pub enum Next {
 
 impl Starts {
     /// So many lanes, all free since `now`.
-    pub fn new(lanes: usize, now: Nanos) -> Self {
+    pub fn new(lanes: usize, now: ClockNanos) -> Self {
         let free = (0..lanes).map(|lane| (lane, now)).collect();
         Self { free, pending: None, over: false }
     }
 
     /// The operation in a lane has ended: what the recorder returned, which is since when its client is
     /// free, or `None` when no other operation is to start.
-    pub fn ended(&mut self, lane: usize, free: Option<Nanos>) {
+    pub fn ended(&mut self, lane: usize, free: Option<ClockNanos>) {
         match free {
             Some(since) => self.free.push_back((lane, since)),
             None => self.over = true,
@@ -52,32 +52,32 @@ impl Starts {
     }
 
     /// What is next. A start that is due is late, never skipped, also after the end.
-    pub fn next(&mut self, pacer: &mut dyn Pacer, now: impl Fn() -> Nanos) -> Next {
+    pub fn next(&mut self, pacer: &mut dyn Pacer, now: impl Fn() -> ClockNanos) -> NextAction {
         if let Some((lane, intended)) = self.pending {
             let now = now();
             if now >= intended {
                 self.pending = None;
-                return Next::Start { lane, intended, now };
+                return NextAction::Start { lane, intended, now };
             }
             if !self.over {
-                return Next::At(intended);
+                return NextAction::At(intended);
             }
             self.pending = None;
         }
         if self.over {
-            return Next::Over;
+            return NextAction::Over;
         }
-        let Some((lane, since)) = self.free.pop_front() else { return Next::Busy };
+        let Some((lane, since)) = self.free.pop_front() else { return NextAction::Busy };
         let Some(intended) = pacer.next(since) else {
             self.over = true;
-            return Next::Over;
+            return NextAction::Over;
         };
         let now = if intended > since { now() } else { since };
         if intended > now {
             self.pending = Some((lane, intended));
-            return Next::At(intended);
+            return NextAction::At(intended);
         }
-        Next::Start { lane, intended, now }
+        NextAction::Start { lane, intended, now }
     }
 }
 
@@ -86,14 +86,14 @@ mod tests {
     use super::*;
 
     /// Gives these starts one after the other.
-    struct Given(Vec<Nanos>);
+    struct Given(Vec<ClockNanos>);
 
     impl Pacer for Given {
-        fn next(&mut self, _: Nanos) -> Option<Nanos> {
+        fn next(&mut self, _: ClockNanos) -> Option<ClockNanos> {
             (!self.0.is_empty()).then(|| self.0.remove(0))
         }
 
-        fn wait(&mut self, _: Nanos) -> Option<Nanos> {
+        fn wait(&mut self, _: ClockNanos) -> Option<ClockNanos> {
             panic!("a driver with operations in flight waits for these")
         }
     }
@@ -102,11 +102,11 @@ mod tests {
     struct AtOnce;
 
     impl Pacer for AtOnce {
-        fn next(&mut self, free: Nanos) -> Option<Nanos> {
+        fn next(&mut self, free: ClockNanos) -> Option<ClockNanos> {
             Some(free)
         }
 
-        fn wait(&mut self, _: Nanos) -> Option<Nanos> {
+        fn wait(&mut self, _: ClockNanos) -> Option<ClockNanos> {
             panic!("what is due at once is not waited for")
         }
     }
@@ -114,44 +114,45 @@ mod tests {
     #[test]
     fn free_lanes_start_in_the_order_in_which_they_became_free() {
         let mut starts = Starts::new(2, 5);
-        let never = || -> Nanos { panic!("nobody asks for the time where a start is due at once") };
-        let start = |lane, now| Next::Start { lane, intended: now, now };
+        let never =
+            || -> ClockNanos { panic!("nobody asks for the time where a start is due at once") };
+        let start = |lane, now| NextAction::Start { lane, intended: now, now };
         assert_eq!(starts.next(&mut AtOnce, never), start(0, 5));
         assert_eq!(starts.next(&mut AtOnce, never), start(1, 5));
-        assert_eq!(starts.next(&mut AtOnce, never), Next::Busy);
+        assert_eq!(starts.next(&mut AtOnce, never), NextAction::Busy);
         starts.ended(1, Some(7));
         starts.ended(0, Some(9));
         assert_eq!(starts.next(&mut AtOnce, never), start(1, 7));
         assert_eq!(starts.next(&mut AtOnce, never), start(0, 9));
         starts.ended(0, None);
-        assert_eq!(starts.next(&mut AtOnce, never), Next::Over);
+        assert_eq!(starts.next(&mut AtOnce, never), NextAction::Over);
     }
 
     #[test]
     fn a_start_to_come_is_kept_until_it_is_due() {
         let (mut starts, mut pacer) = (Starts::new(3, 0), Given(vec![100, 50]));
-        assert_eq!(starts.next(&mut pacer, || 10), Next::At(100));
-        assert_eq!(starts.next(&mut pacer, || 99), Next::At(100));
+        assert_eq!(starts.next(&mut pacer, || 10), NextAction::At(100));
+        assert_eq!(starts.next(&mut pacer, || 99), NextAction::At(100));
         assert_eq!(pacer.0, [50], "the pacer is not asked again");
-        let late = Next::Start { lane: 0, intended: 100, now: 130 };
+        let late = NextAction::Start { lane: 0, intended: 100, now: 130 };
         assert_eq!(starts.next(&mut pacer, || 130), late);
-        let next = Next::Start { lane: 1, intended: 50, now: 131 };
+        let next = NextAction::Start { lane: 1, intended: 50, now: 131 };
         assert_eq!(starts.next(&mut pacer, || 131), next, "what was due is late");
-        assert_eq!(starts.next(&mut pacer, || 132), Next::Over, "the pacer has no more");
-        assert_eq!(starts.next(&mut pacer, || 133), Next::Over);
+        assert_eq!(starts.next(&mut pacer, || 132), NextAction::Over, "the pacer has no more");
+        assert_eq!(starts.next(&mut pacer, || 133), NextAction::Over);
     }
 
     #[test]
     fn after_the_end_what_is_due_starts_and_nothing_else() {
         for (now, after) in [(100, true), (99, false)] {
             let (mut starts, mut pacer) = (Starts::new(2, 0), Given(vec![0, 100, 200]));
-            let first = Next::Start { lane: 0, intended: 0, now: 0 };
+            let first = NextAction::Start { lane: 0, intended: 0, now: 0 };
             assert_eq!(starts.next(&mut pacer, || 0), first);
-            assert_eq!(starts.next(&mut pacer, || 1), Next::At(100));
+            assert_eq!(starts.next(&mut pacer, || 1), NextAction::At(100));
             starts.ended(0, None);
-            let due = Next::Start { lane: 1, intended: 100, now };
-            assert_eq!(starts.next(&mut pacer, || now), if after { due } else { Next::Over });
-            assert_eq!(starts.next(&mut pacer, || 300), Next::Over);
+            let due = NextAction::Start { lane: 1, intended: 100, now };
+            assert_eq!(starts.next(&mut pacer, || now), if after { due } else { NextAction::Over });
+            assert_eq!(starts.next(&mut pacer, || 300), NextAction::Over);
         }
     }
 }

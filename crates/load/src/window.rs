@@ -7,24 +7,24 @@
 //! are enough before that, its time is over as soon as so many are known to have ended.
 
 use crate::clock::nanoseconds;
-use crate::{Nanos, Plan};
+use crate::{ClockNanos, DrivePlan};
 
 /// A plan's window while its drivers run.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    pub from: Nanos,
+    pub from: ClockNanos,
     /// When it ends at the earliest; where a number of operations has ended it before, when that was.
-    pub until: Nanos,
+    pub until: ClockNanos,
     /// When what still runs is cut off.
-    pub cap: Nanos,
+    pub cap: ClockNanos,
     least: u64,
     enough: Option<u64>,
     /// When it has ended.
-    pub end: Option<Nanos>,
+    pub end: Option<ClockNanos>,
 }
 
 impl Window {
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &DrivePlan) -> Self {
         let [from, until, cap] = [plan.warm_up, plan.duration, plan.cap].map(nanoseconds);
         Self { from, until, cap, least: plan.least, enough: plan.enough, end: None }
     }
@@ -32,7 +32,7 @@ impl Window {
     /// Ends it at `now` if it is time, at least `fewest` operations of each kind having ended, and
     /// `in_time` of each before the time was over: where those were enough, it ended then, however
     /// late that is known.
-    pub fn look(&mut self, now: Nanos, fewest: u64, in_time: u64) {
+    pub fn look(&mut self, now: ClockNanos, fewest: u64, in_time: u64) {
         if self.end.is_some() {
             return;
         }
@@ -53,25 +53,25 @@ impl Window {
     }
 
     /// Ends it at once.
-    pub fn stop(&mut self, now: Nanos) {
+    pub fn stop(&mut self, now: ClockNanos) {
         self.end.get_or_insert(now.min(self.cap));
     }
 
     /// Whether an operation counts that was to start at `intended` and is over since `ended`, as far
     /// as is known. To leave out one that lasted from before the window until its time was over would
     /// be to drop it for being slow.
-    pub fn counts(&self, intended: Nanos, ended: Nanos) -> bool {
+    pub fn counts(&self, intended: ClockNanos, ended: ClockNanos) -> bool {
         let lasted = intended >= self.from || ended >= self.until;
         lasted && self.end.is_none_or(|end| intended < end)
     }
 
     /// Whether the moment lies in the window, as far as is known.
-    pub fn holds(&self, moment: Nanos) -> bool {
+    pub fn holds(&self, moment: ClockNanos) -> bool {
         moment >= self.from && moment < self.end.unwrap_or(self.cap)
     }
 
     /// Whether one counts that is still in flight, the time being over.
-    pub fn counts_under_way(&self, intended: Nanos) -> bool {
+    pub fn counts_under_way(&self, intended: ClockNanos) -> bool {
         self.counts(intended, self.until)
     }
 }
@@ -83,8 +83,8 @@ mod tests {
     use super::*;
 
     fn window(least: u64) -> Window {
-        let plan = Plan { least, ..Plan::closed(1, 1, Duration::from_nanos(100)) };
-        Window::new(&Plan { warm_up: Duration::from_nanos(10), ..plan })
+        let plan = DrivePlan { least, ..DrivePlan::closed(1, 1, Duration::from_nanos(100)) };
+        Window::new(&DrivePlan { warm_up: Duration::from_nanos(10), ..plan })
     }
 
     #[test]

@@ -11,8 +11,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use bakeoff_load::{
-    ARRIVALS, Arrivals, Blocking, Client, Done, DriveError, Driver, Interleaved, Kind,
-    MOST_FAILURES, Observer, Outcome, Pace, Plan, Progress, Random, Share, drive,
+    ARRIVALS, ArrivalProcess, ArrivalRandom, Blocking, BlockingClient, ClientShare, DriveError,
+    DriveOutcome, DrivePlan, DriveProgress, Driver, Interleaved, KindOutcome, MOST_FAILURES,
+    Observer, OperationOutcome, Pace, drive,
 };
 use bakeoff_testkit::{Since, in_time, wait_until};
 
@@ -27,65 +28,65 @@ struct By<F> {
     operate: F,
 }
 
-fn by<F: FnMut(usize) -> Done>(first: usize, kinds: usize, operate: F) -> By<F> {
+fn by<F: FnMut(usize) -> OperationOutcome>(first: usize, kinds: usize, operate: F) -> By<F> {
     By { next: first, kinds, operate }
 }
 
-impl<F: FnMut(usize) -> Done> Client for By<F> {
+impl<F: FnMut(usize) -> OperationOutcome> BlockingClient for By<F> {
     fn choose(&mut self) -> usize {
         let kind = self.next % self.kinds;
         self.next += 1;
         kind
     }
 
-    fn operate(&mut self, kind: usize) -> Done {
+    fn operate(&mut self, kind: usize) -> OperationOutcome {
         (self.operate)(kind)
     }
 }
 
 /// No cap ends it: a machine that is busy for seconds would.
-fn plan(clients: usize, kinds: usize, milliseconds: u64) -> Plan {
+fn plan(clients: usize, kinds: usize, milliseconds: u64) -> DrivePlan {
     let (whole, cap) = (Duration::from_millis(milliseconds), Duration::from_millis(HOUR));
-    Plan { warm_up: whole / 10, cap, ..Plan::closed(clients, kinds, whole) }
+    DrivePlan { warm_up: whole / 10, cap, ..DrivePlan::closed(clients, kinds, whole) }
 }
 
-fn ok() -> Done {
-    Done::default()
+fn ok() -> OperationOutcome {
+    OperationOutcome::default()
 }
 
-fn failed(text: &str) -> Done {
-    Done { error: Some(text.to_owned()), ..Done::default() }
+fn failed(text: &str) -> OperationOutcome {
+    OperationOutcome { error: Some(text.to_owned()), ..OperationOutcome::default() }
 }
 
 /// A client with a thread of its own and one kind of operation.
-fn alone<'d>(mut client: impl FnMut() -> Done + 'd) -> Box<dyn Driver + 'd> {
+fn alone<'d>(mut client: impl FnMut() -> OperationOutcome + 'd) -> Box<dyn Driver + 'd> {
     Box::new(Blocking(by(0, 1, move |_| client())))
 }
 
-fn quietly(_: &Progress) {}
+fn quietly(_: &DriveProgress) {}
 
 /// Drives to the end clients that connect.
-fn run<'d, F: FnMut() -> Done + 'd>(
-    plan: &Plan,
+fn run<'d, F: FnMut() -> OperationOutcome + 'd>(
+    plan: &DrivePlan,
     client: impl Fn(usize) -> F + Sync,
-) -> Result<Outcome, DriveError<Infallible>> {
-    let connect = |share: &Share| Ok(alone(client(share.clients.start)));
+) -> Result<DriveOutcome, DriveError<Infallible>> {
+    let connect = |share: &ClientShare| Ok(alone(client(share.clients.start)));
     drive(plan, connect, &AtomicBool::new(false), &mut quietly)
 }
 
 /// As [`run`], of clients that take the kinds of operations in turn, each from its own number.
-fn in_turn<'d, F: FnMut(usize) -> Done + 'd>(
-    plan: &Plan,
+fn in_turn<'d, F: FnMut(usize) -> OperationOutcome + 'd>(
+    plan: &DrivePlan,
     client: impl Fn(usize) -> F + Sync,
-) -> Result<Outcome, DriveError<Infallible>> {
-    let connect = |share: &Share| {
+) -> Result<DriveOutcome, DriveError<Infallible>> {
+    let connect = |share: &ClientShare| {
         let number = share.clients.start;
         Ok(Box::new(Blocking(by(number, plan.kinds, client(number)))) as Box<dyn Driver>)
     };
     drive(plan, connect, &AtomicBool::new(false), &mut quietly)
 }
 
-fn count(kind: &Kind) -> u64 {
+fn count(kind: &KindOutcome) -> u64 {
     kind.count()
 }
 
@@ -117,7 +118,7 @@ fn slots_cover_the_time_and_every_operation_is_in_one() {
 
 #[test]
 fn no_latency_is_shorter_than_it_was() {
-    let outcome = in_turn(&Plan { least: 5, ..plan(1, 2, 600) }, |_| {
+    let outcome = in_turn(&DrivePlan { least: 5, ..plan(1, 2, 600) }, |_| {
         |kind| {
             sleep(Duration::from_millis(if kind == 0 { 5 } else { 20 }));
             ok()
@@ -130,8 +131,12 @@ fn no_latency_is_shorter_than_it_was() {
         assert!(least >= milliseconds * 0.999, "{least} for {milliseconds}");
     }
     // One client is never in two operations.
-    let busy: f64 =
-        outcome.kinds.iter().map(Kind::all).map(|all| all.mean() * all.len() as f64 / 1e9).sum();
+    let busy: f64 = outcome
+        .kinds
+        .iter()
+        .map(KindOutcome::all)
+        .map(|all| all.mean() * all.len() as f64 / 1e9)
+        .sum();
     let (client, ran) = (outcome.drivers[0], outcome.ran.as_secs_f64());
     assert!(busy <= ran * 1.001, "{busy} of {ran}");
     assert!(client.started_s >= 0.0 && client.stopped_s >= 0.6, "{client:?}");
@@ -144,7 +149,7 @@ fn no_latency_is_shorter_than_it_was() {
 #[test]
 fn clients_keep_working_until_the_last_that_counts_is_over() {
     let (begun, later) = (AtomicBool::new(false), AtomicU64::new(0));
-    let outcome = run(&Plan { least: 1, ..plan(2, 1, 200) }, |number| {
+    let outcome = run(&DrivePlan { least: 1, ..plan(2, 1, 200) }, |number| {
         let (begun, later) = (&begun, &later);
         move || {
             if number == 0 && !begun.swap(true, Relaxed) {
@@ -174,18 +179,18 @@ fn clients_keep_working_until_the_last_that_counts_is_over() {
 fn a_client_that_never_ends_is_told_of() {
     const CAP: Duration = Duration::from_secs(3);
     struct Watch<'a> {
-        told: Option<Outcome>,
+        told: Option<DriveOutcome>,
         release: &'a AtomicBool,
         later: &'a AtomicU64,
     }
     impl Observer<Infallible> for Watch<'_> {
         /// It is asked before the window's end is looked at: what was done in the window is on its way
         /// here by then.
-        fn progress(&mut self, _: &Progress) {
+        fn progress(&mut self, _: &DriveProgress) {
             wait_until("work after the window", || self.later.load(Relaxed) >= 3);
         }
 
-        fn overdue(&mut self, so_far: &Outcome) {
+        fn overdue(&mut self, so_far: &DriveOutcome) {
             assert!(self.told.is_none(), "told once");
             self.told = Some(so_far.clone());
             self.release.store(true, Relaxed);
@@ -195,10 +200,10 @@ fn a_client_that_never_ends_is_told_of() {
     let (outcome, told) = in_time("the one that hangs", |_| {
         let [release, is_hanging, was_late] = [false; 3].map(AtomicBool::new);
         let later = AtomicU64::new(0);
-        let plan = Plan { cap: CAP, ..plan(2, 2, 200) };
-        let plan = Plan { patience: Duration::from_millis(200), least: 1, ..plan };
+        let plan = DrivePlan { cap: CAP, ..plan(2, 2, 200) };
+        let plan = DrivePlan { patience: Duration::from_millis(200), least: 1, ..plan };
         let since = Since::now();
-        let connect = |share: &Share| {
+        let connect = |share: &ClientShare| {
             let (number, release) = (share.clients.start, &release);
             let (is_hanging, was_late, later) = (&is_hanging, &was_late, &later);
             // The second one takes the second kind first.
@@ -224,7 +229,8 @@ fn a_client_that_never_ends_is_told_of() {
         (!was_late.load(Relaxed)).then_some((outcome, watch.told))
     });
     let told = told.expect("it was told");
-    let unfinished = |outcome: &Outcome| [outcome.kinds[0].unfinished, outcome.kinds[1].unfinished];
+    let unfinished =
+        |outcome: &DriveOutcome| [outcome.kinds[0].unfinished, outcome.kinds[1].unfinished];
     assert_eq!(unfinished(&told), [0, 1]);
     assert!(!told.kinds[0].kept.is_empty(), "all else is there");
     assert_eq!(unfinished(&outcome), [0, 1], "what ends after the cap ends too late");
@@ -234,7 +240,7 @@ fn a_client_that_never_ends_is_told_of() {
 #[test]
 fn nothing_is_lost() {
     let done = AtomicU64::new(0);
-    let outcome = in_turn(&Plan { least: 1, ..plan(3, 5, 400) }, |_| {
+    let outcome = in_turn(&DrivePlan { least: 1, ..plan(3, 5, 400) }, |_| {
         |_| {
             done.fetch_add(1, Relaxed);
             ok()
@@ -264,15 +270,15 @@ fn failures_and_retries_are_counted_apart_from_latencies() {
             match turn % 10 {
                 0 => ok(),
                 ninth @ 1..9 => failed(&format!("{ninth} of client {number}")),
-                _ => Done { retries: 3, ..Done::default() },
+                _ => OperationOutcome { retries: 3, ..OperationOutcome::default() },
             }
         }
     };
-    let connect = |share: &Share| {
+    let connect = |share: &ClientShare| {
         let client = by(0, 1, client(share.clients.start));
         Ok::<_, Infallible>(Box::new(Blocking(client)) as Box<dyn Driver>)
     };
-    let plan = Plan { least: 50, ..plan(2, 1, 300) };
+    let plan = DrivePlan { least: 50, ..plan(2, 1, 300) };
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     let all = &outcome.kinds[0];
     assert!(all.first_error.as_ref().is_some_and(|text| text.starts_with("1 of client")));
@@ -303,7 +309,7 @@ fn a_client_that_only_fails_ends_the_drive() {
 
 #[test]
 fn nine_failures_in_a_row_are_borne() {
-    let outcome = run(&Plan { least: 50, ..plan(1, 1, 100) }, |_| {
+    let outcome = run(&DrivePlan { least: 50, ..plan(1, 1, 100) }, |_| {
         let mut turn = 0;
         move || {
             turn += 1;
@@ -318,7 +324,7 @@ fn nine_failures_in_a_row_are_borne() {
 #[test]
 fn a_failed_connection_starts_nobody() {
     let operated = AtomicU64::new(0);
-    let connect = |share: &Share| {
+    let connect = |share: &ClientShare| {
         if share.clients.start == 5 {
             return Err("no such socket");
         }
@@ -337,7 +343,7 @@ fn a_failed_connection_starts_nobody() {
 #[test]
 #[should_panic(expected = "a broken client")]
 fn a_client_that_panics_while_connecting_hangs_nobody() {
-    let connect = |share: &Share| -> Result<Box<dyn Driver>, Infallible> {
+    let connect = |share: &ClientShare| -> Result<Box<dyn Driver>, Infallible> {
         if share.driver == 1 {
             panic!("a broken client");
         }
@@ -349,7 +355,7 @@ fn a_client_that_panics_while_connecting_hangs_nobody() {
 #[test]
 fn clients_stay_on_their_thread() {
     // An Rc can't be sent: this compiles because clients never are.
-    let outcome = run(&Plan { least: 1, ..plan(2, 1, 50) }, |_| {
+    let outcome = run(&DrivePlan { least: 1, ..plan(2, 1, 50) }, |_| {
         let turns = Rc::new(Cell::new(0));
         move || {
             turns.set(turns.get() + 1);
@@ -364,14 +370,14 @@ fn clients_stay_on_their_thread() {
 fn stop_ends_it_early_and_keeps_what_there_is() {
     let stop = AtomicBool::new(false);
     let done = AtomicU64::new(0);
-    let connect = |_: &Share| {
+    let connect = |_: &ClientShare| {
         Ok::<_, Infallible>(alone(|| {
             sleep(Duration::from_millis(1));
             done.fetch_add(1, Relaxed);
             ok()
         }))
     };
-    let mut observe = |progress: &Progress| {
+    let mut observe = |progress: &DriveProgress| {
         if progress.operations > 0 {
             stop.store(true, Relaxed);
         }
@@ -385,7 +391,7 @@ fn stop_ends_it_early_and_keeps_what_there_is() {
 #[test]
 fn progress_comes_while_they_run() {
     let (mut seen, done) = (Vec::new(), AtomicU64::new(0));
-    let connect = |_: &Share| {
+    let connect = |_: &ClientShare| {
         Ok::<_, Infallible>(alone(|| {
             sleep(Duration::from_millis(4));
             done.fetch_add(1, Relaxed);
@@ -393,7 +399,7 @@ fn progress_comes_while_they_run() {
         }))
     };
     let plan = plan(2, 1, 1500);
-    let mut observe = |progress: &Progress| {
+    let mut observe = |progress: &DriveProgress| {
         assert!(progress.operations <= done.load(Relaxed), "{progress:?}");
         seen.push(*progress);
     };
@@ -410,7 +416,7 @@ fn two_hundred_clients_run_together() {
     let done = AtomicU64::new(0);
     // Each waits for all: one after the other they would get nowhere.
     let together = Barrier::new(200);
-    let outcome = in_turn(&Plan { least: 1, ..plan(200, 2, 300) }, |_| {
+    let outcome = in_turn(&DrivePlan { least: 1, ..plan(200, 2, 300) }, |_| {
         let (done, together, mut first) = (&done, &together, true);
         move |_| {
             if std::mem::take(&mut first) {
@@ -437,13 +443,13 @@ fn the_harness_states_a_cost() {
 }
 
 fn even(per_second: f64) -> Pace {
-    Pace::Open { per_second, arrivals: &Arrivals::EVEN, seed: 1 }
+    Pace::Open { per_second, arrivals: &ArrivalProcess::EVEN, seed: 1 }
 }
 
 /// How many starts are due in a second, by the arrivals themselves.
 fn due_in_a_second(pace: Pace) -> u64 {
     let Pace::Open { per_second, arrivals, seed } = pace else { panic!("an open loop") };
-    let (mut random, mut gaps) = (Random::new(seed), 0.0);
+    let (mut random, mut gaps) = (ArrivalRandom::new(seed), 0.0);
     let starts = (0..).map(|number| {
         gaps += (arrivals.gap)(number, &mut random);
         gaps / per_second
@@ -453,8 +459,8 @@ fn due_in_a_second(pace: Pace) -> u64 {
 
 /// Drives so many clients at a rate for a second; every start that was due then was made, or is
 /// counted as not made. What was made before that was told may count as well: one of each client.
-fn all_are_accounted_for(clients: usize, pace: Pace, each: Duration) -> Outcome {
-    let plan = Plan { pace, warm_up: Duration::ZERO, ..plan(clients, 1, 1000) };
+fn all_are_accounted_for(clients: usize, pace: Pace, each: Duration) -> DriveOutcome {
+    let plan = DrivePlan { pace, warm_up: Duration::ZERO, ..plan(clients, 1, 1000) };
     let outcome = run(&plan, |_| {
         move || {
             sleep(each);
@@ -506,9 +512,9 @@ fn a_closed_loop_has_one_latency_and_no_schedule() {
 #[test]
 fn a_slow_open_loop_can_be_stopped_between_two_starts() {
     let stop = AtomicBool::new(false);
-    let plan = Plan { pace: even(0.01), ..plan(2, 1, HOUR) };
-    let connect = |_: &Share| Ok::<_, Infallible>(alone(ok));
-    let mut observe = |_: &Progress| stop.store(true, Relaxed);
+    let plan = DrivePlan { pace: even(0.01), ..plan(2, 1, HOUR) };
+    let connect = |_: &ClientShare| Ok::<_, Infallible>(alone(ok));
+    let mut observe = |_: &DriveProgress| stop.store(true, Relaxed);
     let outcome = drive(&plan, connect, &stop, &mut observe).unwrap();
     assert!(outcome.stopped && count(&outcome.kinds[0]) <= 1);
 }
@@ -516,8 +522,8 @@ fn a_slow_open_loop_can_be_stopped_between_two_starts() {
 #[test]
 fn a_thousand_clients_share_a_thread() {
     let turns: Vec<AtomicU64> = (0..1000).map(|_| AtomicU64::new(0)).collect();
-    let plan = Plan { drivers: 1, least: 2000, ..plan(1000, 1, 500) };
-    let connect = |share: &Share| {
+    let plan = DrivePlan { drivers: 1, least: 2000, ..plan(1000, 1, 500) };
+    let connect = |share: &ClientShare| {
         let client = |number: usize| {
             let turns = &turns[number];
             by(0, 1, move |_| {
@@ -543,7 +549,7 @@ fn a_thousand_clients_share_a_thread() {
 #[test]
 fn drivers_wait_until_all_is_ready_and_none_starts_where_that_is_refused() {
     let operated = AtomicU64::new(0);
-    let connect = |_: &Share| {
+    let connect = |_: &ClientShare| {
         Ok(alone(|| {
             operated.fetch_add(1, Relaxed);
             ok()

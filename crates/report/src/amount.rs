@@ -8,7 +8,7 @@ use crate::words;
 
 /// A figure of merit of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Amount {
+pub struct MeritAmount {
     /// What it is.
     pub merit: FigureOfMerit,
     /// How much: seconds, or so much a second, megabytes in bytes.
@@ -17,7 +17,7 @@ pub struct Amount {
     pub is_bound: bool,
 }
 
-impl Amount {
+impl MeritAmount {
     /// "4.10 ms", "12 300 rows/s"; "> 4.10 ms" and "< 12 300 rows/s" of a bound.
     pub fn text(&self) -> String {
         format!("{}{}", self.sign(), self.bare(true))
@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn a_bound_of_a_rate_is_above_it_and_one_of_a_time_below() {
-        let of = |merit, value| Amount { merit, value, is_bound: true };
+        let of = |merit, value| MeritAmount { merit, value, is_bound: true };
         let (time, rate) = (of(FigureOfMerit::Time, 0.0041), of(FigureOfMerit::Megabytes, 2.5e8));
         assert_eq!((time.text(), time.bound()), ("> 4.10 ms".into(), "over 4.10 ms".into()));
         assert_eq!((rate.text(), rate.bound()), ("< 250 MB/s".into(), "less than 250 MB/s".into()));
         assert_eq!((time.in_column(), rate.in_column()), ("> 4.10 ms".into(), "< 250".into()));
-        let exact = Amount { is_bound: false, ..of(FigureOfMerit::Rows, 12_300.0) };
+        let exact = MeritAmount { is_bound: false, ..of(FigureOfMerit::Rows, 12_300.0) };
         assert_eq!(exact.text(), "12\u{202f}300 rows/s");
     }
 }

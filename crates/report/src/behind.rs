@@ -2,7 +2,7 @@
 
 use bakeoff_analysis::CellView;
 
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::words;
 
 /// The name of the section that says more.
@@ -17,7 +17,7 @@ pub fn is_behind(cell: &CellView) -> bool {
 }
 
 /// The levels that did not keep up, each with in how many of its cells.
-pub fn behind(layout: &Layout<'_>) -> Option<String> {
+pub fn behind(layout: &DocumentLayout<'_>) -> Option<String> {
     let clause = |level: &&str| {
         let cells: Vec<&CellView> = layout
             .conditions

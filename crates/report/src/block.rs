@@ -17,15 +17,20 @@ pub use answers::{Answered, Badge, Headline};
 pub use heat::{Heat, HeatCell, HeatRow, Heats};
 pub use strips::{Strip, StripGroup, StripHead, StripRow, Strips};
 pub use sweep::Sweeps;
-pub use table::{Cell, Column, Kind, Look, Mark, Row, Table, Tone};
-pub use timeline::{Course, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit};
+pub use table::{
+    CellMark, ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle, Tone,
+};
+pub use timeline::{
+    CourseTracks, Moments, Timeline, TimelineUnit, Timelines, Track, TrackHeight, TrackLine,
+    TrackLines,
+};
 
-pub use crate::strip::Key;
+pub use crate::strip::LegendKey;
 
 /// A piece of a section.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "kebab-case")]
-pub enum Block {
+pub enum ReportBlock {
     /// A heading: of a part with the rank of a section where its section has no title, and below the
     /// title else.
     Heading(String),
@@ -38,17 +43,17 @@ pub enum Block {
     /// Tables of figures: by colour on a page, in words in Markdown; a terminal has no room for them.
     Heats(Heats),
     /// What leads to what follows; a terminal has no room for it.
-    Lead(Words),
+    Lead(StyledText),
     /// What has to be known with the figures beside it.
-    Note(Words),
+    Note(StyledText),
     /// A paragraph to be read through; a terminal has no room for it.
-    Prose(Words),
+    Prose(StyledText),
     /// Names, and what is to be said of each.
     Facts(Vec<(String, String)>),
     /// What a reader should be warned of, the worst first.
     Warnings(Vec<Warning>),
     /// Rows of figures or words.
-    Table(Table),
+    Table(ReportTable),
     /// Charts of one kind, on a page alone.
     Charts(Charts),
     /// What happened over time: charts on a page, rows of signs in a terminal.
@@ -67,9 +72,9 @@ pub enum Block {
 
 /// Text, some words of which are stressed, and some the names of what has a sign in charts.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Words(Vec<(String, bool, Option<usize>)>);
+pub struct StyledText(Vec<(String, bool, Option<usize>)>);
 
-impl Words {
+impl StyledText {
     /// More text.
     pub fn plain(mut self, text: impl Into<String>) -> Self {
         self.0.push((text.into(), false, None));
@@ -120,7 +125,7 @@ impl Words {
     }
 }
 
-impl<T: Into<String>> From<T> for Words {
+impl<T: Into<String>> From<T> for StyledText {
     fn from(text: T) -> Self {
         Self::default().plain(text)
     }
@@ -130,16 +135,16 @@ impl<T: Into<String>> From<T> for Words {
 #[derive(Clone, Debug, Serialize)]
 pub struct Charts {
     /// How they are read; empty where that is plain.
-    pub explained: Words,
+    pub explained: StyledText,
     /// What the signs stand for, where there are any.
-    pub legend: Vec<Cell>,
+    pub legend: Vec<ReportCell>,
     /// The charts.
-    pub charts: Vec<Chart>,
+    pub charts: Vec<SvgChart>,
 }
 
 /// A chart.
 #[derive(Clone, Debug, Serialize)]
-pub struct Chart {
+pub struct SvgChart {
     /// What it shows, where there is more than one.
     pub caption: String,
     /// An `<svg>` element. It goes into the page as it is: who makes it escapes its texts.
@@ -176,7 +181,7 @@ pub struct Folded {
     /// What it is.
     pub summary: String,
     /// What is in it.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ReportBlock>,
     /// Whether it is too long for paper.
     pub long: bool,
 }

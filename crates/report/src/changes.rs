@@ -1,12 +1,12 @@
 //! Changes from one cell of a run to another, and what they are called.
 
-use bakeoff_analysis::{CellView, Change, Contrast, Verdict, changes};
+use bakeoff_analysis::{CellChange, CellView, Contrast, Verdict, changes};
 use bakeoff_results::measure::{COMMITS, PAYLOAD, RETURNED};
 use bakeoff_results::{Levels, Scope};
 
-use crate::block::Words;
+use crate::block::StyledText;
 use crate::durability;
-use crate::layout::{Condition, Layout, get};
+use crate::layout::{ConditionLevels, DocumentLayout, get};
 use crate::leads::{
     Ratio, backed, bare, bracket, bracket_of_times, figures, in_all_of, one_by_one, wordless,
 };
@@ -20,7 +20,7 @@ const MOST: usize = 200;
 
 /// One of the changes that lead from a cell to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step<'a> {
+pub struct ChangeStep<'a> {
     /// The factor.
     pub factor: &'a str,
     /// Its level before.
@@ -31,27 +31,27 @@ pub struct Step<'a> {
 
 /// A cell that differs from the one in use.
 #[derive(Clone, Debug)]
-pub struct Target<'a> {
+pub struct ChangeTarget<'a> {
     /// What is changed: nothing where the same was run again.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Vec<ChangeStep<'a>>,
     /// The cell.
     pub cell: &'a CellView,
 }
 
 /// All changes that a report tells of, judged together.
-pub struct Changes<'a> {
+pub struct JudgedChanges<'a> {
     /// The cell that is in use today; `None` where no trial counts.
     pub present: Option<&'a CellView>,
     /// Those that one or two steps lead to, in the plan's order.
-    pub targets: Vec<Target<'a>>,
-    judged: Vec<Change<'a>>,
+    pub targets: Vec<ChangeTarget<'a>>,
+    judged: Vec<CellChange<'a>>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> JudgedChanges<'a> {
     /// Of a run.
-    pub fn of(layout: &Layout<'a>) -> Self {
+    pub fn of(layout: &DocumentLayout<'a>) -> Self {
         let present = present(layout);
-        let mut targets: Vec<Target> = present.map_or(Vec::new(), |it| targets(layout, it));
+        let mut targets: Vec<ChangeTarget> = present.map_or(Vec::new(), |it| targets(layout, it));
         // Of very many the single changes are told first.
         targets.sort_by_key(|target| target.steps.len());
         targets.truncate(MOST);
@@ -80,7 +80,7 @@ impl<'a> Changes<'a> {
 }
 
 /// Whether two cells differ in the compared factor alone, neither of them entered under another name.
-fn is_beside(layout: &Layout<'_>, from: &Levels, to: &Levels) -> bool {
+fn is_beside(layout: &DocumentLayout<'_>, from: &Levels, to: &Levels) -> bool {
     let run = &layout.document.run.run;
     let level = |levels: &Levels| get(levels, layout.compare).to_owned();
     let is_alias = |levels: &Levels| run.alias(layout.compare, &level(levels)).is_some();
@@ -89,12 +89,17 @@ fn is_beside(layout: &Layout<'_>, from: &Levels, to: &Levels) -> bool {
 }
 
 /// What the run says of two such cells, at each operation.
-fn compared<'a>(layout: &Layout<'a>, from: &'a Levels, to: &'a Levels) -> Vec<Change<'a>> {
-    let condition: Condition<'a> = layout.varying.iter().map(|factor| get(from, factor)).collect();
+fn compared<'a>(
+    layout: &DocumentLayout<'a>,
+    from: &'a Levels,
+    to: &'a Levels,
+) -> Vec<CellChange<'a>> {
+    let condition: ConditionLevels<'a> =
+        layout.varying.iter().map(|factor| get(from, factor)).collect();
     let change = |operation: &'a str| {
         let [old, new] = [from, to].map(|levels| get(levels, layout.compare));
         let comparison = layout.pair(operation, &condition, old, new)?;
-        Some(Change { from, to, comparison })
+        Some(CellChange { from, to, comparison })
     };
     layout.operations().filter_map(change).collect()
 }
@@ -102,9 +107,9 @@ fn compared<'a>(layout: &Layout<'a>, from: &'a Levels, to: &'a Levels) -> Vec<Ch
 /// The condition at which the least is promised beside one that keeps every commit: where the last second
 /// may be lost, or else anything.
 pub fn looser<'b, 'a>(
-    layout: &'b Layout<'a>,
-    condition: &Condition<'a>,
-) -> Option<(&'b Condition<'a>, &'static str)> {
+    layout: &'b DocumentLayout<'a>,
+    condition: &ConditionLevels<'a>,
+) -> Option<(&'b ConditionLevels<'a>, &'static str)> {
     let at = layout.varying.iter().position(|factor| *factor == durability::FACTOR)?;
     if condition.get(at) != Some(&"strict") {
         return None;
@@ -114,7 +119,7 @@ pub fn looser<'b, 'a>(
 }
 
 /// What keeping every commit costs: each level of the compared factor with less promised, and without.
-fn prices<'a>(layout: &Layout<'a>) -> Vec<(&'a Levels, &'a Levels)> {
+fn prices<'a>(layout: &DocumentLayout<'a>) -> Vec<(&'a Levels, &'a Levels)> {
     let mut pairs = Vec::new();
     for condition in &layout.conditions {
         let Some((looser, _)) = looser(layout, condition) else { continue };
@@ -128,7 +133,7 @@ fn prices<'a>(layout: &Layout<'a>) -> Vec<(&'a Levels, &'a Levels)> {
 
 /// The first cell at the levels that were named, or else the first of all; where levels are left open, one
 /// whose clients got something done.
-fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
+fn present<'a>(layout: &DocumentLayout<'a>) -> Option<&'a CellView> {
     let document = layout.document;
     let contends = |cell: &&CellView| {
         let level = get(&cell.levels, layout.compare);
@@ -149,7 +154,7 @@ fn present<'a>(layout: &Layout<'a>) -> Option<&'a CellView> {
 
 /// Whether an engine stores what a cell's clients give it, and they read or wrote anything: a page of constants
 /// is what nobody has in use. Where either was not counted, they may have.
-fn works(layout: &Layout<'_>, cell: &CellView) -> bool {
+fn works(layout: &DocumentLayout<'_>, cell: &CellView) -> bool {
     let document = layout.document;
     if !document.run.run.stores(get(&cell.levels, "engine")) {
         return false;
@@ -162,7 +167,7 @@ fn works(layout: &Layout<'_>, cell: &CellView) -> bool {
 }
 
 /// The cells that one or two choices lead to, and the same one where it was run again.
-fn targets<'a>(layout: &Layout<'a>, present: &'a CellView) -> Vec<Target<'a>> {
+fn targets<'a>(layout: &DocumentLayout<'a>, present: &'a CellView) -> Vec<ChangeTarget<'a>> {
     let run = &layout.document.run.run;
     let to = |cell: &'a CellView| {
         let mut steps = Vec::new();
@@ -182,12 +187,12 @@ fn targets<'a>(layout: &Layout<'a>, present: &'a CellView) -> Vec<Target<'a>> {
             if !chosen || (factor == layout.compare && layout.is_harness(to)) {
                 return None;
             }
-            steps.push(Step { factor, from, to });
+            steps.push(ChangeStep { factor, from, to });
         }
         let again = steps.is_empty() && cell.levels != present.levels;
         let aliased = cell.levels.iter().any(|(factor, level)| run.alias(factor, level).is_some());
         let told = again || ((1..=2).contains(&steps.len()) && !aliased);
-        (told && cell.trials > 0).then_some(Target { steps, cell })
+        (told && cell.trials > 0).then_some(ChangeTarget { steps, cell })
     };
     layout.document.cells.iter().filter_map(to).collect()
 }
@@ -216,10 +221,10 @@ pub fn said(contrast: Contrast) -> String {
 /// How many times as long operations take with every commit kept: "1.5 times as long in both operations (1.3–1.8)",
 /// of a few operations that don't round alike each for itself, of more cases "1.5 to 1.6 times as long (all 95 %
 /// intervals lie within 1.3–1.8)". `None` without a ratio.
-pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
+pub fn price(ratios: &[Ratio<'_>]) -> Option<StyledText> {
     let contrasts = &bare(ratios)[..];
     let figures = figures(contrasts)?;
-    let told = |stressed: &str, rest: String| Words::default().stressed(stressed).plain(rest);
+    let told = |stressed: &str, rest: String| StyledText::default().stressed(stressed).plain(rest);
     if let Some(reason) = wordless(contrasts) {
         return Some(told(reason, String::new()));
     }
@@ -238,7 +243,7 @@ pub fn price(ratios: &[Ratio<'_>]) -> Option<Words> {
         let rest = format!(" as long{}{}", in_all_of(ratios), backed(contrasts));
         told(&format!("{figures} times"), rest)
     });
-    Some(Words::default().plain(may).then(times))
+    Some(StyledText::default().plain(may).then(times))
 }
 
 /// How a figure stands to another of the same kind: "+85 %", "−40 %", "3.4×".

@@ -12,7 +12,7 @@ use crate::words;
 pub const STYLES: usize = 8;
 
 /// A horizontal bar of bytes, with the least and the most of what it stands for.
-pub struct Size {
+pub struct SizeBar {
     /// What it is.
     pub name: String,
     /// The number of its style.
@@ -24,7 +24,7 @@ pub struct Size {
 }
 
 /// Horizontal bars of bytes as an `<svg>` element.
-pub fn sizes(id: &str, title: &str, rows: &[Size]) -> String {
+pub fn sizes(id: &str, title: &str, rows: &[SizeBar]) -> String {
     const ROW: f64 = 30.0;
     let widest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let names = (widest as f64 * 7.2 + 14.0).clamp(60.0, 230.0);

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::apart::OverMachines;
 use crate::block::Badge;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::leads::groups;
 use crate::misleads;
-use crate::verdict::{Case, Outcome};
+use crate::verdict::{LeaderOutcome, OperationCase};
 use crate::words;
 
 /// Of fewer blocks an answer is of low confidence, and of fewer than that of fair.
@@ -23,7 +23,7 @@ const REASONS: usize = 2;
 /// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum ConfidenceGrade {
     /// The machines disagree on what is told, a warning voids figures, a block was run fewer than three times,
     /// a lead is undecided, or the limit that is compared was never reached.
     Low,
@@ -38,14 +38,14 @@ pub enum Level {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Confidence {
     /// How sure.
-    pub level: Level,
+    pub level: ConfidenceGrade,
     /// The first reasons, two at most, and whose deferred writes are not paid for.
     pub reasons: Vec<String>,
 }
 
 impl Confidence {
     /// Of what the cases of a run say; `None` where nothing is compared.
-    pub(crate) fn of<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Self> {
+    pub(crate) fn of<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<Self> {
         let blocks = cases.iter().map(|case| case.contrast.blocks).min()?;
         let warnings = &layout.document.warnings;
         let of = |weight| {
@@ -57,23 +57,27 @@ impl Confidence {
         let wide = cases.iter().any(|case| is_wide(case.contrast.ends));
         let OverMachines { disagree, far } = OverMachines::of(layout, cases);
         let is_disputed = !disagree.is_empty();
-        let disputed =
-            is_disputed.then(|| (Level::Low, misleads::reason(WarningKind::MachinesDisagree)));
+        let disputed = is_disputed
+            .then(|| (ConfidenceGrade::Low, misleads::reason(WarningKind::MachinesDisagree)));
         let is_unreached = is_never_tested(layout);
         let own = [
-            is_unreached
-                .then(|| (Level::Low, format!("{} was never put to the test", layout.compare))),
-            (blocks < FEW).then(|| (Level::Low, format!("only {trials}"))),
-            (open == Level::Low).then(|| (Level::Low, "a lead is undecided".to_owned())),
-            (open == Level::Fair).then(|| (Level::Fair, "not every lead is decided".to_owned())),
-            (FEW..ENOUGH).contains(&blocks).then(|| (Level::Fair, trials.clone())),
-            (!far.is_empty()).then(|| (Level::Fair, "machines far apart".to_owned())),
-            wide.then(|| (Level::Fair, "wide intervals".to_owned())),
+            is_unreached.then(|| {
+                (ConfidenceGrade::Low, format!("{} was never put to the test", layout.compare))
+            }),
+            (blocks < FEW).then(|| (ConfidenceGrade::Low, format!("only {trials}"))),
+            (open == ConfidenceGrade::Low)
+                .then(|| (ConfidenceGrade::Low, "a lead is undecided".to_owned())),
+            (open == ConfidenceGrade::Fair)
+                .then(|| (ConfidenceGrade::Fair, "not every lead is decided".to_owned())),
+            (FEW..ENOUGH).contains(&blocks).then(|| (ConfidenceGrade::Fair, trials.clone())),
+            (!far.is_empty()).then(|| (ConfidenceGrade::Fair, "machines far apart".to_owned())),
+            wide.then(|| (ConfidenceGrade::Fair, "wide intervals".to_owned())),
         ];
         let others = of(Weight::Voids).chain(own.into_iter().flatten()).chain(of(Weight::Weakens));
-        let mut reasons: Vec<(Level, String)> = disputed.into_iter().chain(others).collect();
+        let mut reasons: Vec<(ConfidenceGrade, String)> =
+            disputed.into_iter().chain(others).collect();
         reasons.sort_by_key(|(level, _)| *level);
-        let level = reasons.first().map_or(Level::High, |(level, _)| *level);
+        let level = reasons.first().map_or(ConfidenceGrade::High, |(level, _)| *level);
         let mut reasons: Vec<String> = reasons.into_iter().map(|(_, reason)| reason).collect();
         if reasons.is_empty() {
             reasons.push(trials);
@@ -87,18 +91,18 @@ impl Confidence {
     /// "Low confidence".
     pub fn word(&self) -> &'static str {
         match self.level {
-            Level::Low => "Low confidence",
-            Level::Fair => "Fair confidence",
-            Level::High => "High confidence",
+            ConfidenceGrade::Low => "Low confidence",
+            ConfidenceGrade::Fair => "Fair confidence",
+            ConfidenceGrade::High => "High confidence",
         }
     }
 
     /// What such an answer is good for.
     fn advice(&self) -> &'static str {
         match self.level {
-            Level::Low => "Don’t decide by this run alone.",
-            Level::Fair => "Good enough to rule a choice out.",
-            Level::High => "Good enough to decide by.",
+            ConfidenceGrade::Low => "Don’t decide by this run alone.",
+            ConfidenceGrade::Fair => "Good enough to rule a choice out.",
+            ConfidenceGrade::High => "Good enough to decide by.",
         }
     }
 
@@ -115,7 +119,7 @@ impl Confidence {
 
 /// Whether no limit of the compared factor was reached: where all of its levels but the one without a limit
 /// say nothing, so do their ratios. A rate that was kept is no such limit: response times are compared.
-fn is_never_tested(layout: &Layout<'_>) -> bool {
+fn is_never_tested(layout: &DocumentLayout<'_>) -> bool {
     const WITHOUT_LIMIT: [&str; 3] = ["unlimited", "0", "host"];
     let is_unreached = |level: &str| {
         let unreached = layout.document.unreached.iter().filter(|it| it.factor() == layout.compare);
@@ -127,10 +131,10 @@ fn is_never_tested(layout: &Layout<'_>) -> bool {
 
 /// Those that lead, or may, in a cell that has written back nothing of what it deferred: "deferred writes not paid
 /// for by fjall".
-fn unpaid<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
+fn unpaid<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for case in cases {
-        let next = (case.outcome != Outcome::Won).then_some(case.next);
+        let next = (case.outcome != LeaderOutcome::Won).then_some(case.next);
         for level in [Some(case.leader), next].into_iter().flatten() {
             let debt = layout.cell(&case.condition, level).and_then(|cell| cell.debt);
             let name = words::contender(layout.compare, level);
@@ -143,26 +147,27 @@ fn unpaid<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
 }
 
 /// What a warning of such a weight leaves.
-fn level(weight: Weight) -> Level {
+fn level(weight: Weight) -> ConfidenceGrade {
     match weight {
-        Weight::Voids => Level::Low,
-        Weight::Weakens => Level::Fair,
-        Weight::Notes => Level::High,
+        Weight::Voids => ConfidenceGrade::Low,
+        Weight::Weakens => ConfidenceGrade::Fair,
+        Weight::Notes => ConfidenceGrade::High,
     }
 }
 
 /// Whether leads are open: of a promise of one condition in any operation, of one of several conditions in
 /// more than half of its comparisons.
-fn open<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Level {
-    let is_open = |case: &&Case| !matches!(case.outcome, Outcome::Won | Outcome::Even);
+fn open<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> ConfidenceGrade {
+    let is_open =
+        |case: &&OperationCase| !matches!(case.outcome, LeaderOutcome::Won | LeaderOutcome::Even);
     let too_many = groups(layout, cases).iter().any(|group| {
         let open = group.cases.iter().filter(is_open).count();
         if group.condition().is_some() { open > 0 } else { 2 * open > group.cases.len() }
     });
     match cases.iter().any(|case| is_open(&case)) {
-        _ if too_many => Level::Low,
-        true => Level::Fair,
-        false => Level::High,
+        _ if too_many => ConfidenceGrade::Low,
+        true => ConfidenceGrade::Fair,
+        false => ConfidenceGrade::High,
     }
 }
 

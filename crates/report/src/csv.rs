@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_analysis::{
-    Cost, CostView, Document, Each, OpenLoop, SpaceView, Steadiness, Syncs, WorkView, littles_law,
-    steadiness,
+    CostView, Document, Each, OpenLoopView, SpaceView, Steadiness, SyncCount, WorkCost, WorkView,
+    littles_law, steadiness,
 };
 use bakeoff_results::measure::*;
 use bakeoff_results::{Applied, OperationSummary, TrialSummary};
 
 use crate::ran_on::RanOn;
-use crate::{Exporter, Options, Result, Rows, Section, layout};
+use crate::{CsvRows, Exporter, Options, Result, Section, layout};
 
 const TRIAL: [&str; 7] =
     ["repetition", "block", "attempt", "order", "started_s", "valid", "reason"];
@@ -53,7 +53,7 @@ struct Facts<'a> {
     /// bakeoff's.
     version: &'a str,
     cost: Option<CostView>,
-    open_loop: Option<OpenLoop>,
+    open_loop: Option<OpenLoopView>,
     work: Option<WorkView>,
     space: Option<SpaceView>,
     settings: String,
@@ -157,14 +157,14 @@ const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 impl<'a> Facts<'a> {
     /// Of a trial at its place among all.
     fn of(document: &'a Document, place: usize, trial: &'a TrialSummary) -> Self {
-        let cost = Cost::of(&trial.measures).map(CostView::from);
+        let cost = WorkCost::of(&trial.measures).map(CostView::from);
         Self {
             trial,
             version: document.run.run.version_of_trial(place),
             work: WorkView::of(&[trial], cost.as_ref()),
             space: SpaceView::of(&[trial]),
             cost,
-            open_loop: OpenLoop::of(trial),
+            open_loop: OpenLoopView::of(trial),
             settings: layout::applied(document, &trial.levels).map_or_else(String::new, settings),
         }
     }
@@ -175,7 +175,7 @@ impl<'a> Facts<'a> {
         maybe(of_rows.and_then(figure))
     }
 
-    fn syncs(&self) -> Option<Syncs> {
+    fn syncs(&self) -> Option<SyncCount> {
         self.cost.and_then(|cost| cost.sums.syncs)
     }
 
@@ -215,12 +215,12 @@ impl Exporter for Csv {
 
 /// The run as comma-separated values; unless it is said of what, of its trials, or of its power
 /// cuts where it has no trial.
-fn render(document: &Document, rows: Option<Rows>) -> String {
+fn render(document: &Document, rows: Option<CsvRows>) -> String {
     let only_cuts = document.trials.is_empty() && !document.cuts.is_empty();
-    match rows.unwrap_or(if only_cuts { Rows::Cuts } else { Rows::Trials }) {
-        Rows::Trials => trials(document),
-        Rows::Cuts => cuts::render(document),
-        Rows::Series => series::render(document),
+    match rows.unwrap_or(if only_cuts { CsvRows::Cuts } else { CsvRows::Trials }) {
+        CsvRows::Trials => trials(document),
+        CsvRows::Cuts => cuts::render(document),
+        CsvRows::Series => series::render(document),
     }
 }
 
@@ -236,7 +236,7 @@ fn trials(document: &Document) -> String {
     header.extend(factors.iter().map(|factor| column(factor, &TRIAL)));
     header.extend(OPERATION.into_iter().chain(facts).chain(SERVICE).map(str::to_owned));
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
-    let groups = groups::Columns::of(document);
+    let groups = groups::GroupColumns::of(document);
     header.extend(groups.names());
     let ran_on = RanOn::of(&document.run.run);
     if !ran_on.is_empty() {

@@ -4,7 +4,7 @@ use bakeoff_analysis::Document;
 use bakeoff_results::{DiskFact, Run};
 
 use crate::durability;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::words;
 
 /// The factor.
@@ -70,7 +70,7 @@ fn own_sync_s(document: &Document) -> Option<f64> {
 
 /// Where the order would turn with the time of a flush, a clause each: "with every commit kept, fjall would be ahead
 /// of sqlite below 0.46 ms a flush (…)".
-pub fn turns(layout: &Layout<'_>) -> Vec<String> {
+pub fn turns(layout: &DocumentLayout<'_>) -> Vec<String> {
     let turns = &layout.document.flush_turns;
     let clause = |(number, turn): (usize, &bakeoff_analysis::FlushTurn)| {
         let is_below = turn.turn_s < turn.flush_s;

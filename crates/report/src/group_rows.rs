@@ -2,27 +2,29 @@
 
 use bakeoff_analysis::{CellView, GroupView};
 
-use crate::block::{Column, Kind, Look, Table};
-use crate::cell_rows::{self, Head};
-use crate::layout::Layout;
+use crate::block::{ColumnKind, ReportColumn, ReportTable, TableStyle};
+use crate::cell_rows::{self, ColumnHead};
+use crate::layout::DocumentLayout;
 
 /// Whether some cell has more than the engine's own group.
-pub fn are_several(layout: &Layout<'_>) -> bool {
+pub fn are_several(layout: &DocumentLayout<'_>) -> bool {
     layout.document.cells.iter().any(|cell| cell.groups.len() > 1)
 }
 
 /// A row for each group that has one, the group's name before its figures; without the columns that say
 /// nothing of any of them. `None` where nothing is left.
 pub fn table<const N: usize>(
-    layout: &Layout<'_>,
+    layout: &DocumentLayout<'_>,
     caption: &str,
-    heads: &[Head; N],
+    heads: &[ColumnHead; N],
     cells: impl Fn(&GroupView) -> Option<[String; N]>,
-) -> Option<Table> {
+) -> Option<ReportTable> {
     let mut columns = cell_rows::names(layout);
     let several = are_several(layout);
-    columns.extend(several.then(|| Column::new(Kind::Text, "group")));
-    columns.extend(heads.iter().map(|(name, short, kind)| Column::new(*kind, *name).short(*short)));
+    columns.extend(several.then(|| ReportColumn::new(ColumnKind::Text, "group")));
+    columns.extend(
+        heads.iter().map(|(name, short, kind)| ReportColumn::new(*kind, *name).short(*short)),
+    );
     let mut rows = Vec::new();
     for condition in &layout.conditions {
         let mut repeated = false;
@@ -37,8 +39,13 @@ pub fn table<const N: usize>(
             }
         }
     }
-    let table =
-        Table { caption: caption.into(), look: Look::Figures, columns, rows, ..Table::default() };
+    let table = ReportTable {
+        caption: caption.into(),
+        look: TableStyle::Figures,
+        columns,
+        rows,
+        ..ReportTable::default()
+    };
     let table = table.without_empty_columns(|_| true);
     table.has_figures().then_some(table)
 }

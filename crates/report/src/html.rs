@@ -8,8 +8,8 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use crate::section::{self, Part};
-use crate::{Exporter, Layout, Options, Result, Section, chart, misleads};
+use crate::section::{self, SectionPart};
+use crate::{DocumentLayout, Exporter, Options, Result, Section, chart, misleads};
 
 const TEMPLATE: &str = include_str!("../templates/report.html");
 const STYLE: &str = include_str!("../templates/report.css");
@@ -37,10 +37,10 @@ impl Exporter for Html {
         sections: &[Box<dyn Section>],
         options: &Options,
     ) -> Result<String> {
-        let layout = Layout::new(document).with_present(&options.present);
+        let layout = DocumentLayout::new(document).with_present(&options.present);
         let mut parts = sections.iter().map(|section| section::parts(section.as_ref(), &layout));
         let run = &document.run.run;
-        Page {
+        PageContent {
             title: &run.title,
             name: &run.name,
             version: &run.version,
@@ -53,17 +53,17 @@ impl Exporter for Html {
 
 /// What the template shows.
 #[derive(Serialize)]
-pub(crate) struct Page<'a> {
+pub(crate) struct PageContent<'a> {
     pub title: &'a str,
     pub name: &'a str,
     pub version: &'a str,
     /// The first screen.
-    pub first: Vec<Part<'a>>,
+    pub first: Vec<SectionPart<'a>>,
     /// The rest.
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<SectionPart<'a>>,
 }
 
-impl Page<'_> {
+impl PageContent<'_> {
     /// The page's text.
     pub fn write(&self) -> Result<String> {
         Ok(environment()?.get_template("report.html")?.render(Serde(self))?)

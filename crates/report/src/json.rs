@@ -4,8 +4,8 @@ use bakeoff_analysis::Document;
 use serde::Serialize;
 
 use crate::confidence::Confidence;
-use crate::layout::Layout;
-use crate::sentence::Said;
+use crate::layout::DocumentLayout;
+use crate::sentence::RunAnswer;
 use crate::{Exporter, Options, Result, Section};
 
 /// The documented JSON.
@@ -25,25 +25,25 @@ impl Exporter for Json {
     }
 
     fn write(&self, document: &Document, _: &[Box<dyn Section>], _: &Options) -> Result<String> {
-        let said = Said::of(&Layout::new(document));
+        let said = RunAnswer::of(&DocumentLayout::new(document));
         let sentences = said.sentences.iter().map(|it| it.text()).collect();
-        let Said { on, broken, rest, confidence, .. } = said;
-        let answer = Answer { on, broken, sentences, rest, confidence };
-        let written = Written { document, answer };
+        let RunAnswer { on, broken, rest, confidence, .. } = said;
+        let answer = AnswerJson { on, broken, sentences, rest, confidence };
+        let written = ReportJson { document, answer };
         Ok(serde_json::to_string_pretty(&written)? + "\n")
     }
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct ReportJson<'a> {
     #[serde(flatten)]
     document: &'a Document,
-    answer: Answer,
+    answer: AnswerJson,
 }
 
 /// What the first screen of a report says.
 #[derive(Serialize)]
-struct Answer {
+struct AnswerJson {
     /// On what disk it holds; empty where none is simulated.
     on: String,
     /// The promises that were broken; empty where none was.

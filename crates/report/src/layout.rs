@@ -5,16 +5,16 @@ use std::collections::{HashMap, HashSet};
 use bakeoff_analysis::{ALL_OPERATIONS, CellView, Comparison, Document, Total, counted};
 use bakeoff_results::{Applied, FigureOfMerit, Levels, OperationSummary, TrialSummary};
 
-use crate::amount::Amount;
+use crate::amount::MeritAmount;
 use crate::chart::STYLES;
 use crate::promises;
 use crate::words;
 
 /// A level for each of the factors that vary beside the compared one, in their order.
-pub type Condition<'a> = Vec<&'a str>;
+pub type ConditionLevels<'a> = Vec<&'a str>;
 
 /// The axes of a document, and its cells and comparisons by their place on them.
-pub struct Layout<'a> {
+pub struct DocumentLayout<'a> {
     /// The document.
     pub document: &'a Document,
     /// The compared factor.
@@ -24,16 +24,16 @@ pub struct Layout<'a> {
     /// The other factors that were given more than one level.
     pub varying: Vec<&'a str>,
     /// The combinations of their levels that were tried, in the plan's order.
-    pub conditions: Vec<Condition<'a>>,
+    pub conditions: Vec<ConditionLevels<'a>>,
     /// What is in use today, as it was asked for: levels of some factors, each with its factor.
     pub present: &'a [(String, String)],
-    cells: HashMap<(Condition<'a>, &'a str), &'a CellView>,
-    trials: HashMap<(Condition<'a>, &'a str), Vec<&'a TrialSummary>>,
-    comparisons: HashMap<(&'a str, Condition<'a>), Vec<&'a Comparison>>,
-    between: HashMap<(&'a str, Condition<'a>), Vec<&'a Comparison>>,
+    cells: HashMap<(ConditionLevels<'a>, &'a str), &'a CellView>,
+    trials: HashMap<(ConditionLevels<'a>, &'a str), Vec<&'a TrialSummary>>,
+    comparisons: HashMap<(&'a str, ConditionLevels<'a>), Vec<&'a Comparison>>,
+    between: HashMap<(&'a str, ConditionLevels<'a>), Vec<&'a Comparison>>,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> DocumentLayout<'a> {
     /// Lays a document out.
     pub fn new(document: &'a Document) -> Self {
         let run = &document.run.run;
@@ -112,7 +112,7 @@ impl<'a> Layout<'a> {
 
     /// What the levels are compared by at an operation and a condition, if they are. Where operations
     /// are due at a rate, that is given, and it is their times.
-    pub fn merit(&self, operation: &str, condition: &Condition<'a>) -> Option<FigureOfMerit> {
+    pub fn merit(&self, operation: &str, condition: &ConditionLevels<'a>) -> Option<FigureOfMerit> {
         let run = &self.document.run.run;
         let is_open = |level: &&'a str| {
             self.cell(condition, level).is_some_and(|cell| cell.open_loop.is_some())
@@ -139,20 +139,20 @@ impl<'a> Layout<'a> {
     pub fn amount(
         &self,
         operation: &str,
-        condition: &Condition<'a>,
+        condition: &ConditionLevels<'a>,
         level: &'a str,
-    ) -> Option<Amount> {
+    ) -> Option<MeritAmount> {
         let merit = self.merit(operation, condition).unwrap_or(FigureOfMerit::Time);
         if !merit.is_rate() {
             let figures = self.figures(operation, condition, level)?;
-            return Some(Amount {
+            return Some(MeritAmount {
                 merit,
                 value: figures.mean_s?,
                 is_bound: figures.unfinished > 0,
             });
         }
         let total = self.cell(condition, level)?.total.as_ref()?.typical;
-        Some(Amount { merit, value: total.rate(merit)?, is_bound: total.at_most })
+        Some(MeritAmount { merit, value: total.rate(merit)?, is_bound: total.at_most })
     }
 
     /// The levels that compete: all but the one that measures the harness.
@@ -161,12 +161,12 @@ impl<'a> Layout<'a> {
     }
 
     /// Whether nothing shows that a cell broke the promise of its level of durability.
-    pub fn keeps_promise(&self, condition: &Condition<'a>, level: &'a str) -> bool {
+    pub fn keeps_promise(&self, condition: &ConditionLevels<'a>, level: &'a str) -> bool {
         self.cell(condition, level).is_none_or(|cell| cell.broken_promise.is_none())
     }
 
     /// The levels that compete at a condition: those that kept their promise there.
-    pub fn contenders_at(&self, condition: &Condition<'a>) -> Vec<&'a str> {
+    pub fn contenders_at(&self, condition: &ConditionLevels<'a>) -> Vec<&'a str> {
         let kept = |level: &&'a str| self.keeps_promise(condition, level);
         self.contenders().into_iter().filter(kept).collect()
     }
@@ -223,17 +223,22 @@ impl<'a> Layout<'a> {
     }
 
     /// What the valid trials of a cell have in common, if it has any.
-    pub fn cell(&self, condition: &Condition<'a>, level: &'a str) -> Option<&'a CellView> {
+    pub fn cell(&self, condition: &ConditionLevels<'a>, level: &'a str) -> Option<&'a CellView> {
         self.cells.get(&(condition.clone(), level)).copied().filter(|cell| cell.trials > 0)
     }
 
     /// The trials of a cell that count, in the order in which they ran.
-    pub fn trials(&self, condition: &Condition<'a>, level: &'a str) -> &[&'a TrialSummary] {
+    pub fn trials(&self, condition: &ConditionLevels<'a>, level: &'a str) -> &[&'a TrialSummary] {
         self.trials.get(&(condition.clone(), level)).map_or(&[], Vec::as_slice)
     }
 
     /// What each trial of a cell has of its figure of merit at an operation.
-    pub fn each(&self, operation: &str, condition: &Condition<'a>, level: &'a str) -> Vec<f64> {
+    pub fn each(
+        &self,
+        operation: &str,
+        condition: &ConditionLevels<'a>,
+        level: &'a str,
+    ) -> Vec<f64> {
         let merit = self.merit(operation, condition).unwrap_or(FigureOfMerit::Time);
         let figure = |trial: &&&TrialSummary| match merit.is_rate() {
             true => Total::of(trial)?.rate(merit),
@@ -247,7 +252,7 @@ impl<'a> Layout<'a> {
     pub fn level_of(
         &self,
         factor: &str,
-        condition: &Condition<'a>,
+        condition: &ConditionLevels<'a>,
         level: &'a str,
     ) -> Option<&'a str> {
         if factor == self.compare {
@@ -265,12 +270,12 @@ impl<'a> Layout<'a> {
     /// The same condition with another level of one of its factors; `None` where that was not tried.
     pub fn sibling(
         &self,
-        condition: &Condition<'a>,
+        condition: &ConditionLevels<'a>,
         factor: &str,
         level: &str,
-    ) -> Option<&Condition<'a>> {
+    ) -> Option<&ConditionLevels<'a>> {
         let at = self.varying.iter().position(|name| *name == factor)?;
-        let is = |other: &&Condition<'a>| {
+        let is = |other: &&ConditionLevels<'a>| {
             let mut pairs = other.iter().zip(condition).enumerate();
             pairs.all(|(n, (other, own))| if n == at { *other == level } else { other == own })
         };
@@ -281,7 +286,7 @@ impl<'a> Layout<'a> {
     pub fn figures(
         &self,
         operation: &str,
-        condition: &Condition<'a>,
+        condition: &ConditionLevels<'a>,
         level: &'a str,
     ) -> Option<&'a OperationSummary> {
         self.cell(condition, level)?.operations.iter().find(|o| o.name == operation)
@@ -291,7 +296,7 @@ impl<'a> Layout<'a> {
     pub fn pair(
         &self,
         operation: &'a str,
-        condition: &Condition<'a>,
+        condition: &ConditionLevels<'a>,
         baseline: &str,
         level: &str,
     ) -> Option<Comparison> {
@@ -308,12 +313,20 @@ impl<'a> Layout<'a> {
     }
 
     /// The comparisons of an operation at a condition with its baseline.
-    pub fn comparisons(&self, operation: &'a str, condition: &Condition<'a>) -> &[&'a Comparison] {
+    pub fn comparisons(
+        &self,
+        operation: &'a str,
+        condition: &ConditionLevels<'a>,
+    ) -> &[&'a Comparison] {
         self.comparisons.get(&(operation, condition.clone())).map_or(&[], Vec::as_slice)
     }
 
     /// The comparisons of an operation at a condition of levels other than its baseline with each other.
-    pub fn between(&self, operation: &'a str, condition: &Condition<'a>) -> &[&'a Comparison] {
+    pub fn between(
+        &self,
+        operation: &'a str,
+        condition: &ConditionLevels<'a>,
+    ) -> &[&'a Comparison] {
         self.between.get(&(operation, condition.clone())).map_or(&[], Vec::as_slice)
     }
 
@@ -321,19 +334,19 @@ impl<'a> Layout<'a> {
     pub fn against_baseline(
         &self,
         operation: &'a str,
-        condition: &Condition<'a>,
+        condition: &ConditionLevels<'a>,
         level: &str,
     ) -> Option<&'a Comparison> {
         self.comparisons(operation, condition).iter().copied().find(|c| c.level == level)
     }
 
     /// What power cuts have shown of the promise of a cell, if it is broken.
-    pub fn broken(&self, condition: &Condition<'a>, level: &'a str) -> Option<&'static str> {
+    pub fn broken(&self, condition: &ConditionLevels<'a>, level: &'a str) -> Option<&'static str> {
         promises::mark(self.document, |factor| self.level_of(factor, condition, level))
     }
 
     /// "with 4 clients and no neighbours"; empty when nothing varies.
-    pub fn place(&self, condition: &Condition<'a>) -> String {
+    pub fn place(&self, condition: &ConditionLevels<'a>) -> String {
         let words: Vec<String> =
             self.varying.iter().zip(condition).map(|(f, l)| words::level(f, l)).collect();
         if words.is_empty() { String::new() } else { format!(" with {}", words::list(&words)) }
@@ -370,7 +383,7 @@ pub fn get<'a>(levels: &'a Levels, factor: &str) -> &'a str {
     levels.get(factor).map_or("", String::as_str)
 }
 
-fn pick<'a>(levels: &'a Levels, factors: &[&str]) -> Condition<'a> {
+fn pick<'a>(levels: &'a Levels, factors: &[&str]) -> ConditionLevels<'a> {
     factors.iter().map(|factor| get(levels, factor)).collect()
 }
 

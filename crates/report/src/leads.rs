@@ -2,10 +2,10 @@
 
 use bakeoff_analysis::{Contrast, RatioIs, Verdict};
 
-use crate::block::Words;
+use crate::block::StyledText;
 use crate::durability;
-use crate::layout::{Condition, Layout};
-use crate::verdict::{Case, Outcome};
+use crate::layout::{ConditionLevels, DocumentLayout};
+use crate::verdict::{LeaderOutcome, OperationCase};
 use crate::words;
 
 /// An operation, and how one level stands against another at it.
@@ -15,21 +15,24 @@ pub type Ratio<'a> = (&'a str, Contrast);
 const ONE_BY_ONE: usize = 3;
 
 /// The cases under one promise.
-pub struct Group<'a> {
+pub struct PromiseCases<'a> {
     /// The level of durability; `None` where the run has none, or compares it.
     pub durability: Option<&'a str>,
     /// The cases.
-    pub cases: Vec<Case<'a>>,
+    pub cases: Vec<OperationCase<'a>>,
 }
 
 /// The cases by the level of durability that they are of, the one that promises most first.
-pub fn groups<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn groups<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+) -> Vec<PromiseCases<'a>> {
+    let mut groups: Vec<PromiseCases> = Vec::new();
     for case in cases {
         let durability = level(layout, case);
         match groups.iter_mut().find(|group| group.durability == durability) {
             Some(group) => group.cases.push(case.clone()),
-            None => groups.push(Group { durability, cases: vec![case.clone()] }),
+            None => groups.push(PromiseCases { durability, cases: vec![case.clone()] }),
         }
     }
     groups.sort_by_key(|group| group.durability.map(durability::rank));
@@ -37,15 +40,15 @@ pub fn groups<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<Group<'a>> {
 }
 
 /// The level of durability of a case, where engines are held together at one.
-fn level<'a>(layout: &Layout<'a>, case: &Case<'a>) -> Option<&'a str> {
+fn level<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> Option<&'a str> {
     let compared = layout.compare == durability::FACTOR;
     let level = layout.level_of(durability::FACTOR, &case.condition, case.leader);
     level.filter(|_| !compared && layout.has_engines())
 }
 
-impl<'a> Group<'a> {
+impl<'a> PromiseCases<'a> {
     /// The condition of its cases, where they have one.
-    pub fn condition(&self) -> Option<&Condition<'a>> {
+    pub fn condition(&self) -> Option<&ConditionLevels<'a>> {
         let first = &self.cases.first()?.condition;
         self.cases.iter().all(|case| case.condition == *first).then_some(first)
     }
@@ -54,12 +57,12 @@ impl<'a> Group<'a> {
     pub fn winner(&self) -> Option<&'a str> {
         self.condition()?;
         let first = self.cases.first()?.leader;
-        let won = |case: &Case| case.outcome == Outcome::Won && case.leader == first;
+        let won = |case: &OperationCase| case.outcome == LeaderOutcome::Won && case.leader == first;
         self.cases.iter().all(won).then_some(first)
     }
 
     /// The levels with figures of every case, the fastest first, by the mean over all operations.
-    pub fn ranked(&self, layout: &Layout<'a>) -> Vec<&'a str> {
+    pub fn ranked(&self, layout: &DocumentLayout<'a>) -> Vec<&'a str> {
         let cost = |level: &&'a str| -> Option<f64> {
             self.cases.iter().map(|case| cost(layout, case, level)).sum()
         };
@@ -74,7 +77,7 @@ impl<'a> Group<'a> {
     }
 
     /// Whether no other level has a better mean in any of the cases.
-    pub fn is_best_in_each(&self, layout: &Layout<'a>, level: &'a str) -> bool {
+    pub fn is_best_in_each(&self, layout: &DocumentLayout<'a>, level: &'a str) -> bool {
         let ranked = self.ranked(layout);
         self.cases.iter().all(|case| {
             let best = cost(layout, case, level);
@@ -84,13 +87,13 @@ impl<'a> Group<'a> {
     }
 
     /// How a level stands against another that is faster, in each case that has both.
-    pub fn contrasts(&self, layout: &Layout<'a>, fast: &str, slow: &str) -> Vec<Contrast> {
+    pub fn contrasts(&self, layout: &DocumentLayout<'a>, fast: &str, slow: &str) -> Vec<Contrast> {
         bare(&self.ratios(layout, fast, slow))
     }
 
     /// The same, each with its operation.
-    pub fn ratios(&self, layout: &Layout<'a>, fast: &str, slow: &str) -> Vec<Ratio<'a>> {
-        let of = |case: &Case<'a>| {
+    pub fn ratios(&self, layout: &DocumentLayout<'a>, fast: &str, slow: &str) -> Vec<Ratio<'a>> {
+        let of = |case: &OperationCase<'a>| {
             let pair = layout.pair(case.operation, &case.condition, fast, slow)?;
             Some((case.operation, Contrast::of(&pair)?))
         };
@@ -99,7 +102,7 @@ impl<'a> Group<'a> {
 }
 
 /// The logarithm of a level's mean time in a case, or of what stands for it at a rate.
-fn cost<'a>(layout: &Layout<'a>, case: &Case<'a>, level: &'a str) -> Option<f64> {
+fn cost<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>, level: &'a str) -> Option<f64> {
     let amount = layout.amount(case.operation, &case.condition, level)?;
     Some(if amount.merit.is_rate() { -amount.value.ln() } else { amount.value.ln() })
 }
@@ -113,19 +116,19 @@ pub fn all_operations(number: usize) -> String {
 }
 
 /// A level of the compared factor with its sign.
-pub fn named(layout: &Layout<'_>, level: &str) -> Words {
-    Words::default().named(words::contender(layout.compare, level), layout.style(level))
+pub fn named(layout: &DocumentLayout<'_>, level: &str) -> StyledText {
+    StyledText::default().named(words::contender(layout.compare, level), layout.style(level))
 }
 
 /// Ratios as they are told.
-enum Told {
+enum ToldRatios {
     /// "1.4", "at least 2.1".
     One(String),
     /// "1.4" and "1.6": they don't round alike.
     Range(String, String),
 }
 
-impl Told {
+impl ToldRatios {
     /// `None` without a ratio.
     fn of(contrasts: &[Contrast]) -> Option<Self> {
         let ratios = || contrasts.iter().map(|it| it.ratio);
@@ -144,9 +147,9 @@ impl Told {
 
 /// "1.4", "1.4 to 1.6", "at least 2.1": the ratios, in one figure where all round alike; `None` without one.
 pub fn figures(contrasts: &[Contrast]) -> Option<String> {
-    Some(match Told::of(contrasts)? {
-        Told::One(figure) => figure,
-        Told::Range(low, high) => format!("{low} to {high}"),
+    Some(match ToldRatios::of(contrasts)? {
+        ToldRatios::One(figure) => figure,
+        ToldRatios::Range(low, high) => format!("{low} to {high}"),
     })
 }
 
@@ -211,13 +214,13 @@ fn are_of_their_own(ratios: &[Ratio<'_>]) -> bool {
 /// Whether ratios are told one by one: a few that don't round alike, each of an operation of its own.
 fn are_told_one_by_one(ratios: &[Ratio<'_>]) -> bool {
     ratios.len() <= ONE_BY_ONE
-        && matches!(Told::of(&bare(ratios)), Some(Told::Range(..)))
+        && matches!(ToldRatios::of(&bare(ratios)), Some(ToldRatios::Range(..)))
         && are_of_their_own(ratios)
 }
 
 /// "in both operations", where one figure stands for each of several.
 pub fn in_all(ratios: &[Ratio<'_>]) -> Option<String> {
-    let is_one = matches!(Told::of(&bare(ratios)), Some(Told::One(_)));
+    let is_one = matches!(ToldRatios::of(&bare(ratios)), Some(ToldRatios::One(_)));
     match ratios.len() {
         2.. if !is_one || !are_of_their_own(ratios) => None,
         2.. => Some(format!("in {}", all_operations(ratios.len()))),
@@ -227,17 +230,17 @@ pub fn in_all(ratios: &[Ratio<'_>]) -> Option<String> {
 
 /// "**5.6 times** as long in create_issue (1.9–17) and **3.6 times** in process_issues (1.6–8.1)"; `None` where
 /// the ratios are not told one by one.
-pub fn one_by_one(ratios: &[Ratio<'_>]) -> Option<Words> {
-    one_by_one_as(ratios, &Words::default())
+pub fn one_by_one(ratios: &[Ratio<'_>]) -> Option<StyledText> {
+    one_by_one_as(ratios, &StyledText::default())
 }
 
 /// The same with what it is as long as: "**5.6 times** as long as sqlite in create_issue (1.9–17) and …".
-fn one_by_one_as(ratios: &[Ratio<'_>], than: &Words) -> Option<Words> {
+fn one_by_one_as(ratios: &[Ratio<'_>], than: &StyledText) -> Option<StyledText> {
     if !are_told_one_by_one(ratios) {
         return None;
     }
     let last = ratios.len() - 1;
-    let mut told = Words::default();
+    let mut told = StyledText::default();
     for (number, (operation, contrast)) in ratios.iter().enumerate() {
         let before = match number {
             0 => "",
@@ -271,11 +274,11 @@ pub fn one_by_one_in_a_cell(ratios: &[Ratio<'_>]) -> Option<(String, String)> {
 /// (1.2–1.6)", a few that don't round alike one by one, and of more "**2.0 to 3.0 times** as long, depending on the
 /// operation (all 95 % intervals lie within 1.8–3.3)". `than` follows "as long": " as sqlite". `None` without a
 /// ratio.
-pub fn as_long(ratios: &[Ratio<'_>], than: &Words) -> Option<Words> {
+pub fn as_long(ratios: &[Ratio<'_>], than: &StyledText) -> Option<StyledText> {
     one_by_one_as(ratios, than).or_else(|| {
         let contrasts = bare(ratios);
         let times = format!("{} times", figures(&contrasts)?);
-        let told = Words::default().stressed(times).plain(" as long").then(than.clone());
+        let told = StyledText::default().stressed(times).plain(" as long").then(than.clone());
         Some(told.plain(in_all_of(ratios) + &by_operation(&contrasts)))
     })
 }
@@ -288,7 +291,7 @@ pub fn in_all_of(ratios: &[Ratio<'_>]) -> String {
 /// "all 95 % intervals lie within 1.8–3.3", of ratios that are told as a range: of two ranges beside each
 /// other each says what it is. `None` where the ratios are one figure, and without an interval.
 pub fn intervals(contrasts: &[Contrast]) -> Option<String> {
-    let Told::Range(..) = Told::of(contrasts)? else { return None };
+    let ToldRatios::Range(..) = ToldRatios::of(contrasts)? else { return None };
     let ends = ends(contrasts)?;
     Some(match ends.contains('–') {
         true => format!("all 95 % intervals lie within {ends}"),
@@ -304,8 +307,8 @@ pub fn backed(contrasts: &[Contrast]) -> String {
 /// The same of the operations of one condition: ", depending on the operation (all 95 % intervals lie within
 /// 1.8–3.3)".
 fn by_operation(contrasts: &[Contrast]) -> String {
-    let depends = match Told::of(contrasts) {
-        Some(Told::Range(..)) => ", depending on the operation",
+    let depends = match ToldRatios::of(contrasts) {
+        Some(ToldRatios::Range(..)) => ", depending on the operation",
         _ => "",
     };
     format!("{depends}{}", backed(contrasts))

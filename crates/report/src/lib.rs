@@ -49,10 +49,10 @@ mod unreached;
 mod verdict;
 mod words;
 
-pub use articles::{Article, articles};
-pub use confidence::{Confidence, Level};
+pub use articles::{ArticleRun, articles};
+pub use confidence::{Confidence, ConfidenceGrade};
 pub use exporter::Exporter;
-pub use layout::{Condition, Layout};
+pub use layout::{ConditionLevels, DocumentLayout};
 pub use reports::Reports;
 pub use section::Section;
 pub use sentence::verdict;
@@ -60,7 +60,7 @@ pub use two_runs::{FORMATS as TWO_RUNS_FORMATS, Side, two_runs};
 
 /// What the rows of CSV are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum CsvRows {
     /// A trial and operation.
     Trials,
     /// A power cut and rule.
@@ -80,7 +80,7 @@ pub struct Options {
     /// Whether a terminal shows more than ASCII: plots are made of blocks then.
     pub unicode: bool,
     /// What the rows of CSV are; `None` for trials, or power cuts where there is no trial.
-    pub rows: Option<Rows>,
+    pub rows: Option<CsvRows>,
     /// What is in use today: levels of some factors, each with its factor. What each change buys is told
     /// from there. Factors that are not here, and levels that were not tried, count as at the run's first
     /// cell whose clients read or wrote anything.

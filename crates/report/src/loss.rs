@@ -4,11 +4,11 @@
 use std::fmt::Write;
 
 use crate::chart::{escape, line, marker, open, shortened, text};
-use crate::scale::Log;
+use crate::scale::LogScale;
 use crate::words;
 
 /// An engine at a level of durability.
-pub struct Lane {
+pub struct LossLane {
     /// Both, in words.
     pub name: String,
     /// For each rule its name and its dots: seconds, and whether that breaks the promise.
@@ -18,10 +18,10 @@ pub struct Lane {
     /// How many images are too broken for a dot.
     pub uncounted: usize,
     /// What is allowed to be lost by the engine's documentation.
-    pub limit: Limit,
+    pub limit: LossLimit,
 }
 
-impl Lane {
+impl LossLane {
     /// What has no dot, though it is no good.
     fn note(&self) -> Option<String> {
         (self.uncounted > 0).then(|| format!("{} corrupt, no dot", self.uncounted))
@@ -30,7 +30,7 @@ impl Lane {
 
 /// How much may be lost.
 #[derive(Clone, Copy, Default)]
-pub struct Limit {
+pub struct LossLimit {
     /// How old a loss may be, in seconds.
     pub window_s: Option<f64>,
     /// How many transactions may be lost.
@@ -47,11 +47,11 @@ const BETWEEN: f64 = 12.0;
 const LEAST_S: f64 = 1e-6;
 
 /// The lanes as an `<svg>` element; `None` where nothing was lost.
-pub fn svg(lanes: &[Lane]) -> Option<String> {
+pub fn svg(lanes: &[LossLane]) -> Option<String> {
     let dots = || lanes.iter().flat_map(|lane| &lane.rules).flat_map(|(_, dots)| dots);
     dots().next()?;
     let windows = lanes.iter().filter_map(|lane| lane.limit.window_s);
-    let axis = Log::around(dots().map(|(age, _)| age.max(LEAST_S)).chain(windows));
+    let axis = LogScale::around(dots().map(|(age, _)| age.max(LEAST_S)).chain(windows));
     let names = lanes.iter().flat_map(|lane| [Some(lane.name.clone()), lane.note()]).flatten();
     let widest = names.map(|name| name.chars().count()).max().unwrap_or(0);
     let left = (widest as f64 * 6.6 + 16.0).clamp(80.0, 230.0);
@@ -86,12 +86,12 @@ pub fn svg(lanes: &[Lane]) -> Option<String> {
     Some(out + "</svg>")
 }
 
-fn height(lane: &Lane) -> f64 {
+fn height(lane: &LossLane) -> f64 {
     RULE * lane.rules.len().max(2) as f64 + BETWEEN
 }
 
 /// One lane, whose top is at `at`.
-fn draw(out: &mut String, lane: &Lane, (left, top): (f64, f64), x: &dyn Fn(f64) -> f64) {
+fn draw(out: &mut String, lane: &LossLane, (left, top): (f64, f64), x: &dyn Fn(f64) -> f64) {
     let middle = top + height(lane) / 2.0;
     let note = lane.note();
     let up = if note.is_some() { 7.0 } else { 0.0 };

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use bakeoff_analysis::Document;
-use bakeoff_results::{Cut, Judged};
+use bakeoff_results::{Cut, JudgedImage};
 
-use crate::promises::{self, Told};
+use crate::promises::{self, PromiseCuts};
 use crate::words;
 
 /// What cuts left at worst, the mildest first.
@@ -99,9 +99,9 @@ impl<'a> Losses<'a> {
 
 impl Loss {
     /// `None` where no cut says anything.
-    fn of(told: &Told<'_>) -> Option<Self> {
+    fn of(told: &PromiseCuts<'_>) -> Option<Self> {
         let made: Vec<&Cut> = told.cuts.iter().copied().filter(|it| it.failed.is_none()).collect();
-        let judged: Vec<&Judged> = made.iter().flat_map(|cut| &cut.judged).collect();
+        let judged: Vec<&JudgedImage> = made.iter().flat_map(|cut| &cut.judged).collect();
         let every: Vec<_> = made.iter().filter_map(|cut| cut.every.as_ref()).collect();
         if judged.is_empty() && every.is_empty() {
             return None;

@@ -5,11 +5,12 @@ use std::fmt::Write;
 use bakeoff_analysis::Document;
 
 use crate::block::{
-    Answered, Block, Cell, Finding, Heat, HeatCell, Kind, Look, StripGroup, Strips, Table, Words,
+    Answered, ColumnKind, Finding, Heat, HeatCell, ReportBlock, ReportCell, ReportTable,
+    StripGroup, Strips, StyledText, TableStyle,
 };
 use crate::figures::NONE;
 use crate::section;
-use crate::{Exporter, Layout, Options, Result, Section};
+use crate::{DocumentLayout, Exporter, Options, Result, Section};
 
 /// GitHub's Markdown: what is folded on a page stands open, charts and records are left out.
 pub struct Markdown;
@@ -33,7 +34,7 @@ impl Exporter for Markdown {
         sections: &[Box<dyn Section>],
         options: &Options,
     ) -> Result<String> {
-        let layout = Layout::new(document).with_present(&options.present);
+        let layout = DocumentLayout::new(document).with_present(&options.present);
         let mut out = format!("# {}\n", escape(&document.run.run.title));
         for part in sections.iter().flat_map(|it| section::parts(it.as_ref(), &layout)) {
             let text = blocks(&part.blocks);
@@ -47,20 +48,20 @@ impl Exporter for Markdown {
 }
 
 /// A title, and blocks under it.
-pub(crate) fn of_blocks(title: &str, of: &[Block]) -> String {
+pub(crate) fn of_blocks(title: &str, of: &[ReportBlock]) -> String {
     format!("# {}\n{}", escape(title), blocks(of))
 }
 
 /// Each block after an empty line.
-fn blocks(blocks: &[Block]) -> String {
+fn blocks(blocks: &[ReportBlock]) -> String {
     let texts = blocks.iter().map(block).filter(|text| !text.is_empty());
     texts.map(|text| format!("\n{}\n", text.trim_end())).collect()
 }
 
-fn block(block: &Block) -> String {
+fn block(block: &ReportBlock) -> String {
     match block {
-        Block::Heading(text) => format!("### {}", escape(text)),
-        Block::Headline(headline) => {
+        ReportBlock::Heading(text) => format!("### {}", escape(text)),
+        ReportBlock::Headline(headline) => {
             let sentences = headline.sentences.iter().map(|it| bold(&it.text()));
             let broken = Some(bold(&headline.broken)).filter(|_| !headline.broken.is_empty());
             let rest = Some(escape(&headline.rest)).filter(|rest| !rest.is_empty());
@@ -70,36 +71,38 @@ fn block(block: &Block) -> String {
             let all = on.into_iter().chain(broken).chain(sentences).chain(rest).chain(sure);
             all.collect::<Vec<_>>().join("\n\n")
         }
-        Block::Answers(answers) => {
+        ReportBlock::Answers(answers) => {
             let all = answers.iter().filter(|it| !it.page_alone).map(answered);
             all.collect::<Vec<_>>().join("\n")
         }
-        Block::Strips(of) => strips(of),
-        Block::Heats(of) => {
+        ReportBlock::Strips(of) => strips(of),
+        ReportBlock::Heats(of) => {
             format!("{TIMES}\n\n{}", of.maps.iter().map(heat).collect::<Vec<_>>().join("\n"))
         }
-        Block::Lead(text) | Block::Note(text) | Block::Prose(text) => words(text),
-        Block::Facts(facts) => facts
+        ReportBlock::Lead(text) | ReportBlock::Note(text) | ReportBlock::Prose(text) => words(text),
+        ReportBlock::Facts(facts) => facts
             .iter()
             .map(|(name, fact)| format!("- {}: {}\n", escape(name), escape(fact)))
             .collect(),
-        Block::Warnings(warnings) => {
+        ReportBlock::Warnings(warnings) => {
             let line = |warning: &bakeoff_analysis::Warning| {
                 format!("- {}\n", escape(&warning.to_string()))
             };
             warnings.iter().map(line).collect::<String>()
         }
-        Block::Table(table) if table.look == Look::Records => String::new(),
-        Block::Table(of) => table(of),
-        Block::Sweeps(of) => of.charts.iter().map(|it| table(&it.panel.table()) + "\n").collect(),
-        Block::Charts(_) | Block::Timelines(_) => String::new(),
-        Block::Findings(findings) => findings.iter().map(finding).collect(),
-        Block::Folded(folded) => match blocks(&folded.blocks) {
+        ReportBlock::Table(table) if table.look == TableStyle::Records => String::new(),
+        ReportBlock::Table(of) => table(of),
+        ReportBlock::Sweeps(of) => {
+            of.charts.iter().map(|it| table(&it.panel.table()) + "\n").collect()
+        }
+        ReportBlock::Charts(_) | ReportBlock::Timelines(_) => String::new(),
+        ReportBlock::Findings(findings) => findings.iter().map(finding).collect(),
+        ReportBlock::Folded(folded) => match blocks(&folded.blocks) {
             none if none.is_empty() => none,
             text => format!("### {}\n{text}", escape(&folded.summary)),
         },
-        Block::Command(command) => code(command),
-        Block::Link(link) => format!("{}: {}", escape(&link.text), escape(&link.path)),
+        ReportBlock::Command(command) => code(command),
+        ReportBlock::Link(link) => format!("{}: {}", escape(&link.text), escape(&link.path)),
     }
 }
 
@@ -109,7 +112,7 @@ fn bold(text: &str) -> String {
 
 /// A question, and its answer as a list; a command after its first line.
 fn answered(answered: &Answered) -> String {
-    let item = |line: &Words| format!("- {}\n", words(line));
+    let item = |line: &StyledText| format!("- {}\n", words(line));
     let body = match (&answered.command, answered.lines.split_first()) {
         (Some(command), Some((first, rest))) => {
             let rest: String = rest.iter().map(item).collect();
@@ -163,7 +166,7 @@ fn heat(of: &Heat) -> String {
     out
 }
 
-fn words(words: &Words) -> String {
+fn words(words: &StyledText) -> String {
     let part = |(text, stressed)| match stressed {
         true => format!("*{}*", escape(text)),
         false => escape(text),
@@ -171,17 +174,18 @@ fn words(words: &Words) -> String {
     words.parts().map(part).collect()
 }
 
-fn table(table: &Table) -> String {
+fn table(table: &ReportTable) -> String {
     let mut out = String::new();
     let caption = &table.caption.text;
     // What is not under a heading of its own says what it is.
-    if table.look == Look::Plain && !caption.is_empty() {
+    if table.look == TableStyle::Plain && !caption.is_empty() {
         let _ = writeln!(out, "{}\n", escape(caption));
     }
     row(&mut out, table.columns.iter().map(|column| escape(&column.name)));
     for column in &table.columns {
-        let right = matches!(column.kind, Kind::Number | Kind::Main | Kind::LongNumber);
-        out.push_str(if right || column.kind == Kind::Verdict { "|--:" } else { "|---" });
+        let right =
+            matches!(column.kind, ColumnKind::Number | ColumnKind::Main | ColumnKind::LongNumber);
+        out.push_str(if right || column.kind == ColumnKind::Verdict { "|--:" } else { "|---" });
     }
     out.push_str("|\n");
     for line in &table.rows {
@@ -191,7 +195,7 @@ fn table(table: &Table) -> String {
 }
 
 /// What a cell says, and in brackets whose it is and what is wrong with it.
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &ReportCell) -> String {
     let marks = cell.marks.iter().map(|mark| mark.text);
     let more: Vec<&str> = cell.aside.as_deref().into_iter().chain(marks).collect();
     match more.as_slice() {

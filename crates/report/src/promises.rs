@@ -21,7 +21,7 @@ pub const BROKEN: &str = "promise broken";
 const BROKEN_ON_POSIX: &str = "promise broken on posix";
 
 /// A promise, and the cuts that tell of it.
-pub struct Told<'a> {
+pub struct PromiseCuts<'a> {
     /// What was found.
     pub promise: &'a PromiseView,
     /// The cuts.
@@ -35,15 +35,15 @@ pub struct Told<'a> {
 }
 
 /// This run's own first.
-pub fn all(document: &Document) -> impl Iterator<Item = Told<'_>> {
-    let own = document.promises.iter().map(|promise| Told {
+pub fn all(document: &Document) -> impl Iterator<Item = PromiseCuts<'_>> {
+    let own = document.promises.iter().map(|promise| PromiseCuts {
         promise,
         cuts: document.cuts.iter().filter(|cut| promise.is_of(cut)).collect(),
         plan: document.run.run.cuts.as_ref(),
         folder: None,
         differences: &[],
     });
-    let others = document.other_cuts.iter().map(|other| Told {
+    let others = document.other_cuts.iter().map(|other| PromiseCuts {
         promise: &other.promise,
         cuts: other.cuts.iter().collect(),
         plan: other.plan.as_ref(),
@@ -58,7 +58,7 @@ pub fn factors(plan: Option<&CutPlan>) -> PromiseFactors {
     plan.map(|plan| plan.promise.clone()).unwrap_or_default()
 }
 
-impl Told<'_> {
+impl PromiseCuts<'_> {
     /// The factors by which the promise differs from others of its run.
     pub fn factors(&self) -> PromiseFactors {
         factors(self.plan)
@@ -136,7 +136,7 @@ pub fn mark<'a>(
         let level = level_of(factor);
         level.is_some_and(|level| run.alias(factor, level).unwrap_or(level) == promised)
     };
-    let is_of_cell = |told: &Told<'_>| {
+    let is_of_cell = |told: &PromiseCuts<'_>| {
         let PromiseFactors { who, what } = told.factors();
         has(&who, &told.promise.engine) && has(&what, &told.promise.durability)
     };
@@ -154,21 +154,22 @@ pub fn mark<'a>(
 /// broke its promise at relaxed in 2 and at strict in 5 of 100 power cuts each".
 pub fn broken(document: &Document) -> Vec<String> {
     let broken = all(document).filter(|told| told.promise.kept == Some(false));
-    let tried_alike = |told: &Told<'_>| {
+    let tried_alike = |told: &PromiseCuts<'_>| {
         let (what, number, _) = told.tries();
         (told.promise.engine.clone(), told.folder.map(str::to_owned), what, number)
     };
-    let clause = |alike: &[Told<'_>]| {
+    let clause = |alike: &[PromiseCuts<'_>]| {
         let first = &alike[0];
-        let at =
-            |told: &Told<'_>| format!("at {} in {}", told.level(), words::count(told.tries().2));
+        let at = |told: &PromiseCuts<'_>| {
+            format!("at {} in {}", told.level(), words::count(told.tries().2))
+        };
         let levels: Vec<String> = alike.iter().map(at).collect();
         let each = if levels.len() > 1 { " each" } else { "" };
         let by = first.folder.map_or(String::new(), |folder| format!(" by the run in {folder}"));
         let (engine, levels, cuts) = (&first.promise.engine, words::list(&levels), first.tried().0);
         format!("{engine} broke its promise {levels} of {cuts}{each}{by}")
     };
-    let broken: Vec<Told<'_>> = broken.collect();
+    let broken: Vec<PromiseCuts<'_>> = broken.collect();
     broken.chunk_by(|one, next| tried_alike(one) == tried_alike(next)).map(clause).collect()
 }
 
@@ -198,7 +199,7 @@ fn of_some(document: &Document, who: &str, tried: &[&str]) -> String {
 pub fn kept(document: &Document) -> Vec<String> {
     let images = all(document).filter(|it| it.promise.kept == Some(true)).map(|it| it.images());
     let images = images.collect::<Option<Vec<_>>>();
-    let every: Vec<Told<'_>> = all(document).collect();
+    let every: Vec<PromiseCuts<'_>> = all(document).collect();
     let one = every.iter().find(|told| told.promise.kept == Some(true));
     let Some(who) = every.first().map(|told| told.factors().who) else { return Vec::new() };
     let all: Vec<&PromiseView> = every.iter().map(|told| told.promise).collect();
@@ -242,8 +243,8 @@ pub fn at_most(cuts: u64) -> String {
 
 /// " (15 of each: at most 18 in 100 break it)": how often each promise that was kept may break all the same;
 /// nothing where every moment of a run was cut, since its images have one history.
-fn bound_of_each(every: &[Told<'_>]) -> String {
-    let kept: Vec<&Told<'_>> =
+fn bound_of_each(every: &[PromiseCuts<'_>]) -> String {
+    let kept: Vec<&PromiseCuts<'_>> =
         every.iter().filter(|told| told.promise.kept == Some(true)).collect();
     let fewest = kept.iter().map(|told| told.promise.cuts).min().unwrap_or(0);
     if fewest == 0 || kept.iter().any(|told| told.images().is_some()) {
@@ -257,10 +258,10 @@ fn bound_of_each(every: &[Told<'_>]) -> String {
 }
 
 /// What was lost though a promise was kept, a clause for each level that allows that.
-fn within(all: &[Told<'_>], who: &str) -> Vec<String> {
+fn within(all: &[PromiseCuts<'_>], who: &str) -> Vec<String> {
     let kept = all.iter().filter(|told| told.promise.kept == Some(true));
     let loose = kept.filter(|told| matches!(told.promise.promised, Promised::Whole { .. }));
-    let mut levels: Vec<(String, Vec<&Told<'_>>)> = Vec::new();
+    let mut levels: Vec<(String, Vec<&PromiseCuts<'_>>)> = Vec::new();
     for told in loose {
         let words = told.in_words();
         match levels.iter_mut().find(|(level, _)| *level == words) {
@@ -272,12 +273,12 @@ fn within(all: &[Told<'_>], who: &str) -> Vec<String> {
 }
 
 /// How much an image had lost at most.
-fn most_lost(told: &Told<'_>) -> u64 {
+fn most_lost(told: &PromiseCuts<'_>) -> u64 {
     told.promise.rules.iter().map(|rule| rule.lost.most).max().unwrap_or(0)
 }
 
 /// Whether images of every moment had lost something: of these no number is kept.
-fn lost_some(told: &Told<'_>) -> bool {
+fn lost_some(told: &PromiseCuts<'_>) -> bool {
     let every = told.cuts.iter().filter_map(|cut| cut.every.as_ref());
     every.flat_map(|it| &it.rules).any(|rule| rule.lost > 0)
 }
@@ -285,7 +286,7 @@ fn lost_some(told: &Told<'_>) -> bool {
 /// "with the last second at risk fjall lost the most, 81 commits, and no engine lost any older than 970 ms, which
 /// their promises allow"; of one engine "sqlite lost up to 81 commits, none older than 970 ms, which its promise allows"; or
 /// that nothing was lost.
-fn lost(level: &str, group: &[&Told<'_>], who: &str) -> String {
+fn lost(level: &str, group: &[&PromiseCuts<'_>], who: &str) -> String {
     let unit = if group.iter().any(|told| told.is_of_files()) { SYNCED_BLOCK } else { COMMIT };
     // The first of those that lost as much.
     let worst = group.iter().rev().max_by_key(|told| most_lost(told));

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::{Member, Merged, Run, TrialSummary};
+use bakeoff_results::{Merged, Run, RunMember, TrialSummary};
 
 /// Who ran each block, by the blocks' numbers; empty where the run was not merged.
-pub struct RanOn<'a>(BTreeMap<u32, &'a Member>);
+pub struct RanOn<'a>(BTreeMap<u32, &'a RunMember>);
 
 impl<'a> RanOn<'a> {
     /// Of a run.

@@ -23,7 +23,7 @@ impl Reports {
             Box::new(csv::Csv),
             Box::new(markdown::Markdown),
             Box::new(term::Terminal),
-            Box::new(term::Text),
+            Box::new(term::TerminalText),
         ];
         Self { sections: sections::all(), exporters }
     }

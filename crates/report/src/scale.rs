@@ -58,14 +58,14 @@ impl Time {
 }
 
 /// A logarithmic axis, for ratios and for figures of any size.
-pub struct Log {
+pub struct LogScale {
     low: f64,
     high: f64,
     /// The ticks, ascending.
     pub ticks: Vec<f64>,
 }
 
-impl Log {
+impl LogScale {
     /// An axis for the given ratios and for 1.
     pub fn around(ratios: impl Iterator<Item = f64>) -> Self {
         let usable = ratios.filter(|ratio| *ratio > 0.0 && ratio.is_finite());
@@ -205,38 +205,38 @@ mod tests {
     #[test]
     fn figures_of_any_size_have_ticks_among_them() {
         for values in [vec![0.003, 46.0], vec![1e-9, 1e3], vec![5.0], vec![], vec![0.1, 3.1]] {
-            let axis = Log::over(values.iter().copied());
+            let axis = LogScale::over(values.iter().copied());
             assert!((1..=9).contains(&axis.ticks.len()), "{values:?}: {:?}", axis.ticks);
             assert!(values.iter().all(|value| (0.0..=1.0).contains(&axis.place(*value))));
         }
-        assert!(Log::over([0.003, 46.0].into_iter()).place(0.003) < 0.1);
+        assert!(LogScale::over([0.003, 46.0].into_iter()).place(0.003) < 0.1);
     }
 
     #[test]
     fn lines_have_ticks_that_stand_apart() {
         for values in [vec![17.0, 549.0], vec![1e-6, 1e4], vec![5.0, 5.1], vec![], vec![1.0, 1e15]]
         {
-            let axis = Log::of_height(values.iter().copied(), 180.0);
+            let axis = LogScale::of_height(values.iter().copied(), 180.0);
             assert!(axis.ticks.len() >= 2, "{values:?}: {:?}", axis.ticks);
             let places: Vec<f64> = axis.ticks.iter().map(|it| axis.place(*it) * 180.0).collect();
             assert!(places.windows(2).all(|it| it[1] - it[0] >= 16.9), "{values:?}: {places:?}");
             let inside = |value: &f64| (0.01..=0.99).contains(&axis.place(*value));
             assert!(values.iter().all(inside), "{values:?}");
         }
-        let slope = Log::of_height([5.0, 5.1].into_iter(), 180.0);
+        let slope = LogScale::of_height([5.0, 5.1].into_iter(), 180.0);
         assert!(slope.place(5.1) - slope.place(5.0) < 0.02, "2 % are no slope");
-        assert_eq!(Log::of_height([20.0, 500.0].into_iter(), 180.0).ticks[..2], [20.0, 50.0]);
+        assert_eq!(LogScale::of_height([20.0, 500.0].into_iter(), 180.0).ticks[..2], [20.0, 50.0]);
     }
 
     #[test]
     fn ratios_keep_one_among_their_ticks() {
         for ratios in [vec![1.02], vec![0.4, 2.0], vec![0.001, 3.0], vec![1e-9], vec![1e6, 2.0]] {
-            let axis = Log::around(ratios.iter().copied());
+            let axis = LogScale::around(ratios.iter().copied());
             let nearest = axis.ticks.iter().map(|t| (t - 1.0).abs()).fold(9.0, f64::min);
             assert!(nearest < 1e-9, "{ratios:?}: {:?}", axis.ticks);
             assert!((2..=9).contains(&axis.ticks.len()), "{ratios:?}: {:?}", axis.ticks);
             assert!(ratios.iter().all(|r| (0.0..=1.0).contains(&axis.place(*r))));
         }
-        assert!(Log::around([f64::NAN, 0.0, f64::INFINITY].into_iter()).ticks.len() > 1);
+        assert!(LogScale::around([f64::NAN, 0.0, f64::INFINITY].into_iter()).ticks.len() > 1);
     }
 }

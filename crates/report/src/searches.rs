@@ -2,8 +2,8 @@
 
 use bakeoff_analysis::{LimitOutcome, LimitView};
 
-use crate::block::Words;
-use crate::layout::Layout;
+use crate::block::StyledText;
+use crate::layout::DocumentLayout;
 use crate::words;
 
 /// So many rates are told one by one; of more the lowest and the highest are.
@@ -11,7 +11,7 @@ const TOLD: usize = 4;
 const UNIT: &str = " operations a second";
 
 /// The factors that tell the searches apart.
-pub fn places<'a>(layout: &Layout<'a>) -> Vec<&'a str> {
+pub fn places<'a>(layout: &DocumentLayout<'a>) -> Vec<&'a str> {
     let factors = layout.document.run.run.factors.iter();
     let varies = factors.filter(|(name, levels)| name != "rate" && levels.len() > 1);
     varies.map(|(name, _)| name.as_str()).collect()
@@ -28,7 +28,7 @@ pub fn place(places: &[&str], view: &LimitView) -> String {
 
 /// What the searches have found, the highest rate first: "p99=50ms is kept up to 580 operations a second (relaxed). 1 of
 /// 2 searches found no rate or is not over." `None` of a run that looks for none.
-pub fn answer(layout: &Layout<'_>) -> Option<Words> {
+pub fn answer(layout: &DocumentLayout<'_>) -> Option<StyledText> {
     let document = layout.document;
     let limit = document.run.run.limit?;
     let all = document.limits.len();
@@ -50,7 +50,7 @@ pub fn answer(layout: &Layout<'_>) -> Option<Words> {
     };
     let answer = match &found[..] {
         [] if all == 0 => return None,
-        [] => return Some(Words::from(format!("No rate is known that keeps {limit}."))),
+        [] => return Some(StyledText::from(format!("No rate is known that keeps {limit}."))),
         [highest, .., lowest] if found.len() > TOLD => format!(
             "{limit} is kept up to {} at the least and {} at the most.",
             told(UNIT, lowest),
@@ -62,5 +62,5 @@ pub fn answer(layout: &Layout<'_>) -> Option<Words> {
             format!("{limit} is kept up to {}.", words::list(&rates))
         }
     };
-    Some(Words::from(answer + &rest))
+    Some(StyledText::from(answer + &rest))
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::block::Block;
-use crate::layout::Layout;
+use crate::block::ReportBlock;
+use crate::layout::DocumentLayout;
 
 /// A section of a report.
 pub trait Section: Send + Sync {
@@ -21,7 +21,7 @@ pub trait Section: Send + Sync {
     }
 
     /// What it says of a run; nothing where it has nothing to say.
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block>;
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock>;
 
     /// Whether it is for a reader who looks something up: a terminal has no room for it.
     fn is_background(&self) -> bool {
@@ -37,7 +37,7 @@ pub trait Section: Send + Sync {
 
 /// Blocks under one heading.
 #[derive(Serialize)]
-pub struct Part<'a> {
+pub struct SectionPart<'a> {
     /// The section's name where the heading is its title.
     pub name: Option<&'a str>,
     /// What links to it say.
@@ -45,18 +45,18 @@ pub struct Part<'a> {
     /// The heading; nothing where there is none.
     pub title: String,
     /// What stands under it.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ReportBlock>,
 }
 
 /// A section's blocks under their headings; where it has no title, its own headings stand in for it.
-pub fn parts<'a>(section: &'a dyn Section, layout: &Layout<'_>) -> Vec<Part<'a>> {
+pub fn parts<'a>(section: &'a dyn Section, layout: &DocumentLayout<'_>) -> Vec<SectionPart<'a>> {
     let named = Some(section.name()).filter(|_| !section.title().is_empty());
     let (link, title) = (section.link(), section.title().to_owned());
-    let mut parts = vec![Part { name: named, link, title, blocks: Vec::new() }];
+    let mut parts = vec![SectionPart { name: named, link, title, blocks: Vec::new() }];
     for block in section.blocks(layout) {
         match (block, named) {
-            (Block::Heading(title), None) => {
-                parts.push(Part { name: None, link: "", title, blocks: Vec::new() });
+            (ReportBlock::Heading(title), None) => {
+                parts.push(SectionPart { name: None, link: "", title, blocks: Vec::new() });
             }
             (block, _) => parts.last_mut().expect("there is a first").blocks.push(block),
         }

@@ -30,7 +30,7 @@ mod sweeps;
 mod trials;
 mod work;
 
-pub use published::{COUNTED, Published, tally};
+pub use published::{COUNTED, PublishedSection, tally};
 
 use crate::section::Section;
 
@@ -38,31 +38,31 @@ use crate::section::Section;
 pub fn all() -> Vec<Box<dyn Section>> {
     vec![
         Box::new(overview::Overview),
-        Box::new(Published),
-        Box::new(limits::Limits),
-        Box::new(sweeps::Lines),
-        Box::new(sweeps::Times),
+        Box::new(PublishedSection),
+        Box::new(limits::LimitsSection),
+        Box::new(sweeps::SweepSection),
+        Box::new(sweeps::SweepTimesSection),
         Box::new(applications::Applications),
         Box::new(buys::Buys),
         Box::new(matrix::Matrix),
         Box::new(over_time::Over),
         Box::new(slowest::Slowest),
-        Box::new(durability::Durability),
+        Box::new(durability::DurabilitySection),
         Box::new(every::Every),
         Box::new(operations::Operations),
         Box::new(machines::Machines),
         Box::new(conditions::Conditions),
         Box::new(offered::Offered),
-        Box::new(work::Work),
-        Box::new(costs::Costs),
-        Box::new(states::States),
-        Box::new(debts::Debts),
+        Box::new(work::WorkSection),
+        Box::new(costs::CostsSection),
+        Box::new(states::StatesSection),
+        Box::new(debts::DebtsSection),
         Box::new(priced::Priced),
         Box::new(processor::Processor),
-        Box::new(space::Space),
-        Box::new(settings::Settings),
-        Box::new(neighbours::Neighbours),
-        Box::new(trials::Trials),
+        Box::new(space::SpaceSection),
+        Box::new(settings::SettingsSection),
+        Box::new(neighbours::NeighboursSection),
+        Box::new(trials::TrialsSection),
         Box::new(mislead::Mislead),
         Box::new(method::Method),
         Box::new(repeat::Repeat),

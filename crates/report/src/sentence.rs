@@ -20,15 +20,15 @@ use self::nothing::without_cases;
 use self::undecided::undecided;
 use crate::amount;
 use crate::behind;
-use crate::block::Words;
-use crate::confidence::{Confidence, Level};
+use crate::block::StyledText;
+use crate::confidence::{Confidence, ConfidenceGrade};
 use crate::disk;
-use crate::layout::{self, Layout};
+use crate::layout::{self, DocumentLayout};
 use crate::leads;
 use crate::promises;
 use crate::searches;
 use crate::unreached;
-use crate::verdict::{self, Case, Contrast, Outcome};
+use crate::verdict::{self, Contrast, LeaderOutcome, OperationCase};
 use crate::words;
 
 /// The answer of the whole run in words: for each promise of durability which level of the compared factor
@@ -37,29 +37,29 @@ use crate::words;
 ///
 /// It goes by the figure of merit and never claims more than the 95 % intervals allow.
 pub fn verdict(document: &Document) -> String {
-    let said = Said::of(&Layout::new(document));
-    let sentences = said.sentences.iter().map(Words::text);
+    let said = RunAnswer::of(&DocumentLayout::new(document));
+    let sentences = said.sentences.iter().map(StyledText::text);
     let all = [said.on, said.broken].into_iter().chain(sentences).chain([said.rest]);
     all.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer of a run.
-pub struct Said {
+pub struct RunAnswer {
     /// On what disk it holds; empty where none is simulated.
     pub on: String,
     /// The promises that were broken; empty where none was.
     pub broken: String,
     /// Who is fastest: a sentence for each promise of durability, or one of the run.
-    pub sentences: Vec<Words>,
+    pub sentences: Vec<StyledText>,
     /// What else has to be known with them, a sentence each; empty where there is nothing.
     pub rest: String,
     /// How sure the sentences are; `None` where nothing is compared.
     pub confidence: Option<Confidence>,
 }
 
-impl Said {
+impl RunAnswer {
     /// Of a run.
-    pub fn of(layout: &Layout<'_>) -> Self {
+    pub fn of(layout: &DocumentLayout<'_>) -> Self {
         let document = layout.document;
         let cases = verdict::cases(layout);
         // Where nothing was to be timed, that nothing was timed is no finding.
@@ -86,7 +86,7 @@ impl Said {
         clauses.extend(caveats::lost(document));
         clauses.extend(caveats::first_error(layout));
         clauses.extend(caveats::progress(document));
-        let is_low = confidence.as_ref().is_some_and(|it| it.level == Level::Low);
+        let is_low = confidence.as_ref().is_some_and(|it| it.level == ConfidenceGrade::Low);
         let sentences = match searched {
             Some(answer) => vec![answer],
             None if is_timed => answer::sentences(layout, &cases, is_low),
@@ -114,15 +114,15 @@ fn capital(document: &Document, text: &str) -> String {
     }
 }
 
-fn finding(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
+fn finding(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> String {
     if cases.is_empty() {
         return without_cases(layout);
     }
     if let Some(told) = against(layout, cases) {
         return told;
     }
-    let mut wins: BTreeMap<&str, Vec<&Case>> = BTreeMap::new();
-    for case in cases.iter().filter(|case| case.outcome == Outcome::Won) {
+    let mut wins: BTreeMap<&str, Vec<&OperationCase>> = BTreeMap::new();
+    for case in cases.iter().filter(|case| case.outcome == LeaderOutcome::Won) {
         wins.entry(case.leader).or_default().push(case);
     }
     match wins.len() {
@@ -136,10 +136,10 @@ fn finding(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
 }
 
 fn one_winner<'a>(
-    layout: &Layout<'a>,
-    cases: &[Case<'a>],
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
     leader: &str,
-    won: &[&Case<'a>],
+    won: &[&OperationCase<'a>],
 ) -> String {
     let name = words::contender(layout.compare, leader);
     if cases.len() == 1 {
@@ -175,7 +175,7 @@ fn it(name: &str, text: &str) -> String {
 }
 
 /// The rate that cases were decided by, if it is the same one of all of them.
-fn rate_of<'a>(layout: &Layout<'a>, cases: &[&Case<'a>]) -> Option<FigureOfMerit> {
+fn rate_of<'a>(layout: &DocumentLayout<'a>, cases: &[&OperationCase<'a>]) -> Option<FigureOfMerit> {
     let mut merits = cases.iter().map(|case| layout.merit(case.operation, &case.condition));
     let first = merits.next()?.filter(|merit| merit.is_rate())?;
     merits.all(|merit| merit == Some(first)).then_some(first)
@@ -194,7 +194,7 @@ fn lead(rate: Option<FigureOfMerit>, range: &str) -> String {
 
 /// "create_issue takes sqlite 2.10 times as long"; by a rate "lmdb serves 2.10 times as many rows a second
 /// as sqlite".
-fn contrast<'a>(layout: &Layout<'a>, case: &Case<'a>, than: &str) -> String {
+fn contrast<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>, than: &str) -> String {
     let next = words::contender(layout.compare, case.next);
     let ratio = words::times(case.contrast.ratio, case.contrast.is);
     match rate_of(layout, &[case]) {
@@ -208,9 +208,9 @@ fn contrast<'a>(layout: &Layout<'a>, case: &Case<'a>, than: &str) -> String {
 }
 
 /// ", all with strict durability": where the cases are that nobody won.
-fn open<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
-    let (won, open): (Vec<&Case>, Vec<&Case>) =
-        cases.iter().partition(|case| case.outcome == Outcome::Won);
+fn open<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
+    let (won, open): (Vec<&OperationCase>, Vec<&OperationCase>) =
+        cases.iter().partition(|case| case.outcome == LeaderOutcome::Won);
     let all = if open.len() > 1 { "all " } else { "" };
     match whereabouts(layout, &open, &won) {
         place if place.is_empty() => place,
@@ -219,9 +219,13 @@ fn open<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
 }
 
 /// "of create_issue with strict durability": what some cases share, and others don't all.
-fn whereabouts<'a>(layout: &Layout<'a>, some: &[&Case<'a>], others: &[&Case<'a>]) -> String {
+fn whereabouts<'a>(
+    layout: &DocumentLayout<'a>,
+    some: &[&OperationCase<'a>],
+    others: &[&OperationCase<'a>],
+) -> String {
     let Some(first) = some.first() else { return String::new() };
-    let sets_apart = |same: &dyn Fn(&Case<'a>) -> bool| {
+    let sets_apart = |same: &dyn Fn(&OperationCase<'a>) -> bool| {
         some.iter().all(|case| same(case)) && others.iter().any(|case| !same(case))
     };
     let levels: Vec<String> = layout
@@ -250,8 +254,9 @@ fn all(cases: usize) -> String {
 }
 
 /// From the smallest to the largest lead, where there are several.
-fn range(won: &[&Case<'_>]) -> Option<String> {
-    let by_ratio = |a: &&&Case, b: &&&Case| a.contrast.ratio.total_cmp(&b.contrast.ratio);
+fn range(won: &[&OperationCase<'_>]) -> Option<String> {
+    let by_ratio =
+        |a: &&&OperationCase, b: &&&OperationCase| a.contrast.ratio.total_cmp(&b.contrast.ratio);
     let (least, most) = (won.iter().min_by(by_ratio)?, won.iter().max_by(by_ratio)?);
     let both = least.contrast.is == most.contrast.is;
     let [low, high] = [least, most].map(|case| words::times(case.contrast.ratio, case.contrast.is));
@@ -261,21 +266,21 @@ fn range(won: &[&Case<'_>]) -> Option<String> {
 }
 
 /// The case with the median lead: neither the kindest nor the hardest to the others.
-fn middle<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
+fn middle<'b, 'a>(won: &[&'b OperationCase<'a>]) -> &'b OperationCase<'a> {
     let mut sorted = won.to_vec();
     sorted.sort_by(|a, b| a.contrast.ratio.total_cmp(&b.contrast.ratio));
     sorted[(sorted.len() - 1) / 2]
 }
 
 /// "create_issue takes sqlite 2.10 times as long (1.90 to 2.40, 5 blocks) with 4 clients".
-fn example<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
+fn example<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let place = layout.place(&case.condition);
     let contrast = contrast(layout, case, " on average");
     format!("{contrast} ({}){place}", backing(layout, case))
 }
 
 /// "95 % interval 1.90 to 2.40, 5 blocks"; before it, of what was cut off, how long that took.
-fn backing<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
+fn backing<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let Contrast { is, ends, blocks, .. } = case.contrast;
     let number = words::many(blocks as usize, "block");
     let over = layout
@@ -290,21 +295,22 @@ fn backing<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
 }
 
 /// How the cases that nobody won ended: "2 are even within 5 %, 1 is undecided".
-fn rest(cases: &[Case<'_>]) -> String {
-    let is_short = |case: &&Case| case.contrast.verdict == Verdict::ShortOfProcessors;
-    let short = cases.iter().filter(|case| case.outcome == Outcome::Open).filter(is_short).count();
-    let number = |wanted: &[Outcome]| {
+fn rest(cases: &[OperationCase<'_>]) -> String {
+    let is_short = |case: &&OperationCase| case.contrast.verdict == Verdict::ShortOfProcessors;
+    let short =
+        cases.iter().filter(|case| case.outcome == LeaderOutcome::Open).filter(is_short).count();
+    let number = |wanted: &[LeaderOutcome]| {
         let all = cases.iter().filter(|case| wanted.contains(&case.outcome)).count();
-        if wanted.contains(&Outcome::Open) { all - short } else { all }
+        if wanted.contains(&LeaderOutcome::Open) { all - short } else { all }
     };
     let mut parts = Vec::new();
     for (outcomes, one, many) in [
-        (&[Outcome::Even][..], "is even within 5 %", "are even within 5 %"),
-        (&[Outcome::Open, Outcome::Noise][..], "is undecided", "are undecided"),
-        (&[Outcome::Spiky][..], "is spiky", "are spiky"),
-        (&[Outcome::TooFew][..], "has too few operations", "have too few operations"),
-        (&[Outcome::NeverSteady][..], "was never steady", "were never steady"),
-        (&[Outcome::Void][..], "is void", "are void"),
+        (&[LeaderOutcome::Even][..], "is even within 5 %", "are even within 5 %"),
+        (&[LeaderOutcome::Open, LeaderOutcome::Noise][..], "is undecided", "are undecided"),
+        (&[LeaderOutcome::Spiky][..], "is spiky", "are spiky"),
+        (&[LeaderOutcome::TooFew][..], "has too few operations", "have too few operations"),
+        (&[LeaderOutcome::NeverSteady][..], "was never steady", "were never steady"),
+        (&[LeaderOutcome::Void][..], "is void", "are void"),
     ] {
         match number(outcomes) {
             0 => {}

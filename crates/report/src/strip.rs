@@ -10,10 +10,10 @@ use bakeoff_results::FigureOfMerit;
 
 use crate::amount;
 use crate::chart::{escape, marker};
-use crate::scale::{Log, tick_label};
+use crate::scale::{LogScale, tick_label};
 
-pub use interval::{End, Interval};
-pub use legend::{Key, Means, legend_of_rates, legend_of_ratios, legend_of_tails};
+pub use interval::{Interval, IntervalEnd};
+pub use legend::{LegendKey, Means, legend_of_rates, legend_of_ratios, legend_of_tails};
 
 /// Where the axis begins and ends on a page, in per cent of the strip: what is right of it is the
 /// figure's.
@@ -29,8 +29,8 @@ const NARROW: f64 = 2.0;
 const DOT: f64 = 0.004;
 
 /// An axis that strips share.
-pub struct Axis {
-    scale: Log,
+pub struct StripAxis {
+    scale: LogScale,
     ticks: Vec<(f64, String)>,
     /// How far apart these are at least.
     apart: f64,
@@ -40,10 +40,10 @@ pub struct Axis {
     band: Option<(f64, f64)>,
 }
 
-impl Axis {
+impl StripAxis {
     /// For figures of merit, and the ends of their intervals where these are near.
     pub fn of_amounts(merit: FigureOfMerit, values: &[f64], ends: &[f64]) -> Self {
-        let scale = Log::over(extent(values, ends).into_iter());
+        let scale = LogScale::over(extent(values, ends).into_iter());
         let said = |tick: &f64| (scale.place(*tick), amount::tick(merit, *tick));
         let ticks = apart(scale.ticks.iter().map(said).collect(), APART, None);
         Self { scale, ticks, apart: APART, one: None, band: None }
@@ -52,7 +52,7 @@ impl Axis {
     /// For ratios of times, of which 1 is no change.
     pub fn of_ratios(values: &[f64], ends: &[f64], band: Option<(f64, f64)>) -> Self {
         let all = values.iter().copied().chain([1.0]).collect::<Vec<_>>();
-        let scale = Log::around(extent(&all, ends).into_iter());
+        let scale = LogScale::around(extent(&all, ends).into_iter());
         let said = |tick: &f64| (scale.place(*tick), ratio_tick(*tick));
         let one = scale.place(1.0);
         let ticks = apart(scale.ticks.iter().map(said).collect(), WORDS_APART, Some(one));
@@ -79,7 +79,7 @@ impl Axis {
 
     /// Where an interval with such ends lies.
     pub fn interval(&self, (low, high): (f64, f64)) -> Interval {
-        let end = |value, beyond| End { place: self.place(value), beyond };
+        let end = |value, beyond| IntervalEnd { place: self.place(value), beyond };
         Interval {
             low: end(low, self.scale.is_below(low)),
             high: end(high, self.scale.is_above(high)),
@@ -143,7 +143,7 @@ fn apart(labels: Vec<(f64, String)>, least: f64, first: Option<f64>) -> Vec<(f64
 
 /// What a strip shows.
 #[derive(Clone, Debug, Default)]
-pub struct Drawn {
+pub struct StripContent {
     /// The number of the style of what it is of.
     pub style: usize,
     /// Whether its mark is hollow.
@@ -164,9 +164,9 @@ pub struct Drawn {
     pub said: String,
 }
 
-impl Drawn {
+impl StripContent {
     /// The strip as an `<svg>` element of such a height, in pixels, and of any width.
-    pub fn svg(&self, axis: &Axis, height: f64) -> String {
+    pub fn svg(&self, axis: &StripAxis, height: f64) -> String {
         let mut out = format!(
             "<svg class=\"strip c{}\" width=\"100%\" height=\"{height}\" role=\"img\" \
              aria-label=\"{}\">",
@@ -259,7 +259,7 @@ fn sign(style: usize, hollow: bool, unicode: bool) -> char {
     }
 }
 
-fn backdrop(out: &mut String, axis: &Axis, height: f64) {
+fn backdrop(out: &mut String, axis: &StripAxis, height: f64) {
     if let Some((low, high)) = axis.band {
         let (x, width) = (percent(low), format!("{:.2}%", (high - low).max(0.0) * LENGTH));
         let _ = write!(
@@ -303,25 +303,25 @@ mod tests {
 
     #[test]
     fn a_strip_in_signs_has_its_mark_interval_and_origin() {
-        let end = |place| End { place, beyond: false };
-        let drawn = Drawn {
+        let end = |place| IntervalEnd { place, beyond: false };
+        let drawn = StripContent {
             at: Some(0.8),
             interval: Some(Interval { low: end(0.7), high: end(0.9) }),
             from: Some((0.0, None)),
-            ..Drawn::default()
+            ..StripContent::default()
         };
         assert_eq!(drawn.signs(11, true), "○┄┄┄┄┄┄─●─");
         assert_eq!(drawn.signs(11, false), "o......-*-");
-        assert_eq!(Drawn::default().signs(11, true), "");
+        assert_eq!(StripContent::default().signs(11, true), "");
     }
 
     #[test]
     fn numbers_of_an_axis_have_room_and_no_change_is_among_them() {
         for values in [vec![1e-9, 1e5], vec![0.017, 0.019], vec![], vec![0.0, f64::INFINITY]] {
-            let axis = Axis::of_amounts(FigureOfMerit::Time, &values, &[1e300]);
+            let axis = StripAxis::of_amounts(FigureOfMerit::Time, &values, &[1e300]);
             assert!(axis.ticks.windows(2).all(|it| it[1].0 - it[0].0 >= APART), "{values:?}");
             assert!(!axis.ticks.is_empty(), "{values:?}");
-            let axis = Axis::of_ratios(&values, &[], Some((0.9, 1.1)));
+            let axis = StripAxis::of_ratios(&values, &[], Some((0.9, 1.1)));
             assert!(axis.ticks.iter().any(|(_, label)| label == "as now"), "{values:?}");
         }
     }

@@ -11,10 +11,12 @@ mod table;
 
 use std::fmt::Write;
 
-use crate::block::sweep::{Amount, Drawn, Fastest, Line, Panel, Point, Sign, Source, Value};
-use crate::block::{Chart, Sweeps, Table, Words};
+use crate::block::sweep::{
+    DrawnPanel, Fastest, LinePanel, LinePoint, LineSource, LineValue, Sign, SweepLine, SweepUnit,
+};
+use crate::block::{ReportTable, StyledText, SvgChart, Sweeps};
 use crate::chart::{escape, line, marker, open_as, text};
-use crate::scale::{Log, tick_label};
+use crate::scale::{LogScale, tick_label};
 use crate::words;
 use across::Across;
 
@@ -38,21 +40,25 @@ const STRETCH: f64 = 2.0;
 
 impl Sweeps {
     /// Panels that share the scale of their figures.
-    pub fn of(explained: Words, panels: Vec<Panel>, standing: Option<Table>) -> Self {
+    pub fn of(
+        explained: StyledText,
+        panels: Vec<LinePanel>,
+        standing: Option<ReportTable>,
+    ) -> Self {
         let most = panels.iter().map(|panel| panel.lines.len()).max().unwrap_or(0);
         let height = HEIGHT.max(most as f64 * LABEL);
-        let scale = Scale::of(&panels, height);
-        let drawn = |panel: Panel| {
+        let scale = PanelScale::of(&panels, height);
+        let drawn = |panel: LinePanel| {
             let caption = panel.caption.clone();
-            Drawn { chart: Chart { caption, svg: svg(&panel, &scale) }, panel }
+            DrawnPanel { chart: SvgChart { caption, svg: svg(&panel, &scale) }, panel }
         };
         Self { explained, charts: panels.into_iter().map(drawn).collect(), standing }
     }
 }
 
 /// The scale of the figures of a group of panels.
-struct Scale {
-    axis: Log,
+struct PanelScale {
+    axis: LogScale,
     height: f64,
     /// The room right of a plot, for the widest names and figures of the group.
     right: f64,
@@ -61,20 +67,21 @@ struct Scale {
     unit: Option<(f64, &'static str)>,
 }
 
-impl Scale {
-    fn of(panels: &[Panel], height: f64) -> Self {
+impl PanelScale {
+    fn of(panels: &[LinePanel], height: f64) -> Self {
         let figures: Vec<f64> = panels.iter().flat_map(figures).collect();
         let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
         let most = figures.iter().copied().fold(0.0, f64::max);
         let ends = panels.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
-        let ends = ends.filter_map(Point::known).flat_map(|it| [it.ends.0, it.ends.1]).flatten();
+        let ends =
+            ends.filter_map(LinePoint::known).flat_map(|it| [it.ends.0, it.ends.1]).flatten();
         let near: Vec<f64> = ends.map(|end| end.clamp(least / STRETCH, most * STRETCH)).collect();
         let based = panels.iter().any(|panel| panel.base.is_some()).then_some(1.0);
         let all = figures.into_iter().chain(near).chain(based);
         let wide = most / least > 1e4;
         let unit = (!wide && most > 0.0).then(|| words::second_unit(most));
         let right = panels.iter().map(labels::room).fold(RIGHT, f64::max).ceil();
-        Self { axis: Log::of_height(all, height - FOOT), height, right, unit }
+        Self { axis: LogScale::of_height(all, height - FOOT), height, right, unit }
     }
 
     fn width(&self) -> f64 {
@@ -91,22 +98,22 @@ impl Scale {
     }
 
     /// What a tick says.
-    fn says(&self, amount: &Amount, tick: f64) -> String {
+    fn says(&self, amount: &SweepUnit, tick: f64) -> String {
         match (amount, self.unit) {
-            (Amount::Seconds, Some((scale, _))) => number(tick * scale),
-            (Amount::Seconds, None) => {
+            (SweepUnit::Seconds, Some((scale, _))) => number(tick * scale),
+            (SweepUnit::Seconds, None) => {
                 let (scale, unit) = words::second_unit(tick);
                 format!("{} {unit}", tick_label(tick * scale))
             }
-            (Amount::BytesRate, _) => number(tick / 1e6),
-            (Amount::Rate(_) | Amount::Times, _) => number(tick),
+            (SweepUnit::BytesRate, _) => number(tick / 1e6),
+            (SweepUnit::Rate(_) | SweepUnit::Times, _) => number(tick),
         }
     }
 
     /// The title of the axis, with the unit of its ticks.
-    fn title(&self, panel: &Panel) -> String {
+    fn title(&self, panel: &LinePanel) -> String {
         match (&panel.amount, self.unit) {
-            (Amount::Seconds, Some((_, unit))) => format!("{unit}, {}", panel.title),
+            (SweepUnit::Seconds, Some((_, unit))) => format!("{unit}, {}", panel.title),
             _ => panel.title.clone(),
         }
     }
@@ -121,17 +128,17 @@ fn number(tick: f64) -> String {
 }
 
 /// All figures of a panel.
-fn figures(panel: &Panel) -> impl Iterator<Item = f64> {
+fn figures(panel: &LinePanel) -> impl Iterator<Item = f64> {
     let points = panel.lines.iter().flat_map(|line| &line.points);
-    let figure = |point: &Point| match point {
-        Point::Known(value) => Some(value.value),
-        Point::SetAside(value, _) => *value,
-        Point::NotRun => None,
+    let figure = |point: &LinePoint| match point {
+        LinePoint::Known(value) => Some(value.value),
+        LinePoint::SetAside(value, _) => *value,
+        LinePoint::NotRun => None,
     };
     points.filter_map(figure).filter(|value| *value > 0.0 && value.is_finite())
 }
 
-impl Amount {
+impl SweepUnit {
     /// A figure with what it counts in.
     pub(crate) fn text(&self, value: f64) -> String {
         match self {
@@ -143,7 +150,7 @@ impl Amount {
     }
 
     /// A figure, or that it is a bound.
-    pub(crate) fn or_bound(&self, value: &Value) -> String {
+    pub(crate) fn or_bound(&self, value: &LineValue) -> String {
         use bakeoff_analysis::RatioIs;
         let sign = match value.is {
             RatioIs::Exact => "",
@@ -154,16 +161,18 @@ impl Amount {
     }
 }
 
-impl Line {
+impl SweepLine {
     /// A figure of it; of what was published as a range, this range.
-    fn says(&self, amount: &Amount, value: &Value) -> String {
-        let (Source::Published, (Some(low), Some(high))) = (self.source, value.ends) else {
+    fn says(&self, amount: &SweepUnit, value: &LineValue) -> String {
+        let (LineSource::Published, (Some(low), Some(high))) = (self.source, value.ends) else {
             return amount.or_bound(value);
         };
         match amount {
-            Amount::Times => words::ratio_range(low, high),
-            Amount::Rate(unit) => format!("{}–{}{unit}", words::digits(low), words::digits(high)),
-            Amount::Seconds | Amount::BytesRate => {
+            SweepUnit::Times => words::ratio_range(low, high),
+            SweepUnit::Rate(unit) => {
+                format!("{}–{}{unit}", words::digits(low), words::digits(high))
+            }
+            SweepUnit::Seconds | SweepUnit::BytesRate => {
                 format!("{} to {}", amount.text(low), amount.text(high))
             }
         }
@@ -171,7 +180,7 @@ impl Line {
 }
 
 /// A panel as an `<svg>` element.
-fn svg(panel: &Panel, scale: &Scale) -> String {
+fn svg(panel: &LinePanel, scale: &PanelScale) -> String {
     let across = Across::of(&panel.ticks);
     let x = |at: usize| LEFT + across.places[at] * PLOT;
     let mut body = String::new();
@@ -181,8 +190,8 @@ fn svg(panel: &Panel, scale: &Scale) -> String {
     }
     for it in &panel.lines {
         match it.source {
-            Source::Modelled => limits::draw(&mut body, panel, it, &x, scale),
-            Source::Ours | Source::Published => draw_line(&mut body, it, &x, scale),
+            LineSource::Modelled => limits::draw(&mut body, panel, it, &x, scale),
+            LineSource::Ours | LineSource::Published => draw_line(&mut body, it, &x, scale),
         }
     }
     if let Some(base) = panel.base {
@@ -195,7 +204,7 @@ fn svg(panel: &Panel, scale: &Scale) -> String {
         );
     }
     for (number, it) in panel.lines.iter().enumerate() {
-        if !it.pale && it.source != Source::Modelled {
+        if !it.pale && it.source != LineSource::Modelled {
             marks::draw(&mut body, panel, (number, it), &x, scale);
         }
     }
@@ -211,7 +220,7 @@ fn svg(panel: &Panel, scale: &Scale) -> String {
     open_as(&style, &panel.id, says, (width, height)) + &body + "</svg>"
 }
 
-fn draw_axes(out: &mut String, panel: &Panel, scale: &Scale, across: &Across) {
+fn draw_axes(out: &mut String, panel: &LinePanel, scale: &PanelScale, across: &Across) {
     let (base, right) = (scale.base(), LEFT + PLOT);
     text(out, "axis-title", LEFT, TOP - 14.0, &scale.title(panel));
     for tick in &scale.axis.ticks {
@@ -237,7 +246,7 @@ fn draw_axes(out: &mut String, panel: &Panel, scale: &Scale, across: &Across) {
 }
 
 /// Faint lines along which a figure grows as the level does: more clients add nothing there.
-fn draw_slopes(out: &mut String, panel: &Panel, scale: &Scale) {
+fn draw_slopes(out: &mut String, panel: &LinePanel, scale: &PanelScale) {
     let [first, .., last] = panel.ticks.as_slice() else { return };
     if first.value <= 0.0 || last.value <= first.value {
         return;
@@ -257,7 +266,7 @@ fn draw_slopes(out: &mut String, panel: &Panel, scale: &Scale) {
 }
 
 /// The line of what counts; dotted across what doesn't.
-fn draw_line(out: &mut String, it: &Line, x: &dyn Fn(usize) -> f64, scale: &Scale) {
+fn draw_line(out: &mut String, it: &SweepLine, x: &dyn Fn(usize) -> f64, scale: &PanelScale) {
     let class = class(it);
     let known: Vec<(usize, f64)> = it
         .points
@@ -278,8 +287,8 @@ fn draw_line(out: &mut String, it: &Line, x: &dyn Fn(usize) -> f64, scale: &Scal
 }
 
 /// The classes of a line: its colour, whose it is, and its shade.
-fn class(it: &Line) -> String {
-    let source = if it.source == Source::Published { " published" } else { "" };
+fn class(it: &SweepLine) -> String {
+    let source = if it.source == LineSource::Published { " published" } else { "" };
     let shade = it.shade.map_or(String::new(), |shade| format!(" shade{}", shade.min(3)));
     let pale = if it.pale { " pale" } else { "" };
     format!("c{}{source}{shade}{pale}", it.style)
@@ -296,7 +305,7 @@ impl Fastest {
 }
 
 /// A row of signs below the levels.
-fn draw_fastest(out: &mut String, it: &Fastest, row: usize, across: &Across, scale: &Scale) {
+fn draw_fastest(out: &mut String, it: &Fastest, row: usize, across: &Across, scale: &PanelScale) {
     let y = scale.base() + ROW * (row as f64 + 1.0) + 14.0;
     for (at, sign) in it.signs.iter().enumerate().filter(|(at, _)| across.named[*at]) {
         let x = LEFT + across.places[at] * PLOT;

@@ -7,10 +7,10 @@ mod timeline;
 
 use bakeoff_analysis::Document;
 
-use crate::block::{Answered, Block, Finding, Headline, Tone};
+use crate::block::{Answered, Finding, Headline, ReportBlock, Tone};
 use crate::disk;
-use crate::section::{self, Part};
-use crate::{Exporter, Layout, Options, Result, Section};
+use crate::section::{self, SectionPart};
+use crate::{DocumentLayout, Exporter, Options, Result, Section};
 
 /// Lines of at most [`Options::width`] columns, without what a terminal has no room for.
 pub struct Terminal;
@@ -34,8 +34,8 @@ impl Exporter for Terminal {
         sections: &[Box<dyn Section>],
         options: &Options,
     ) -> Result<String> {
-        let layout = Layout::new(document).with_present(&options.present);
-        let lines = Lines::of(options);
+        let layout = DocumentLayout::new(document).with_present(&options.present);
+        let lines = TerminalWriter::of(options);
         let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
         let on = disk::line(document).map_or_else(String::new, |on| fill(&on, lines.width) + "\n");
         let mut out = format!("{title}\n{on}");
@@ -49,7 +49,7 @@ impl Exporter for Terminal {
             out += &parts.iter().map(|part| lines.part(part)).collect::<String>();
         }
         for mut part in section::parts(first.as_ref(), &layout) {
-            part.blocks.sort_by_key(|block| matches!(block, Block::Headline(_)));
+            part.blocks.sort_by_key(|block| matches!(block, ReportBlock::Headline(_)));
             out += &lines.part(&part);
         }
         Ok(out)
@@ -60,9 +60,9 @@ impl Exporter for Terminal {
 const TEXT_WIDTH: usize = 80;
 
 /// What a terminal shows, as text for a file or a mail.
-pub struct Text;
+pub struct TerminalText;
 
-impl Exporter for Text {
+impl Exporter for TerminalText {
     fn name(&self) -> &'static str {
         "text"
     }
@@ -91,27 +91,27 @@ pub(crate) fn plain(options: &Options) -> Options {
 }
 
 /// A title, and blocks under it.
-pub(crate) fn of_blocks(title: &str, blocks: Vec<Block>, options: &Options) -> String {
-    let lines = Lines::of(options);
-    let part = Part { name: None, link: "", title: String::new(), blocks };
+pub(crate) fn of_blocks(title: &str, blocks: Vec<ReportBlock>, options: &Options) -> String {
+    let lines = TerminalWriter::of(options);
+    let part = SectionPart { name: None, link: "", title: String::new(), blocks };
     format!("{}{}", lines.heading(title), lines.part(&part))
 }
 
 /// Writes blocks as lines.
-struct Lines {
+struct TerminalWriter {
     paint: Paint,
     width: usize,
     unicode: bool,
 }
 
-impl Lines {
+impl TerminalWriter {
     fn of(options: &Options) -> Self {
         let Options { color, unicode, .. } = *options;
         Self { paint: Paint(color), width: options.width.max(40), unicode }
     }
 
     /// Blocks under their heading; nothing where there is room for none.
-    fn part(&self, part: &Part<'_>) -> String {
+    fn part(&self, part: &SectionPart<'_>) -> String {
         let text: String = part.blocks.iter().map(|block| self.block(block)).collect();
         if text.is_empty() {
             return text;
@@ -126,34 +126,34 @@ impl Lines {
         format!("{}\n", self.paint.bold(&self.fill(title)))
     }
 
-    fn block(&self, block: &Block) -> String {
+    fn block(&self, block: &ReportBlock) -> String {
         match block {
-            Block::Heading(title) => format!("\n{}", self.heading(title)),
-            Block::Headline(headline) => self.headline(headline),
-            Block::Answers(answers) => {
+            ReportBlock::Heading(title) => format!("\n{}", self.heading(title)),
+            ReportBlock::Headline(headline) => self.headline(headline),
+            ReportBlock::Answers(answers) => {
                 answers.iter().filter(|it| !it.page_alone).map(|it| self.answered(it)).collect()
             }
-            Block::Strips(of) => self.strips(of),
-            Block::Note(words) => format!("{}\n", self.fill(&words.text())),
-            Block::Facts(facts) => {
+            ReportBlock::Strips(of) => self.strips(of),
+            ReportBlock::Note(words) => format!("{}\n", self.fill(&words.text())),
+            ReportBlock::Facts(facts) => {
                 let line = |(name, fact): &(String, String)| self.fill(&format!("{name}: {fact}"));
                 facts.iter().map(|fact| line(fact) + "\n").collect()
             }
-            Block::Warnings(warnings) => {
+            ReportBlock::Warnings(warnings) => {
                 let lines = warnings.iter().map(|it| self.fill(&format!("warning: {it}")));
                 lines.map(|line| format!("{}\n", self.paint.tone(Tone::Open, &line))).collect()
             }
-            Block::Table(table) => self.table(table.compact.as_deref().unwrap_or(table)),
-            Block::Timelines(of) => self.timelines(of),
-            Block::Sweeps(of) => self.sweeps(of),
-            Block::Findings(findings) => findings.iter().map(|it| self.finding(it)).collect(),
-            Block::Command(command) => format!("  {command}\n"),
-            Block::Link(link) => format!("{}: {}\n", link.text, link.path),
-            Block::Lead(_)
-            | Block::Prose(_)
-            | Block::Charts(_)
-            | Block::Heats(_)
-            | Block::Folded(_) => String::new(),
+            ReportBlock::Table(table) => self.table(table.compact.as_deref().unwrap_or(table)),
+            ReportBlock::Timelines(of) => self.timelines(of),
+            ReportBlock::Sweeps(of) => self.sweeps(of),
+            ReportBlock::Findings(findings) => findings.iter().map(|it| self.finding(it)).collect(),
+            ReportBlock::Command(command) => format!("  {command}\n"),
+            ReportBlock::Link(link) => format!("{}: {}\n", link.text, link.path),
+            ReportBlock::Lead(_)
+            | ReportBlock::Prose(_)
+            | ReportBlock::Charts(_)
+            | ReportBlock::Heats(_)
+            | ReportBlock::Folded(_) => String::new(),
         }
     }
 

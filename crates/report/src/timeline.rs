@@ -6,11 +6,14 @@
 
 use std::fmt::Write;
 
-use bakeoff_analysis::Piece;
+use bakeoff_analysis::LinePiece;
 
-use crate::block::{Chart, Course, Line, Lines, Moments, Size, Timeline, Track, Unit};
+use crate::block::{
+    CourseTracks, Moments, SvgChart, Timeline, TimelineUnit, Track, TrackHeight, TrackLine,
+    TrackLines,
+};
 use crate::chart::{escape, line, marker, open_as, text};
-use crate::scale::{Linear, Log, Time, tick_label};
+use crate::scale::{Linear, LogScale, Time, tick_label};
 use crate::words;
 
 const WIDTH: f64 = 760.0;
@@ -34,57 +37,57 @@ const LOG_FROM: f64 = 30.0;
 const NEAR: f64 = 20.0;
 
 /// The axis of a track's figures.
-pub(crate) struct Axis {
-    kind: Kind,
+pub(crate) struct TrackAxis {
+    kind: AxisScale,
     scale: f64,
     /// What the numbers of its ticks count; nothing where each says so, or there is nothing to say.
     pub unit: &'static str,
 }
 
-enum Kind {
+enum AxisScale {
     Linear(Linear),
-    Log(Log),
+    Log(LogScale),
 }
 
-impl Axis {
+impl TrackAxis {
     /// Of a track.
-    pub(crate) fn of(lines: &Lines) -> Self {
-        let of = |end: fn(&Piece) -> Option<f64>| {
+    pub(crate) fn of(lines: &TrackLines) -> Self {
+        let of = |end: fn(&LinePiece) -> Option<f64>| {
             lines.lines.iter().flat_map(|line| &line.pieces).filter_map(end)
         };
         let most = of(|piece| piece.most).fold(0.0, f64::max);
         let least = of(|piece| piece.least).filter(|it| *it > 0.0).reduce(f64::min);
         let wide = least.is_some_and(|least| most / least > LOG_FROM);
-        if lines.unit == Unit::Seconds && wide {
+        if lines.unit == TimelineUnit::Seconds && wide {
             let ends = of(|piece| piece.least).chain(of(|piece| piece.most));
-            return Self { kind: Kind::Log(Log::over(ends)), scale: 1.0, unit: "" };
+            return Self { kind: AxisScale::Log(LogScale::over(ends)), scale: 1.0, unit: "" };
         }
         let most = most.max(lines.near_limit().unwrap_or(0.0));
         let (scale, unit) = match lines.unit {
-            Unit::Seconds => words::second_unit(most),
-            Unit::Bytes => words::byte_unit(most),
-            Unit::Rate | Unit::Count => (1.0, ""),
+            TimelineUnit::Seconds => words::second_unit(most),
+            TimelineUnit::Bytes => words::byte_unit(most),
+            TimelineUnit::Rate | TimelineUnit::Count => (1.0, ""),
         };
-        Self { kind: Kind::Linear(Linear::up_to(most * scale)), scale, unit }
+        Self { kind: AxisScale::Linear(Linear::up_to(most * scale)), scale, unit }
     }
 
     /// A value's place, from 0 to 1.
     pub(crate) fn place(&self, value: f64) -> f64 {
         match &self.kind {
-            Kind::Linear(axis) => axis.place(value * self.scale),
-            Kind::Log(axis) => axis.place(value),
+            AxisScale::Linear(axis) => axis.place(value * self.scale),
+            AxisScale::Log(axis) => axis.place(value),
         }
     }
 
     /// Where its ticks are, from 0 to 1, and what they say; of a low track the ends alone.
-    fn ticks(&self, size: Size) -> Vec<(f64, String)> {
+    fn ticks(&self, size: TrackHeight) -> Vec<(f64, String)> {
         match &self.kind {
-            Kind::Linear(axis) => {
+            AxisScale::Linear(axis) => {
                 let ends = [0.0, axis.end];
-                let ticks = if size == Size::Low { &ends[..] } else { &axis.ticks };
+                let ticks = if size == TrackHeight::Low { &ends[..] } else { &axis.ticks };
                 ticks.iter().map(|tick| (axis.place(*tick), short(*tick))).collect()
             }
-            Kind::Log(axis) => {
+            AxisScale::Log(axis) => {
                 let says = |tick: &f64| {
                     let (scale, unit) = words::second_unit(*tick);
                     format!("{} {unit}", tick_label(tick * scale))
@@ -96,7 +99,7 @@ impl Axis {
 
     /// Whether equal steps are equal factors.
     pub(crate) fn is_log(&self) -> bool {
-        matches!(self.kind, Kind::Log(_))
+        matches!(self.kind, AxisScale::Log(_))
     }
 }
 
@@ -110,7 +113,7 @@ fn short(tick: f64) -> String {
     }
 }
 
-impl Unit {
+impl TimelineUnit {
     /// A figure with what it counts in, where it is not plain.
     pub(crate) fn text(self, value: f64) -> String {
         match self {
@@ -122,7 +125,7 @@ impl Unit {
     }
 }
 
-impl Lines {
+impl TrackLines {
     /// The most of all lines.
     pub(crate) fn most(&self) -> Option<f64> {
         let all = self.lines.iter().flat_map(|line| &line.pieces);
@@ -136,7 +139,7 @@ impl Lines {
     }
 
     /// Its title, with what it counts in.
-    fn words(&self, axis: &Axis) -> String {
+    fn words(&self, axis: &TrackAxis) -> String {
         let unit = if axis.unit.is_empty() { String::new() } else { format!(", {}", axis.unit) };
         let log = if axis.is_log() { ", on a logarithmic scale" } else { "" };
         let limit = match (self.limit, self.near_limit()) {
@@ -149,21 +152,21 @@ impl Lines {
 
     fn height(&self) -> f64 {
         match self.size {
-            Size::Tall => 180.0,
-            Size::Middle => 120.0,
-            Size::Low => 44.0,
+            TrackHeight::Tall => 180.0,
+            TrackHeight::Middle => 120.0,
+            TrackHeight::Low => 44.0,
         }
     }
 }
 
-impl From<Course> for Timeline {
-    fn from(course: Course) -> Self {
-        Self { chart: Chart { caption: course.caption.clone(), svg: svg(&course) }, course }
+impl From<CourseTracks> for Timeline {
+    fn from(course: CourseTracks) -> Self {
+        Self { chart: SvgChart { caption: course.caption.clone(), svg: svg(&course) }, course }
     }
 }
 
 /// What happened as an `<svg>` element.
-fn svg(course: &Course) -> String {
+fn svg(course: &CourseTracks) -> String {
     let time = Time::up_to(course.ran_s);
     let mut body = String::new();
     let mut top = 0.0;
@@ -193,8 +196,14 @@ fn x(time: &Time, seconds: f64) -> f64 {
 }
 
 /// Draws a track whose top is at `top`; returns where it ends.
-fn draw_lines(out: &mut String, course: &Course, time: &Time, lines: &Lines, top: f64) -> f64 {
-    let axis = Axis::of(lines);
+fn draw_lines(
+    out: &mut String,
+    course: &CourseTracks,
+    time: &Time,
+    lines: &TrackLines,
+    top: f64,
+) -> f64 {
+    let axis = TrackAxis::of(lines);
     let (top, height) = (top + TITLE, lines.height());
     let base = top + height;
     let y = |value: f64| base - axis.place(value) * height;
@@ -219,17 +228,17 @@ fn draw_lines(out: &mut String, course: &Course, time: &Time, lines: &Lines, top
     }
     let x = |seconds: f64| x(time, seconds);
     lines.lines.iter().for_each(|it| draw_line(out, it, &x, &y));
-    if lines.size != Size::Low {
+    if lines.size != TrackHeight::Low {
         lines.lines.iter().for_each(|it| draw_markers(out, it, lines.unit, &x, &y));
     }
     line(out, "base", (LEFT, base), (WIDTH - RIGHT, base));
-    if lines.unit == Unit::Rate { draw_idle(out, time, lines, base) } else { base + 3.0 }
+    if lines.unit == TimelineUnit::Rate { draw_idle(out, time, lines, base) } else { base + 3.0 }
 }
 
 /// The style of whose track it is, where it is somebody's.
-fn owner(lines: &Lines) -> Option<usize> {
+fn owner(lines: &TrackLines) -> Option<usize> {
     match &lines.lines[..] {
-        [line] if lines.size == Size::Low => Some(line.style),
+        [line] if lines.size == TrackHeight::Low => Some(line.style),
         _ => None,
     }
 }
@@ -247,9 +256,10 @@ fn title(out: &mut String, words: &str, owner: Option<usize>, top: f64) {
 
 /// A line through the middles of its pieces, and around it from the least to the most; it stops where
 /// there is no figure.
-fn draw_line(out: &mut String, it: &Line, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) {
-    let Line { style, pieces, .. } = it;
-    let known = |piece: &Piece| Some((middle(piece, x), piece.mean?, piece.least?, piece.most?));
+fn draw_line(out: &mut String, it: &TrackLine, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) {
+    let TrackLine { style, pieces, .. } = it;
+    let known =
+        |piece: &LinePiece| Some((middle(piece, x), piece.mean?, piece.least?, piece.most?));
     for run in pieces.chunk_by(|one, next| one.mean.is_some() == next.mean.is_some()) {
         let points: Vec<_> = run.iter().filter_map(known).collect();
         let Some((first, mean, ..)) = points.first().copied() else { continue };
@@ -276,12 +286,12 @@ fn draw_line(out: &mut String, it: &Line, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64
 /// different places.
 fn draw_markers(
     out: &mut String,
-    it: &Line,
-    unit: Unit,
+    it: &TrackLine,
+    unit: TimelineUnit,
     x: &dyn Fn(f64) -> f64,
     y: &dyn Fn(f64) -> f64,
 ) {
-    let Line { name, style, pieces } = it;
+    let TrackLine { name, style, pieces } = it;
     for number in 0..MARKERS {
         let share = (number as f64 + 0.15 + 0.1 * (*style % 8) as f64) / MARKERS as f64;
         let Some(piece) = pieces.get((share * pieces.len() as f64) as usize) else { continue };
@@ -293,7 +303,7 @@ fn draw_markers(
 }
 
 /// Where the middle of a piece stands.
-fn middle(piece: &Piece, x: &dyn Fn(f64) -> f64) -> f64 {
+fn middle(piece: &LinePiece, x: &dyn Fn(f64) -> f64) -> f64 {
     x(f64::midpoint(piece.start_s, piece.end_s))
 }
 
@@ -304,15 +314,15 @@ fn corners(points: impl Iterator<Item = (f64, f64)>) -> String {
 
 /// Below an axis a stripe for each line, where there was a second without anything; returns where they
 /// end.
-fn draw_idle(out: &mut String, time: &Time, lines: &Lines, base: f64) -> f64 {
-    let is_idle = |piece: &Piece| piece.least == Some(0.0);
+fn draw_idle(out: &mut String, time: &Time, lines: &TrackLines, base: f64) -> f64 {
+    let is_idle = |piece: &LinePiece| piece.least == Some(0.0);
     let idle = || lines.lines.iter().filter(|line| line.pieces.iter().any(is_idle));
     let number = idle().count();
     if number == 0 {
         return base + 3.0;
     }
     let top = base + IDLE;
-    for (at, Line { name, style, pieces }) in idle().enumerate() {
+    for (at, TrackLine { name, style, pieces }) in idle().enumerate() {
         let y = top + IDLE * 1.7 * at as f64;
         for run in pieces.chunk_by(|one, next| is_idle(one) == is_idle(next)) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };

@@ -1,11 +1,15 @@
 //! Two runs held against each other, for a terminal, a text or a program.
 
-use bakeoff_analysis::{Contrast, Document, Gate, RatioIs, SetUp, Shared, TwoRuns, Verdict};
+use bakeoff_analysis::{
+    Contrast, Document, GateVerdict, RatioIs, SetUp, SharedCell, TwoRuns, Verdict,
+};
 use bakeoff_results::{FigureOfMerit, Levels, Status, in_words};
 use serde::Serialize;
 
-use crate::amount::Amount;
-use crate::block::{Block, Cell, Column, Headline, Kind, Row, Table, Words};
+use crate::amount::MeritAmount;
+use crate::block::{
+    ColumnKind, Headline, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, StyledText,
+};
 use crate::figures::NONE;
 use crate::layout::get;
 use crate::{Error, Options, Result, markdown, term, verdict, words};
@@ -48,16 +52,20 @@ pub fn two_runs(
 }
 
 /// The set-up first, then the figures, then what follows.
-fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<Block> {
-    let mut blocks =
-        vec![Block::Facts(facts(runs)), Block::Heading("What differs in set-up".into())];
+fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<ReportBlock> {
+    let mut blocks = vec![
+        ReportBlock::Facts(facts(runs)),
+        ReportBlock::Heading("What differs in set-up".into()),
+    ];
     blocks.push(match found.set_up.is_empty() {
-        true => Block::Note("Nothing that is recorded of program, machine and engines.".into()),
-        false => Block::Table(set_up(&found.set_up)),
+        true => {
+            ReportBlock::Note("Nothing that is recorded of program, machine and engines.".into())
+        }
+        false => ReportBlock::Table(set_up(&found.set_up)),
     });
     if !found.shared.is_empty() {
-        blocks.push(Block::Heading("After against before".into()));
-        blocks.push(Block::Table(shared(runs, &found.shared)));
+        blocks.push(ReportBlock::Heading("After against before".into()));
+        blocks.push(ReportBlock::Table(shared(runs, &found.shared)));
     }
     let lists = [
         ("No longer keeps up with its rate", &found.fell_behind),
@@ -74,10 +82,10 @@ fn blocks(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Vec<Block
     let told: Vec<(String, String)> =
         told.map(|(what, cells)| (what.to_owned(), named(cells))).collect();
     if !told.is_empty() {
-        blocks.push(Block::Heading("What has no ratio".into()));
-        blocks.push(Block::Facts(told));
+        blocks.push(ReportBlock::Heading("What has no ratio".into()));
+        blocks.push(ReportBlock::Facts(told));
     }
-    blocks.push(Block::Headline(headline(found, limit)));
+    blocks.push(ReportBlock::Headline(headline(found, limit)));
     blocks
 }
 
@@ -97,53 +105,54 @@ fn facts(runs: [Side<'_>; 2]) -> Vec<(String, String)> {
     ["before", "after"].into_iter().zip(runs).map(of).collect()
 }
 
-fn set_up(differences: &[SetUp]) -> Table {
+fn set_up(differences: &[SetUp]) -> ReportTable {
     let value = |value: &Option<String>| match value.as_deref() {
         None | Some("") => NONE.to_owned(),
         Some(value) => value.to_owned(),
     };
-    let row = |it: &SetUp| Row::of([it.what.clone(), value(&it.before), value(&it.after)]);
-    Table {
+    let row = |it: &SetUp| ReportRow::of([it.what.clone(), value(&it.before), value(&it.after)]);
+    ReportTable {
         columns: vec![
-            Column::new(Kind::Name, "what"),
-            Column::new(Kind::Text, "before"),
-            Column::new(Kind::Text, "after"),
+            ReportColumn::new(ColumnKind::Name, "what"),
+            ReportColumn::new(ColumnKind::Text, "before"),
+            ReportColumn::new(ColumnKind::Text, "after"),
         ],
         rows: differences.iter().map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
 /// The figure of merit of a comparison.
-fn merit(it: &Shared) -> FigureOfMerit {
+fn merit(it: &SharedCell) -> FigureOfMerit {
     FigureOfMerit::of_metric(&it.comparison.metric).unwrap_or(FigureOfMerit::Time)
 }
 
 /// A row for each cell and operation that both runs have.
-fn shared(runs: [Side<'_>; 2], all: &[Shared]) -> Table {
+fn shared(runs: [Side<'_>; 2], all: &[SharedCell]) -> ReportTable {
     let factors = varying(runs[0].document, all);
-    let named = factors.iter().map(|factor| Column::new(Kind::Condition, *factor));
+    let named = factors.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
     let columns = [
-        Column::new(Kind::Name, "operation"),
-        Column::new(Kind::Number, "before"),
-        Column::new(Kind::Number, "after"),
-        Column::new(Kind::Main, "ratio"),
-        Column::new(Kind::Number, "95 % interval"),
-        Column::new(Kind::Number, "trials"),
-        Column::new(Kind::Verdict, "verdict"),
+        ReportColumn::new(ColumnKind::Name, "operation"),
+        ReportColumn::new(ColumnKind::Number, "before"),
+        ReportColumn::new(ColumnKind::Number, "after"),
+        ReportColumn::new(ColumnKind::Main, "ratio"),
+        ReportColumn::new(ColumnKind::Number, "95 % interval"),
+        ReportColumn::new(ColumnKind::Number, "trials"),
+        ReportColumn::new(ColumnKind::Verdict, "verdict"),
     ];
-    let row = |it: &Shared| {
-        let levels = factors.iter().map(|factor| Cell::from(get(&it.comparison.levels, factor)));
-        Row::of(levels.chain(cells(it)))
+    let row = |it: &SharedCell| {
+        let levels =
+            factors.iter().map(|factor| ReportCell::from(get(&it.comparison.levels, factor)));
+        ReportRow::of(levels.chain(cells(it)))
     };
     let held_back = all.iter().filter(|it| it.comparison.is_held_back());
     let over = held_back.map(|it| it.comparison.adjusted_over).max();
-    Table {
+    ReportTable {
         caption: caption(runs, all).into(),
         columns: named.chain(columns).collect(),
         rows: all.iter().map(row).collect(),
         note: over.map(|over| verdict::explained(Some(over))),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
@@ -152,7 +161,7 @@ fn is_on_several(side: &Side<'_>) -> bool {
     side.document.machines.as_ref().is_some_and(|found| found.machines.len() > 1)
 }
 
-fn caption(runs: [Side<'_>; 2], all: &[Shared]) -> String {
+fn caption(runs: [Side<'_>; 2], all: &[SharedCell]) -> String {
     let rates = all.iter().filter(|it| merit(it).is_rate()).count();
     let reads = match rates {
         0 => "of a time; above 1, it takes longer after",
@@ -173,7 +182,7 @@ fn caption(runs: [Side<'_>; 2], all: &[Shared]) -> String {
 }
 
 /// The factors whose levels differ among the cells, in the plan's order; else the compared one.
-fn varying<'a>(document: &'a Document, all: &[Shared]) -> Vec<&'a str> {
+fn varying<'a>(document: &'a Document, all: &[SharedCell]) -> Vec<&'a str> {
     let run = &document.run.run;
     let differs = |factor: &&str| {
         let mut levels = all.iter().map(|it| get(&it.comparison.levels, factor));
@@ -186,10 +195,10 @@ fn varying<'a>(document: &'a Document, all: &[Shared]) -> Vec<&'a str> {
 }
 
 /// What a row says after its levels.
-fn cells(it: &Shared) -> [Cell; 7] {
+fn cells(it: &SharedCell) -> [ReportCell; 7] {
     let comparison = &it.comparison;
     let contrast = Contrast::shown(comparison);
-    let figure = |value, is_bound| Amount { merit: merit(it), value, is_bound }.text();
+    let figure = |value, is_bound| MeritAmount { merit: merit(it), value, is_bound }.text();
     // Of a ratio that says nothing either figure may be cut off.
     let is = comparison.ratio_is;
     let ratio = contrast.map(|it| words::ratio_or_bound(it.ratio, it.is));
@@ -205,7 +214,7 @@ fn cells(it: &Shared) -> [Cell; 7] {
         ratio.unwrap_or_else(|| NONE.into()).into(),
         interval.unwrap_or_else(|| NONE.into()).into(),
         format!("{}, {}", it.trials[0], it.trials[1]).into(),
-        Cell::verdict(verdict),
+        ReportCell::verdict(verdict),
     ]
 }
 
@@ -235,12 +244,12 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
     );
     let (broken, sentence) = match limit.map(|limit| (limit, found.gate(limit))) {
         None => (String::new(), tally),
-        Some((limit, Gate::Worse)) => (worse(found, limit), tally),
-        Some((limit, Gate::Passed)) => {
+        Some((limit, GateVerdict::Worse)) => (worse(found, limit), tally),
+        Some((limit, GateVerdict::Passed)) => {
             let limit = percent(limit);
             (String::new(), format!("Nothing is shown to be slower by more than {limit}. {tally}"))
         }
-        Some((_, Gate::Undecided)) => {
+        Some((_, GateVerdict::Undecided)) => {
             let text = format!(
                 "Nothing could be decided of {all}: repeat both runs more often, such as with \
                  --repetitions 10.{void}"
@@ -251,7 +260,7 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
     Headline {
         on: String::new(),
         broken,
-        sentences: vec![Words::from(sentence)],
+        sentences: vec![StyledText::from(sentence)],
         rest: String::new(),
         confidence: None,
     }
@@ -259,9 +268,9 @@ fn headline(found: &TwoRuns, limit: Option<f64>) -> Headline {
 
 /// What is void, by name: it is neither slower nor faster, however far apart it is.
 fn void(found: &TwoRuns) -> String {
-    let is_void = |it: &&Shared| it.comparison.verdict == Verdict::Void;
-    let void: Vec<&Shared> = found.shared.iter().filter(is_void).collect();
-    let of = |it: &&Shared| {
+    let is_void = |it: &&SharedCell| it.comparison.verdict == Verdict::Void;
+    let void: Vec<&SharedCell> = found.shared.iter().filter(is_void).collect();
+    let of = |it: &&SharedCell| {
         format!("{} in {}", it.comparison.operation, in_words(&it.comparison.levels))
     };
     let mut texts: Vec<String> = void.iter().take(NAMED).map(of).collect();
@@ -285,9 +294,9 @@ fn percent(share: f64) -> String {
 
 /// What is worse than a limit, by name.
 fn worse(found: &TwoRuns, limit: f64) -> String {
-    let slower: Vec<&Shared> = found.shared.iter().filter(|it| it.is_worse(limit)).collect();
-    let of = |it: &&Shared| {
-        let Shared { comparison, .. } = it;
+    let slower: Vec<&SharedCell> = found.shared.iter().filter(|it| it.is_worse(limit)).collect();
+    let of = |it: &&SharedCell| {
+        let SharedCell { comparison, .. } = it;
         let is = comparison.ratio_is.unwrap_or(RatioIs::Exact);
         let ratio = comparison.ratio.map(|ratio| words::times(ratio, is)).unwrap_or_default();
         let (operation, cell) = (&comparison.operation, in_words(&comparison.levels));
@@ -311,19 +320,19 @@ const SCHEMA: u32 = 2;
 
 /// What JSON says of two runs.
 #[derive(Serialize)]
-struct Written<'a> {
+struct TwoRunsJson<'a> {
     schema: u32,
-    before: Head<'a>,
-    after: Head<'a>,
+    before: RunJson<'a>,
+    after: RunJson<'a>,
     limit: Option<f64>,
-    gate: Option<Gate>,
+    gate: Option<GateVerdict>,
     #[serde(flatten)]
     found: &'a TwoRuns,
 }
 
 /// What JSON says of either run.
 #[derive(Serialize)]
-struct Head<'a> {
+struct RunJson<'a> {
     folder: &'a str,
     name: &'a str,
     version: &'a str,
@@ -333,9 +342,9 @@ struct Head<'a> {
 fn json(runs: [Side<'_>; 2], found: &TwoRuns, limit: Option<f64>) -> Result<String> {
     let [before, after] = runs.map(|Side { folder, document }| {
         let run = &document.run.run;
-        Head { folder, name: &run.name, version: &run.version, started_s: run.started_s }
+        RunJson { folder, name: &run.name, version: &run.version, started_s: run.started_s }
     });
     let gate = limit.map(|limit| found.gate(limit));
-    let written = Written { schema: SCHEMA, before, after, limit, gate, found };
+    let written = TwoRunsJson { schema: SCHEMA, before, after, limit, gate, found };
     Ok(serde_json::to_string_pretty(&written)? + "\n")
 }

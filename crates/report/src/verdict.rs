@@ -1,18 +1,18 @@
 //! Who is fastest at each operation and condition, by the words that the comparisons have.
 
 use bakeoff_analysis::{Comparison, Document, Leader, Verdict};
-pub use bakeoff_analysis::{Contrast, Outcome};
+pub use bakeoff_analysis::{Contrast, LeaderOutcome};
 
-use crate::layout::{Condition, Layout};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::words;
 
 /// What one operation at one condition says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case<'a> {
+pub struct OperationCase<'a> {
     /// The operation.
     pub operation: &'a str,
     /// The condition.
-    pub condition: Condition<'a>,
+    pub condition: ConditionLevels<'a>,
     /// The level with the shortest mean time, proven or not.
     pub leader: &'a str,
     /// The level that comes next to it.
@@ -20,14 +20,14 @@ pub struct Case<'a> {
     /// The next level's mean time over the leader's.
     pub contrast: Contrast,
     /// What follows.
-    pub outcome: Outcome,
+    pub outcome: LeaderOutcome,
     /// The levels that are shown to be slower than the leader.
     pub behind: Vec<&'a str>,
 }
 
 /// Every operation at every condition where at least two contenders that kept their promise can be held
 /// together.
-pub fn cases<'a>(layout: &Layout<'a>) -> Vec<Case<'a>> {
+pub fn cases<'a>(layout: &DocumentLayout<'a>) -> Vec<OperationCase<'a>> {
     layout
         .operations()
         .flat_map(|operation| layout.conditions.iter().map(move |condition| (operation, condition)))
@@ -36,14 +36,14 @@ pub fn cases<'a>(layout: &Layout<'a>) -> Vec<Case<'a>> {
 }
 
 fn case<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     operation: &'a str,
-    condition: &Condition<'a>,
-) -> Option<Case<'a>> {
+    condition: &ConditionLevels<'a>,
+) -> Option<OperationCase<'a>> {
     let pair = |fast: &str, slow: &str| layout.pair(operation, condition, fast, slow);
     let leader = Leader::of(&layout.contenders_at(condition), pair)?;
     let (next, contrast) = *leader.rivals.first()?;
-    Some(Case {
+    Some(OperationCase {
         operation,
         condition: condition.clone(),
         leader: leader.leader,

@@ -25,12 +25,12 @@ pub struct Answers {
     /// Why none came.
     pub failed: Option<String>,
     /// The first answer that is unlike another image's, where there is one.
-    pub difference: Option<Difference>,
+    pub difference: Option<AnswerDifference>,
 }
 
 /// The first answers of two images that are not the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct AnswerDifference {
     /// The engine of the other image.
     pub other: String,
     /// Which operation, from 1.
@@ -45,7 +45,7 @@ pub struct Difference {
     pub other_answer: String,
 }
 
-impl Difference {
+impl AnswerDifference {
     /// What differs in words: where, and what each engine answered; `engine` is the one of this image.
     pub fn in_words(&self, engine: &str) -> String {
         let Self { other, number, operation, statement, answer, other_answer } = self;

@@ -59,12 +59,12 @@ pub(crate) fn optional_text(row: &Row, column: usize) -> rusqlite::Result<Option
 }
 
 /// How much more is read of a table.
-pub(crate) struct Left {
+pub(crate) struct ReadBudget {
     rows: u64,
     bytes: u64,
 }
 
-impl Left {
+impl ReadBudget {
     pub(crate) fn of_a_table() -> Self {
         Self { rows: MOST_ROWS, bytes: MOST_TEXT }
     }

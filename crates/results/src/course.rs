@@ -3,7 +3,7 @@
 use rusqlite::Row;
 
 use crate::Result;
-use crate::column::{Left, outline};
+use crate::column::{ReadBudget, outline};
 use crate::debts;
 use crate::outline::Outline;
 use crate::record::Debts;
@@ -12,7 +12,7 @@ use crate::summary::{SlotSummary, TrialSummary};
 
 /// How a trial went, second by second.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
+pub struct TrialCourse {
     /// The slots of each operation, in the workload's order.
     pub operations: Vec<Vec<SlotSummary>>,
     /// What its target owed, and when it paid.
@@ -23,7 +23,7 @@ pub struct Course {
 pub struct Courses<'a> {
     folder: &'a RunFolder,
     /// How much more may be read of histograms, and of debts.
-    left: [Left; 2],
+    left: [ReadBudget; 2],
 }
 
 impl Courses<'_> {
@@ -31,9 +31,9 @@ impl Courses<'_> {
     ///
     /// # Errors
     /// As [`RunFolder::run`].
-    pub fn of(&mut self, trial: &TrialSummary) -> Result<Course> {
+    pub fn of(&mut self, trial: &TrialSummary) -> Result<TrialCourse> {
         let (folder, [left, left_of_debts]) = (self.folder, &mut self.left);
-        let mut read = || -> rusqlite::Result<Course> {
+        let mut read = || -> rusqlite::Result<TrialCourse> {
             let key = (trial.block, trial.attempt, trial.order);
             let id: i64 = folder
                 .connection
@@ -45,7 +45,7 @@ impl Courses<'_> {
             let slots = operations.map(|operation| slots(folder, id, operation, left));
             let operations = slots.collect::<rusqlite::Result<_>>()?;
             let debts = debts::read(&folder.connection, id, left_of_debts)?;
-            Ok(Course { operations, debts })
+            Ok(TrialCourse { operations, debts })
         };
         read().map_err(folder.failed())
     }
@@ -56,7 +56,7 @@ pub(crate) fn slots(
     folder: &RunFolder,
     trial: i64,
     operation: i64,
-    left: &mut Left,
+    left: &mut ReadBudget,
 ) -> rusqlite::Result<Vec<SlotSummary>> {
     let mut statement = folder.connection.prepare_cached(
         "SELECT start_s, end_s, histogram
@@ -74,6 +74,6 @@ pub(crate) fn slots(
 impl RunFolder {
     /// What reads how trials went.
     pub fn courses(&self) -> Courses<'_> {
-        Courses { folder: self, left: [Left::of_histograms(), Left::of_a_table()] }
+        Courses { folder: self, left: [ReadBudget::of_histograms(), ReadBudget::of_a_table()] }
     }
 }

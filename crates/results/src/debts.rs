@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, Row, Transaction};
 
-use crate::column::{Left, json, text, unreadable};
+use crate::column::{ReadBudget, json, text, unreadable};
 use crate::error::TooMuch;
 use crate::record::{Debts, OwedSeries, PaymentSeries};
 
@@ -54,7 +54,7 @@ fn written(points: &[(f64, u64)]) -> String {
 pub(crate) fn read(
     connection: &Connection,
     trial: i64,
-    left: &mut Left,
+    left: &mut ReadBudget,
 ) -> rusqlite::Result<Debts> {
     let mut sql = connection.prepare_cached(
         "SELECT name, points, unit, most FROM owed WHERE trial = ?1 ORDER BY position",

@@ -42,7 +42,7 @@ const LOG: &str = "-wal";
 const JOURNAL: &str = "-journal";
 
 /// A database that is a plain file, as are those beside it.
-pub(crate) struct Plain {
+pub(crate) struct PlainDatabase {
     /// As it was named.
     path: PathBuf,
     /// Without a link, for SQLite follows none.
@@ -51,7 +51,7 @@ pub(crate) struct Plain {
     journal: bool,
 }
 
-impl Plain {
+impl PlainDatabase {
     /// Looks at the files of the run folder `dir`.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ pub mod optional {
     use super::*;
 
     #[derive(Serialize, Deserialize)]
-    struct Sparse(#[serde(with = "super")] Histogram<u64>);
+    struct SparseHistogram(#[serde(with = "super")] Histogram<u64>);
 
     /// Writes a histogram, or that there is none.
     ///
@@ -62,7 +62,8 @@ pub mod optional {
     pub fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Histogram<u64>>, D::Error> {
-        Ok(Option::<Sparse>::deserialize(from)?.map(|Sparse(histogram)| histogram))
+        Ok(Option::<SparseHistogram>::deserialize(from)?
+            .map(|SparseHistogram(histogram)| histogram))
     }
 }
 

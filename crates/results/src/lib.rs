@@ -33,27 +33,27 @@ mod takeover;
 mod text;
 mod write;
 
-pub use answers::{Answers, Difference};
+pub use answers::{AnswerDifference, Answers};
 pub use bakeoff_factor::{ALL_OPERATIONS, FigureOfMerit, MOST_REPETITIONS, limit, published};
 pub use calibration::Calibration;
-pub use course::{Course, Courses};
+pub use course::{Courses, TrialCourse};
 pub use debts::UNITS as DEBT_UNITS;
 pub use disk_fact::DiskFact;
 pub use disturbed::Disturbed;
 pub use error::Error;
 pub use files::{DATABASE, EXPERIMENT};
-pub use machine::{Host, Machine};
-pub use measure::{Measure, Measures, Reading, Scope, Unit};
-pub use merge::{Held, Part};
+pub use machine::{HostIdentity, Machine};
+pub use measure::{Measure, MeasureUnit, Measures, Reading, Scope};
+pub use merge::{HeldRunFolder, MergePart};
 pub use power_cut::{
     Again, AuditResult, Conditioned, Cut, CutPlan, EveryByRule, EveryMoment, FileSystem,
-    FirstBroken, Judged, Placed, PromiseFactors, Promised, TimedRecovery, TurnedOver,
+    FirstBroken, JudgedImage, PaymentCut, PromiseFactors, Promised, TimedRecovery, TurnedOver,
 };
 pub use program::{commit, is_of_changed_files, short_sum};
-pub use read::{Done, Snapshot};
+pub use read::{EndedTrial, FolderSnapshot};
 pub use record::*;
 pub use run::*;
-pub use shard::{Member, Merged, PlanShard};
+pub use shard::{Merged, PlanShard, RunMember};
 pub use store::RunFolder;
 pub use summary::{
     ENOUGH_OPERATIONS, OperationSummary, SlotSummary, TrialSummary, operations_failed,

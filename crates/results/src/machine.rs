@@ -72,7 +72,7 @@ impl Machine {
 
 /// Tells machines of one kind apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Host {
+pub struct HostIdentity {
     /// Its name in its network; empty where the system does not tell.
     pub name: String,
     /// Which start of its kernel it is: the same in all containers of a machine; empty where the system

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// The unit of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Unit {
+pub enum MeasureUnit {
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
@@ -86,7 +86,7 @@ pub struct Measure {
     /// Its name, as in the JSON.
     pub name: &'static str,
     /// What it counts in.
-    pub unit: Unit,
+    pub unit: MeasureUnit,
     /// What it is read of; of a group of processes, `database` stands for any, and of an operation,
     /// `operation`.
     pub scopes: &'static [Scope],
@@ -115,7 +115,7 @@ macro_rules! measures {
     ($($constant:ident = $name:literal, $unit:ident, [$($scope:ident),*], $about:literal;)*) => {
         $(#[doc = $about] pub static $constant: Measure = Measure {
             name: $name,
-            unit: Unit::$unit,
+            unit: MeasureUnit::$unit,
             scopes: &[$(scope!($scope)),*],
             about: $about,
         };)*
@@ -326,7 +326,7 @@ pub struct Reading {
     /// What was measured: a [`Measure`]'s name, or the target's own name of a counter.
     pub name: Cow<'static, str>,
     /// What it counts in.
-    pub unit: Unit,
+    pub unit: MeasureUnit,
     /// What it is of.
     pub scope: Scope,
     /// How much.
@@ -353,7 +353,7 @@ impl Measures {
 
     /// Takes what the target counts of itself, under its own name for it.
     pub fn count(&mut self, name: impl Into<Cow<'static, str>>, value: u64) {
-        let (name, unit, scope) = (name.into(), Unit::Count, Scope::Target);
+        let (name, unit, scope) = (name.into(), MeasureUnit::Count, Scope::Target);
         self.put(Reading { name, unit, scope, value: value as f64 });
     }
 

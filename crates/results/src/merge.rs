@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use bakeoff_trust::Folder;
+use bakeoff_trust::TrustedFolder;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Params, Row, Statement, Transaction};
 
-use crate::column::Left;
+use crate::column::ReadBudget;
 use crate::files::DATABASE;
 use crate::record::Canary;
 use crate::run::{Run, Status};
@@ -18,7 +18,7 @@ use crate::write::unfit;
 use crate::{Error, Result, edited, foreign};
 
 /// What a merged run takes of a folder.
-pub struct Part<'a> {
+pub struct MergePart<'a> {
     /// The folder.
     pub folder: &'a RunFolder,
     /// The blocks whose trials it takes.
@@ -30,13 +30,13 @@ pub struct Part<'a> {
 }
 
 /// The folder of a merged run that is about to be written anew; nobody else writes to it meanwhile.
-pub struct Held {
+pub struct HeldRunFolder {
     dir: PathBuf,
-    folder: Folder,
+    folder: TrustedFolder,
 }
 
 /// Rows of a table that a part has, and how they are written.
-struct Wanted {
+struct WantedRows {
     table: &'static str,
     /// Which of the table's rows, in SQL; what is not known before stands there as a parameter.
     which: &'static str,
@@ -46,7 +46,7 @@ struct Wanted {
     or_leave: bool,
 }
 
-impl Wanted {
+impl WantedRows {
     const fn new(table: &'static str, which: &'static str, anew: Option<&'static str>) -> Self {
         Self { table, which, anew, or_leave: false }
     }
@@ -57,19 +57,21 @@ impl Wanted {
     }
 }
 
-const TRIAL: Wanted = Wanted::new("trial", "WHERE id = ?1", Some("id"));
-const OF_TRIALS: [Wanted; 4] = [
-    Wanted::of_trial("operation"),
-    Wanted::of_trial("slot"),
-    Wanted::of_trial("owed"),
-    Wanted::of_trial("payment"),
+const TRIAL: WantedRows = WantedRows::new("trial", "WHERE id = ?1", Some("id"));
+const OF_TRIALS: [WantedRows; 4] = [
+    WantedRows::of_trial("operation"),
+    WantedRows::of_trial("slot"),
+    WantedRows::of_trial("owed"),
+    WantedRows::of_trial("payment"),
 ];
-const CANARIES: Wanted = Wanted::new("canary", "ORDER BY id LIMIT ?1 OFFSET ?2", Some("id"));
-const DISTURBED: Wanted = Wanted::new("disturbed", "WHERE block = ?1 ORDER BY attempt", None);
-const CUT: Wanted = Wanted::new("cut", "WHERE id = ?1", Some("id"));
+const CANARIES: WantedRows =
+    WantedRows::new("canary", "ORDER BY id LIMIT ?1 OFFSET ?2", Some("id"));
+const DISTURBED: WantedRows =
+    WantedRows::new("disturbed", "WHERE block = ?1 ORDER BY attempt", None);
+const CUT: WantedRows = WantedRows::new("cut", "WHERE id = ?1", Some("id"));
 /// Where two machines calibrated the same, the first's is what a run that goes on begins with.
-const CALIBRATIONS: Wanted =
-    Wanted { or_leave: true, ..Wanted::new("calibration", "ORDER BY rowid", None) };
+const CALIBRATIONS: WantedRows =
+    WantedRows { or_leave: true, ..WantedRows::new("calibration", "ORDER BY rowid", None) };
 
 impl RunFolder {
     /// Makes the folder of a run that is merged of parts of others. It gets its name when it is whole.
@@ -81,7 +83,7 @@ impl RunFolder {
         run: &Run,
         experiment: &str,
         ended: (Status, Option<f64>),
-        parts: &[Part<'_>],
+        parts: &[MergePart<'_>],
     ) -> Result<Self> {
         let path = dir.join(DATABASE);
         Self::create_with(dir, run, experiment, &|to| write(to, &path, ended, parts))
@@ -92,7 +94,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Untrusted`], [`Error::Busy`], and [`Error::CannotRead`] where a writer was killed: what it
     /// had begun is not in the database yet.
-    pub fn hold(dir: &Path) -> Result<Held> {
+    pub fn hold(dir: &Path) -> Result<HeldRunFolder> {
         let folder = bakeoff_trust::folder(dir)?;
         lock(&folder, dir)?;
         for end in SQLITES {
@@ -102,7 +104,7 @@ impl RunFolder {
                 return Err(Error::CannotRead { path: dir.join(DATABASE), cause });
             }
         }
-        Ok(Held { dir: dir.to_owned(), folder })
+        Ok(HeldRunFolder { dir: dir.to_owned(), folder })
     }
 
     /// Notes which machines a merged run has, and how many power cuts they are to make. The neighbours' rate
@@ -162,7 +164,7 @@ impl RunFolder {
     }
 }
 
-impl Held {
+impl HeldRunFolder {
     /// Writes the folder's database anew, of these parts, which may be parts of itself; its experiment stays.
     /// What fails leaves it as it was.
     ///
@@ -173,7 +175,7 @@ impl Held {
         run: &Run,
         experiment: &str,
         ended: (Status, Option<f64>),
-        parts: &[Part<'_>],
+        parts: &[MergePart<'_>],
     ) -> Result<()> {
         let path = self.dir.join(DATABASE);
         discard(&self.folder);
@@ -191,22 +193,22 @@ fn write(
     to: &Transaction<'_>,
     path: &Path,
     (status, ended_s): (Status, Option<f64>),
-    parts: &[Part<'_>],
+    parts: &[MergePart<'_>],
 ) -> Result<()> {
-    let into = Output { to, path };
+    let into = OutputDatabase { to, path };
     to.execute("UPDATE run SET status = ?1, ended_s = ?2", (status.name(), ended_s))
         .map_err(|cause| unwritten(path, cause))?;
     parts.iter().try_for_each(|part| part.copy(&into))
 }
 
 /// A database that is being written.
-struct Output<'a> {
+struct OutputDatabase<'a> {
     to: &'a Transaction<'a>,
     path: &'a Path,
 }
 
 /// Copies rows of one table from a folder, one at a time: no more than a row of them is in memory.
-struct Rows<'a> {
+struct RowCopier<'a> {
     from: &'a RunFolder,
     path: &'a Path,
     found: CachedStatement<'a>,
@@ -215,9 +217,9 @@ struct Rows<'a> {
     anew: Option<usize>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(from: &'a RunFolder, into: &'a Output<'a>, wanted: &Wanted) -> Result<Self> {
-        let Wanted { table, which, anew, or_leave } = wanted;
+impl<'a> RowCopier<'a> {
+    fn new(from: &'a RunFolder, into: &'a OutputDatabase<'a>, wanted: &WantedRows) -> Result<Self> {
+        let WantedRows { table, which, anew, or_leave } = wanted;
         let found = from.connection.prepare_cached(&format!("SELECT * FROM {table} {which}"));
         let found = found.map_err(from.failed())?;
         let columns: Vec<&str> = found.column_names().collect();
@@ -235,7 +237,7 @@ impl<'a> Rows<'a> {
     /// Copies the rows that are found by these parameters; `value` is what they have anew.
     fn copy(&mut self, by: impl Params, value: ValueRef<'_>) -> Result<()> {
         let failed = self.from.failed();
-        let mut left = Left::of_a_table();
+        let mut left = ReadBudget::of_a_table();
         let mut found = self.found.query(by).map_err(&failed)?;
         while let Some(row) = found.next().map_err(&failed)? {
             left.take(row).map_err(&failed)?;
@@ -269,27 +271,27 @@ fn bind(
 
 /// Of one folder there may be as many parts as there were machines. So each part looks up what is its own, and
 /// reads nothing of the others.
-impl Part<'_> {
-    fn copy(&self, into: &Output<'_>) -> Result<()> {
+impl MergePart<'_> {
+    fn copy(&self, into: &OutputDatabase<'_>) -> Result<()> {
         self.copy_trials(into)?;
         let looks = (self.canaries.len(), self.canaries.start);
-        Rows::new(self.folder, into, &CANARIES)?.copy(looks, ValueRef::Null)?;
-        let mut disturbed = Rows::new(self.folder, into, &DISTURBED)?;
+        RowCopier::new(self.folder, into, &CANARIES)?.copy(looks, ValueRef::Null)?;
+        let mut disturbed = RowCopier::new(self.folder, into, &DISTURBED)?;
         for block in &self.blocks {
             disturbed.copy([*block], ValueRef::Null)?;
         }
         self.copy_cuts(into)?;
-        Rows::new(self.folder, into, &CALIBRATIONS)?.copy([], ValueRef::Null)
+        RowCopier::new(self.folder, into, &CALIBRATIONS)?.copy([], ValueRef::Null)
     }
 
-    fn copy_trials(&self, into: &Output<'_>) -> Result<()> {
+    fn copy_trials(&self, into: &OutputDatabase<'_>) -> Result<()> {
         let of_block = "SELECT id FROM trial WHERE block = ?1";
         let own = self.found(of_block, self.blocks.iter().map(|block| [*block]))?;
-        let mut trials = Rows::new(self.folder, into, &TRIAL)?;
+        let mut trials = RowCopier::new(self.folder, into, &TRIAL)?;
         let mut of_trials = OF_TRIALS
             .iter()
-            .map(|wanted| Rows::new(self.folder, into, wanted))
-            .collect::<Result<Vec<Rows<'_>>>>()?;
+            .map(|wanted| RowCopier::new(self.folder, into, wanted))
+            .collect::<Result<Vec<RowCopier<'_>>>>()?;
         for own in own {
             trials.copy([own], ValueRef::Null)?;
             let new = ValueRef::Integer(into.to.last_insert_rowid());
@@ -298,11 +300,11 @@ impl Part<'_> {
         Ok(())
     }
 
-    fn copy_cuts(&self, into: &Output<'_>) -> Result<()> {
+    fn copy_cuts(&self, into: &OutputDatabase<'_>) -> Result<()> {
         let of_level = "SELECT id FROM cut WHERE engine = ?1 AND durability = ?2";
         let levels = self.cuts.iter().map(|level| (level.0.as_str(), level.1.as_str()));
         let own = self.found(of_level, levels)?;
-        let mut cuts = Rows::new(self.folder, into, &CUT)?;
+        let mut cuts = RowCopier::new(self.folder, into, &CUT)?;
         own.into_iter().try_for_each(|own| cuts.copy([own], ValueRef::Null))
     }
 
@@ -311,7 +313,7 @@ impl Part<'_> {
     fn found<P: Params>(&self, sql: &str, by: impl Iterator<Item = P>) -> Result<Vec<i64>> {
         let read = || -> rusqlite::Result<Vec<i64>> {
             let mut statement = self.folder.connection.prepare_cached(sql)?;
-            let (mut left, mut own) = (Left::of_a_table(), Vec::<i64>::new());
+            let (mut left, mut own) = (ReadBudget::of_a_table(), Vec::<i64>::new());
             for by in by {
                 let mut found = statement.query(by)?;
                 while let Some(row) = found.next()? {

@@ -37,12 +37,12 @@ impl Outline {
 
     /// Of the buckets that are filled, in their order, as HdrHistogram works it out; `None` where they hold
     /// more than can be counted.
-    fn of_buckets(buckets: &[Bucket]) -> Option<Self> {
+    fn of_buckets(buckets: &[HistogramBucket]) -> Option<Self> {
         let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
             return Some(Self::default());
         };
         let count = buckets.iter().try_fold(0_u64, |sum, bucket| sum.checked_add(bucket.count))?;
-        let share = |mean: f64, bucket: &Bucket| {
+        let share = |mean: f64, bucket: &HistogramBucket| {
             let middle = bucket.value + (bucket.range >> 1);
             mean + middle as f64 * bucket.count as f64 / count as f64
         };
@@ -52,7 +52,7 @@ impl Outline {
 }
 
 /// A bucket of a histogram.
-struct Bucket {
+struct HistogramBucket {
     /// The least value in it.
     value: u64,
     /// How many values fall into it.
@@ -61,7 +61,7 @@ struct Bucket {
     count: u64,
 }
 
-impl Bucket {
+impl HistogramBucket {
     /// The bucket of a histogram of three digits that has such a number; `None` of one beyond the largest values.
     ///
     /// The first 2,048 have a value each; after these each doubling of the values has 1,024.
@@ -73,7 +73,7 @@ impl Bucket {
 }
 
 /// The buckets that are filled; `None` where the bytes are not what bakeoff writes.
-fn filled(bytes: &[u8]) -> Option<Vec<Bucket>> {
+fn filled(bytes: &[u8]) -> Option<Vec<HistogramBucket>> {
     let head = bytes.first_chunk::<HEAD>()?;
     let number = |at: usize| head.get(at..at + 8)?.try_into().ok().map(u64::from_be_bytes);
     // Two numbers of four bytes: the length of what follows, and an offset that is 0.
@@ -92,7 +92,7 @@ fn filled(bytes: &[u8]) -> Option<Vec<Bucket>> {
         match u64::try_from(number) {
             Ok(count) => {
                 if count > 0 {
-                    buckets.push(Bucket::at(index, count).filter(|it| it.value <= most)?);
+                    buckets.push(HistogramBucket::at(index, count).filter(|it| it.value <= most)?);
                 }
                 index = index.checked_add(1)?;
             }

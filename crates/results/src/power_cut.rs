@@ -144,14 +144,14 @@ pub struct Cut {
     /// What pays a debt, and the moment was placed in; `None` where it was drawn from all that the
     /// engine does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placed: Option<Placed>,
+    pub placed: Option<PaymentCut>,
     /// How long the clients had been at work when the power went, in seconds: since moments were waited
     /// for, if something had conditioned the engine before.
     pub ran_s: f64,
     /// Transactions that were acknowledged before.
     pub acknowledged: u64,
     /// What was found, a rule each; empty when the cut failed.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedImage>,
     /// How long recovery took on the experiment's disk; of one cut of each engine, level and file
     /// system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -242,7 +242,7 @@ pub struct TimedRecovery {
 
 /// The work that pays a debt, as a place for a cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placed {
+pub struct PaymentCut {
     /// What the engine does then, in the singular: "checkpoint".
     pub payment: String,
     /// Whether it came to that moment in time; if not, the power went later, whatever the engine did.
@@ -273,7 +273,7 @@ pub struct TurnedOver {
 
 /// What one crash image held.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct JudgedImage {
     /// The rule that it was made by.
     pub keep: String,
     /// The second cut, where there was one.
@@ -341,7 +341,7 @@ impl AuditResult {
 
 impl Cut {
     /// What was found and is less than what was promised.
-    pub fn broken(&self) -> impl Iterator<Item = &Judged> {
+    pub fn broken(&self) -> impl Iterator<Item = &JudgedImage> {
         self.judged.iter().filter(|judged| judged.verdict.breaks(self.promised))
     }
 }

@@ -2,10 +2,12 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction};
 
-use crate::column::{Left, histogram, json, optional_histogram, optional_text, text, unreadable};
+use crate::column::{
+    ReadBudget, histogram, json, optional_histogram, optional_text, text, unreadable,
+};
 use crate::measure::Measures;
 use crate::power_cut::Cut;
-use crate::record::{Canary, Debts, Measured, Operation, Slot, Trial};
+use crate::record::{Canary, Debts, OperationRecord, SlotRecord, Trial, TrialMeasurements};
 use crate::recount::recount_rates;
 use crate::run::{RunState, Status};
 use crate::store::RunFolder;
@@ -15,7 +17,7 @@ use crate::{Result, Run, debts};
 
 /// One trial of the plan that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct EndedTrial {
     /// Which block.
     pub block: u32,
     /// Which attempt at it.
@@ -27,7 +29,7 @@ pub struct Done {
 }
 
 /// All reads until it is dropped see the same state of a folder, though its run may go on.
-pub struct Snapshot<'a>(
+pub struct FolderSnapshot<'a>(
     #[expect(dead_code, reason = "it ends when it is dropped")] Transaction<'a>,
 );
 
@@ -47,7 +49,7 @@ impl RunFolder {
     pub fn state(&self) -> Result<RunState> {
         self.connection
             .query_row("SELECT description, status, ended_s FROM run", [], |row| {
-                Left::of_a_table().take(row)?;
+                ReadBudget::of_a_table().take(row)?;
                 let status: String = row.get(1)?;
                 Ok(RunState {
                     run: json(row, 0)?,
@@ -63,9 +65,9 @@ impl RunFolder {
     ///
     /// # Errors
     /// As [`RunFolder::run`].
-    pub fn done(&self) -> Result<Vec<Done>> {
+    pub fn done(&self) -> Result<Vec<EndedTrial>> {
         self.rows("SELECT block, attempt, position, valid FROM trial ORDER BY id", |row| {
-            Ok(Done {
+            Ok(EndedTrial {
                 block: row.get(0)?,
                 attempt: row.get(1)?,
                 order: row.get(2)?,
@@ -106,8 +108,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// As [`RunFolder::run`].
-    pub fn snapshot(&self) -> Result<Snapshot<'_>> {
-        self.connection.unchecked_transaction().map(Snapshot).map_err(self.failed())
+    pub fn snapshot(&self) -> Result<FolderSnapshot<'_>> {
+        self.connection.unchecked_transaction().map(FolderSnapshot).map_err(self.failed())
     }
 
     /// One trial as it was committed, with all its histograms and debts.
@@ -124,7 +126,7 @@ impl RunFolder {
                      FROM trial WHERE block = ?1 AND attempt = ?2 AND position = ?3",
                     (block, attempt, order),
                     |row| {
-                        Left::of_a_table().take(row)?;
+                        ReadBudget::of_a_table().take(row)?;
                         Ok((row.get(0)?, self.trial_of(row, (block, attempt, order))?))
                     },
                 )
@@ -132,7 +134,7 @@ impl RunFolder {
             let Some((id, mut trial)) = found else { return Ok(None) };
             if let Some(measured) = &mut trial.measured {
                 measured.operations = self.operations(id)?;
-                measured.debts = debts::read(&self.connection, id, &mut Left::of_a_table())?;
+                measured.debts = debts::read(&self.connection, id, &mut ReadBudget::of_a_table())?;
             }
             Ok(Some(trial))
         };
@@ -190,7 +192,7 @@ impl RunFolder {
         )?;
         let mut rows = statement.query([])?;
         let mut at = 0;
-        let mut left = Left::of_a_table();
+        let mut left = ReadBudget::of_a_table();
         while let Some(row) = rows.next()? {
             left.take(row)?;
             let trial: i64 = row.get(0)?;
@@ -203,15 +205,15 @@ impl RunFolder {
         Ok(trials)
     }
 
-    fn operations(&self, trial: i64) -> rusqlite::Result<Vec<Operation>> {
+    fn operations(&self, trial: i64) -> rusqlite::Result<Vec<OperationRecord>> {
         let mut statement = self.connection.prepare(
             "SELECT position, name, kept, service, errors, retries, unfinished, per_second
              FROM operation WHERE trial = ?1 ORDER BY position",
         )?;
-        let mut left = Left::of_a_table();
+        let mut left = ReadBudget::of_a_table();
         let operations = statement.query_map([trial], |row| {
             left.take(row)?;
-            Ok(Operation {
+            Ok(OperationRecord {
                 name: text(row, 1)?,
                 kept: histogram(row, 2)?,
                 service: optional_histogram(row, 3)?,
@@ -225,15 +227,19 @@ impl RunFolder {
         operations.collect()
     }
 
-    fn slots(&self, trial: i64, operation: i64) -> rusqlite::Result<Vec<Slot>> {
+    fn slots(&self, trial: i64, operation: i64) -> rusqlite::Result<Vec<SlotRecord>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT start_s, end_s, histogram
              FROM slot WHERE trial = ?1 AND operation = ?2 ORDER BY position",
         )?;
-        let mut left = Left::of_a_table();
+        let mut left = ReadBudget::of_a_table();
         let slots = statement.query_map([trial, operation], |row| {
             left.take(row)?;
-            Ok(Slot { start_s: row.get(0)?, end_s: row.get(1)?, histogram: histogram(row, 2)? })
+            Ok(SlotRecord {
+                start_s: row.get(0)?,
+                end_s: row.get(1)?,
+                histogram: histogram(row, 2)?,
+            })
         })?;
         slots.collect()
     }
@@ -244,7 +250,7 @@ impl RunFolder {
         mut read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let mut all = || -> rusqlite::Result<Vec<T>> {
-            let mut left = Left::of_a_table();
+            let mut left = ReadBudget::of_a_table();
             let read = |row: &Row| left.take(row).and_then(|()| read(row));
             self.connection.prepare(sql)?.query_map([], read)?.collect()
         };
@@ -274,7 +280,7 @@ impl RunFolder {
     /// A trial without its operations.
     fn trial_of(&self, row: &Row, place: (u32, u32, u32)) -> rusqlite::Result<Trial> {
         let measured = match measured(row, [9, 10])? {
-            Some((measures, warnings)) => Some(Measured {
+            Some((measures, warnings)) => Some(TrialMeasurements {
                 ran_s: row.get(6)?,
                 window_s: (row.get(7)?, row.get(8)?),
                 operations: Vec::new(),

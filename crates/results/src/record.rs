@@ -31,18 +31,18 @@ pub struct Trial {
     /// Why not.
     pub reason: Option<String>,
     /// What was measured; `None` when it failed before there was anything.
-    pub measured: Option<Measured>,
+    pub measured: Option<TrialMeasurements>,
 }
 
 /// What a trial measured. The trial's process sends this value, and the run folder stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct TrialMeasurements {
     /// How long the clients ran.
     pub ran_s: f64,
     /// Where the window that the headline figures are taken from starts and ends.
     pub window_s: (f64, f64),
     /// One entry an operation, in the workload's order.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<OperationRecord>,
     /// Everything else that was measured.
     pub measures: Measures,
     /// What the target owed over time, and when it paid.
@@ -85,7 +85,7 @@ pub struct PaymentSeries {
 
 /// What happened to one operation of the workload in a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Operation {
+pub struct OperationRecord {
     /// Its name.
     pub name: String,
     /// Those that started in the window, in nanoseconds: latencies in a closed loop; in an open one
@@ -102,7 +102,7 @@ pub struct Operation {
     #[serde(with = "histogram::optional")]
     pub service: Option<Histogram<u64>>,
     /// Each slot of the trial, in order: a second, or what the window's edges leave of one.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<SlotRecord>,
     /// Operations that ended in an error, over the whole trial.
     pub errors: u64,
     /// Transactions that were run again after a conflict, over the whole trial.
@@ -111,7 +111,7 @@ pub struct Operation {
 
 /// One operation's latencies, or response times, in a piece of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Slot {
+pub struct SlotRecord {
     /// Where it starts, in seconds from the start of the clients.
     pub start_s: f64,
     /// Where it ends.

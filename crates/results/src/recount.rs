@@ -3,7 +3,7 @@
 //! Such a run has its rates by Little's law: the clients over the mean time of their cycles. Where some
 //! clients starve, that is wrong by up to two times.
 
-use crate::column::{Left, histogram};
+use crate::column::{ReadBudget, histogram};
 use crate::course::slots;
 use crate::measure::{
     BYTES, BYTES_RATE, DONE_RATE, ENDED, LITTLE_RATE, Measure, OFFERED, ROWS, ROWS_RATE, STARVED,
@@ -27,7 +27,7 @@ pub(crate) fn recount_rates(
     folder: &RunFolder,
     trials: &mut [(i64, TrialSummary)],
 ) -> rusqlite::Result<()> {
-    let mut left = Left::of_histograms();
+    let mut left = ReadBudget::of_histograms();
     for (id, trial) in trials {
         let Some((from, to)) = trial.window_s.filter(|_| !has_counted_rates(trial)) else {
             continue;
@@ -106,7 +106,7 @@ fn count_starved(
     folder: &RunFolder,
     trial: i64,
     window_s: f64,
-    left: &mut Left,
+    left: &mut ReadBudget,
 ) -> rusqlite::Result<u64> {
     let mut statement = folder
         .connection

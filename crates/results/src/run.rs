@@ -1,8 +1,8 @@
 //! What is recorded of a run as a whole: what is known before its first trial, and how far it came.
 
 use bakeoff_factor::FigureOfMerit;
-use bakeoff_factor::limit::Limit;
-use bakeoff_factor::published::Published;
+use bakeoff_factor::limit::ResponseTimeLimit;
+use bakeoff_factor::published::Publication;
 use serde::{Deserialize, Serialize};
 
 use crate::answers::Answers;
@@ -106,10 +106,10 @@ pub struct Run {
     pub sequential: Option<Sequential>,
     /// What somebody else measured, which the experiment has beside its own; `None` where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub published: Option<Published>,
+    pub published: Option<Publication>,
     /// The limit on response times that the highest rate is looked for at; `None` where none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Limit>,
+    pub limit: Option<ResponseTimeLimit>,
     /// Which part of a plan it is, where several machines share one; `None` where it is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<PlanShard>,
@@ -239,7 +239,7 @@ pub struct EngineFact {
     pub stores: bool,
     /// How it is spoken to, for a database on a server that somebody else runs.
     #[serde(default)]
-    pub transport: Option<Transport>,
+    pub transport: Option<ConnectionSecurity>,
     /// Whether its password was in its URL: it is kept nowhere, so that who goes on with the run
     /// gives it again.
     #[serde(default)]
@@ -249,7 +249,7 @@ pub struct EngineFact {
 /// How a connection to a server that somebody else runs is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Transport {
+pub enum ConnectionSecurity {
     /// It does not leave the machine.
     Local,
     /// It crosses a network as it is.

@@ -10,10 +10,10 @@ use rusqlite::{Connection, OptionalExtension};
 pub(crate) const TABLES: &str = include_str!("tables.sql");
 
 /// A column: its name and type, and what it is other than plain, which is 0.
-type Column = (String, String, i64);
+type ColumnShape = (String, String, i64);
 
 /// The columns of each table.
-type Tables = BTreeMap<String, BTreeSet<Column>>;
+type TableShapes = BTreeMap<String, BTreeSet<ColumnShape>>;
 
 /// How a database differs from what is written, in words.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,8 +66,8 @@ pub(crate) fn unlike(connection: &Connection) -> rusqlite::Result<Option<Unlike>
 
 /// The tables that are written with their columns, as SQLite itself reads them: once, however many folders are
 /// opened.
-fn expected() -> rusqlite::Result<&'static Tables> {
-    static EXPECTED: OnceLock<Tables> = OnceLock::new();
+fn expected() -> rusqlite::Result<&'static TableShapes> {
+    static EXPECTED: OnceLock<TableShapes> = OnceLock::new();
     if let Some(known) = EXPECTED.get() {
         return Ok(known);
     }
@@ -77,8 +77,8 @@ fn expected() -> rusqlite::Result<&'static Tables> {
     Ok(EXPECTED.get_or_init(|| known))
 }
 
-fn columns(connection: &Connection) -> rusqlite::Result<Tables> {
-    let mut tables = Tables::new();
+fn columns(connection: &Connection) -> rusqlite::Result<TableShapes> {
+    let mut tables = TableShapes::new();
     let mut statement = connection.prepare(
         "SELECT it.name, of.name, of.type, of.hidden
          FROM sqlite_schema AS it JOIN pragma_table_xinfo(it.name) AS of WHERE it.type = 'table'",

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Host, Machine};
+use crate::machine::{HostIdentity, Machine};
 
 /// Which part of a plan a run is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct PlanShard {
     /// How many trials the whole plan has.
     pub trials: u32,
     /// The machine that runs it.
-    pub host: Host,
+    pub host: HostIdentity,
     /// Its blocks, by their numbers, and how many trials each has.
     pub blocks: Vec<(u32, u32)>,
     /// The engines and levels of durability whose power it cuts.
@@ -43,16 +43,16 @@ pub struct Merged {
     /// How many parts the plan has.
     pub count: u32,
     /// Who ran which part: those of shards first, by their indices.
-    pub members: Vec<Member>,
+    pub members: Vec<RunMember>,
 }
 
 /// What one machine has of a merged run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Member {
+pub struct RunMember {
     /// Which part it ran, from 1; `None` where it went on with the merged run.
     pub shard: Option<u32>,
     /// Tells it from machines of its kind.
-    pub host: Host,
+    pub host: HostIdentity,
     /// The machine.
     pub machine: Machine,
     /// What timing and recording an operation costs bakeoff there, in seconds of processor time.
@@ -86,12 +86,12 @@ impl Merged {
     }
 
     /// The machine that went on last; `None` where none did.
-    pub fn went_on_last(&self) -> Option<&Member> {
+    pub fn went_on_last(&self) -> Option<&RunMember> {
         self.members.last().filter(|last| last.shard.is_none())
     }
 
     /// The same, to note something of it.
-    pub(crate) fn went_on_last_mut(&mut self) -> Option<&mut Member> {
+    pub(crate) fn went_on_last_mut(&mut self) -> Option<&mut RunMember> {
         self.members.last_mut().filter(|last| last.shard.is_none())
     }
 
@@ -123,7 +123,7 @@ impl Merged {
     }
 
     /// Who ran each block, by the blocks' numbers.
-    pub fn owners(&self) -> BTreeMap<u32, &Member> {
+    pub fn owners(&self) -> BTreeMap<u32, &RunMember> {
         let mut owners = BTreeMap::new();
         for member in &self.members {
             owners.extend(member.blocks.iter().map(|(number, _)| (*number, member)));

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bakeoff_trust::Folder;
+use bakeoff_trust::TrustedFolder;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
@@ -37,7 +37,7 @@ pub struct RunFolder {
     pub(crate) connection: Connection,
     /// Held open and locked by the one that writes; the kernel lets go of it when the process ends,
     /// however.
-    held: Option<Folder>,
+    held: Option<TrustedFolder>,
 }
 
 impl RunFolder {
@@ -98,7 +98,7 @@ impl RunFolder {
         dir: &Path,
         run: &Run,
         experiment: &str,
-        held: Folder,
+        held: TrustedFolder,
         more: &dyn Fn(&Transaction<'_>) -> Result<()>,
     ) -> Result<Self> {
         let path = dir.join(DATABASE);
@@ -123,7 +123,7 @@ impl RunFolder {
     /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::Refused`],
     /// [`Error::OtherForm`], [`Error::ExperimentChanged`], [`Error::Busy`], [`Error::CannotWrite`].
     pub fn resume(dir: &Path) -> Result<Self> {
-        let files = foreign::Plain::of(dir)?;
+        let files = foreign::PlainDatabase::of(dir)?;
         let path = dir.join(DATABASE);
         let held = bakeoff_trust::folder(dir)?;
         lock(&held, dir)?;
@@ -162,7 +162,7 @@ impl RunFolder {
     /// [`Error::NotARun`], [`Error::Damaged`], [`Error::Refused`], [`Error::OtherForm`],
     /// [`Error::CannotRead`].
     pub fn open(dir: &Path) -> Result<Self> {
-        let files = foreign::Plain::of(dir)?;
+        let files = foreign::PlainDatabase::of(dir)?;
         let connection = files.read(foreign::is_written(dir))?;
         let folder = Self { dir: dir.to_owned(), connection, held: None };
         folder.check()?;
@@ -192,7 +192,7 @@ impl RunFolder {
     }
 
     /// The folder as whoever writes to it holds it; `None` where it is only read.
-    pub fn held(&self) -> Option<&Folder> {
+    pub fn held(&self) -> Option<&TrustedFolder> {
         self.held.as_ref()
     }
 
@@ -262,7 +262,7 @@ impl Drop for RunFolder {
 /// Makes the database that is going to be at `path`, whole but for its name: a process that is killed before
 /// leaves no run.
 pub(crate) fn build(
-    held: &Folder,
+    held: &TrustedFolder,
     path: &Path,
     run: &Run,
     experiment: &str,
@@ -291,13 +291,13 @@ pub(crate) fn build(
 }
 
 /// Gives the database that was built its name, in the place of what has it.
-pub(crate) fn name(held: &Folder, path: &Path) -> Result<()> {
+pub(crate) fn name(held: &TrustedFolder, path: &Path) -> Result<()> {
     rustix::fs::renameat(held, UNFINISHED, held, DATABASE)
         .map_err(|error| Error::write(path, error.into()))
 }
 
 /// Removes what is left of a database that was not finished.
-pub(crate) fn discard(held: &Folder) {
+pub(crate) fn discard(held: &TrustedFolder) {
     for end in SQLITES {
         let _ = fs::remove_file(held.path().join(format!("{UNFINISHED}{end}")));
     }
@@ -324,7 +324,7 @@ pub(crate) fn no_room(error: Error) -> Error {
 /// Takes the folder for writing. The lock is on the folder itself: SQLite's own locks on its file
 /// would go if another handle on that file were closed, and a lock file would have to be taken
 /// away.
-pub(crate) fn lock(held: &Folder, dir: &Path) -> Result<()> {
+pub(crate) fn lock(held: &TrustedFolder, dir: &Path) -> Result<()> {
     // A reader that asks whether anybody writes holds the lock for a moment.
     for _ in 0..10 {
         match flock(held.as_fd(), FlockOperation::NonBlockingLockExclusive) {
@@ -337,7 +337,7 @@ pub(crate) fn lock(held: &Folder, dir: &Path) -> Result<()> {
 }
 
 /// Makes a file that is not there.
-fn write_new(folder: &Folder, name: &str, text: &str) -> std::io::Result<()> {
+fn write_new(folder: &TrustedFolder, name: &str, text: &str) -> std::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o644))?;
     File::from(file).write_all(text.as_bytes())

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Measures;
-use crate::record::{Levels, Operation};
+use crate::record::{Levels, OperationRecord};
 
 /// Nanoseconds, which histograms hold, in a second.
 const NANOSECONDS: f64 = 1e9;
@@ -143,7 +143,7 @@ pub struct SlotSummary {
 
 impl OperationSummary {
     /// The figures of one operation of a trial.
-    pub(crate) fn of_trial(operation: &Operation) -> Self {
+    pub(crate) fn of_trial(operation: &OperationRecord) -> Self {
         Self {
             unfinished: operation.unfinished,
             untrimmed_mean_s: untrimmed_mean(operation),
@@ -192,7 +192,7 @@ fn value_at(histogram: &Histogram<u64>, q: f64) -> Option<f64> {
 }
 
 /// The mean over all slots, nothing dropped.
-fn untrimmed_mean(operation: &Operation) -> Option<f64> {
+fn untrimmed_mean(operation: &OperationRecord) -> Option<f64> {
     let (mut count, mut sum) = (0, 0.0);
     for slot in &operation.slots {
         count += slot.histogram.len();

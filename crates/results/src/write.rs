@@ -5,7 +5,7 @@ use rusqlite::{Connection, Transaction, params};
 use crate::answers::Answers;
 use crate::histogram::to_bytes;
 use crate::power_cut::Cut;
-use crate::record::{Canary, Measured, Operation, Trial};
+use crate::record::{Canary, OperationRecord, Trial, TrialMeasurements};
 use crate::run::{Applied, Run, Status};
 use crate::shard::Merged;
 use crate::store::RunFolder;
@@ -176,7 +176,7 @@ impl RunFolder {
 
 /// Refuses debts that would not be read again, and what is not a number: neither JSON nor SQLite has
 /// a word for it.
-fn fit(measured: &Measured) -> Result<()> {
+fn fit(measured: &TrialMeasurements) -> Result<()> {
     let times = [measured.ran_s, measured.window_s.0, measured.window_s.1];
     let readings = measured.measures.iter();
     let off = readings.map(|reading| (&*reading.name, reading.value));
@@ -227,7 +227,11 @@ fn json(plain: &impl serde::Serialize) -> String {
     serde_json::to_string(plain).expect("names, numbers and sentences are plain data")
 }
 
-fn insert_operations(to: &Transaction, trial: i64, measured: &Measured) -> rusqlite::Result<()> {
+fn insert_operations(
+    to: &Transaction,
+    trial: i64,
+    measured: &TrialMeasurements,
+) -> rusqlite::Result<()> {
     for (position, operation) in measured.operations.iter().enumerate() {
         let summary = OperationSummary::of_trial(operation);
         insert_operation(to, trial, position, &summary, operation)?;
@@ -241,7 +245,7 @@ fn insert_operation(
     trial: i64,
     position: usize,
     summary: &OperationSummary,
-    operation: &Operation,
+    operation: &OperationRecord,
 ) -> rusqlite::Result<()> {
     to.prepare_cached(
         "INSERT INTO operation (trial, position, name, count, mean_s, p50_s, p95_s, p99_s,
@@ -278,7 +282,7 @@ fn insert_slots(
     to: &Transaction,
     trial: i64,
     position: usize,
-    operation: &Operation,
+    operation: &OperationRecord,
 ) -> rusqlite::Result<()> {
     let mut statement = to.prepare_cached(
         "INSERT INTO slot (trial, operation, position, start_s, end_s, histogram)

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bakeoff_folders::{Dir, Entry, Kind};
+use bakeoff_folders::{Dir, EntryKind, FolderEntry};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::process::{Gid, Uid, geteuid};
 
@@ -25,9 +25,9 @@ struct Other {
 
 /// The user that a server runs as: oneself, or another one when oneself is root.
 #[derive(Clone, Debug)]
-pub struct Account(Option<Other>);
+pub struct ServerAccount(Option<Other>);
 
-impl Account {
+impl ServerAccount {
     /// The user of that name if this process is root's, or `nobody` where there is none of that
     /// name; oneself otherwise.
     pub fn choose(name: &str) -> Result<Self> {
@@ -86,8 +86,8 @@ impl Account {
 
     /// Gives one thing in a folder, by a descriptor: it is what was looked at, whatever has its name
     /// by now.
-    fn give_one(&self, other: &Other, folder: &Dir, entry: &Entry) -> io::Result<()> {
-        if entry.kind == Kind::Link {
+    fn give_one(&self, other: &Other, folder: &Dir, entry: &FolderEntry) -> io::Result<()> {
+        if entry.kind == EntryKind::Link {
             return Ok(());
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -198,7 +198,7 @@ mod tests {
             fs::write(file, "root's").expect("room");
         }
         symlink(&outside, folder.join("other")).expect("a link");
-        let account = Account(Some(Other { name: "somebody".into(), uid: 4711, gid: 4711 }));
+        let account = ServerAccount(Some(Other { name: "somebody".into(), uid: 4711, gid: 4711 }));
         let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
             let swapper = scope.spawn(|| {

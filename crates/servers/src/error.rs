@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::kind::Kind;
+use crate::kind::ServerProduct;
 
 /// What can go wrong with a private server. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum Error {
     )]
     Missing {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// What was looked for.
         executable: &'static str,
         /// Debian's package.
@@ -29,7 +29,7 @@ pub enum Error {
     )]
     NotThere {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// What was looked for.
         executable: &'static str,
         /// The folder.
@@ -44,7 +44,7 @@ pub enum Error {
     )]
     TooOld {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// The version that it says it has.
         version: String,
         /// The program that says so.
@@ -62,7 +62,7 @@ pub enum Error {
     )]
     Foreign {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// The program.
         executable: PathBuf,
         /// Debian's package.
@@ -76,7 +76,7 @@ pub enum Error {
     )]
     Separator {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// The path.
         path: PathBuf,
         /// The letter.
@@ -92,7 +92,7 @@ pub enum Error {
     )]
     Unreachable {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// The user.
         user: String,
         /// The first folder on the way that is closed to it.
@@ -119,7 +119,7 @@ pub enum Error {
     #[error("{kind}'s setting {name} can't be given: {reason}")]
     Setting {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// The setting's name.
         name: String,
         /// Why not.
@@ -129,7 +129,7 @@ pub enum Error {
     #[error("{kind} does not take its settings: {complaint}")]
     Complains {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// What it said.
         complaint: String,
     },
@@ -140,7 +140,7 @@ pub enum Error {
     )]
     Initialise {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// How the program that does it ended.
         how: String,
         /// The last that it said.
@@ -153,7 +153,7 @@ pub enum Error {
     )]
     Ended {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// How it ended.
         how: String,
         /// The last lines of its log.
@@ -163,7 +163,7 @@ pub enum Error {
     #[error("{kind} did not answer within {seconds} s; the last lines of its log:\n{log}")]
     Slow {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// How long it had, in seconds.
         seconds: f64,
         /// The last lines of its log.
@@ -173,7 +173,7 @@ pub enum Error {
     #[error("{kind} did not stop in order: {how}; the last lines of its log:\n{log}")]
     Unclean {
         /// Which server.
-        kind: &'static dyn Kind,
+        kind: &'static dyn ServerProduct,
         /// What happened.
         how: String,
         /// The last lines of its log.
@@ -202,7 +202,7 @@ pub enum Error {
 
 /// The first error among a log's lines, without its date, to be said in a line: `": …"`; nothing
 /// where there is none.
-fn complaint(kind: &dyn Kind, log: &str) -> String {
+fn complaint(kind: &dyn ServerProduct, log: &str) -> String {
     let words = |line: &str| {
         let (_, words) = kind.complaints().iter().find_map(|mark| line.split_once(mark))?;
         Some(format!(": {}", words.trim()))

@@ -7,11 +7,11 @@ use std::process::Command;
 
 pub use rustix::process::Signal;
 
-use crate::launch::{Launch, Places};
+use crate::launch::{Launch, ServerPlaces};
 use crate::settings::Review;
 
 /// What is particular to one kind of server.
-pub trait Kind: Sync + fmt::Debug {
+pub trait ServerProduct: Sync + fmt::Debug {
     /// Its name, as its users write it.
     fn name(&self) -> &'static str;
 
@@ -42,7 +42,7 @@ pub trait Kind: Sync + fmt::Debug {
 
     /// Files of a killed server that could keep another one from starting, though nothing of it
     /// runs any more.
-    fn stale(&self, places: &Places) -> Vec<PathBuf>;
+    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf>;
 
     /// Who may set which of its settings.
     fn review(&self) -> &'static Review;
@@ -52,10 +52,16 @@ pub trait Kind: Sync + fmt::Debug {
 
     /// Adds to a command what has it initialise the folder `data`, with the settings that count
     /// when a folder is initialised.
-    fn initialise(&self, command: &mut Command, places: &Places, data: &Path, launch: &Launch);
+    fn initialise(
+        &self,
+        command: &mut Command,
+        places: &ServerPlaces,
+        data: &Path,
+        launch: &Launch,
+    );
 
     /// Adds to a command what has it serve, with the settings.
-    fn serve(&self, command: &mut Command, places: &Places, launch: &Launch);
+    fn serve(&self, command: &mut Command, places: &ServerPlaces, launch: &Launch);
 
     /// Adds to a server's whole command what has it find its own files below this folder, where it is
     /// installed: it may have been built for another one.
@@ -70,10 +76,10 @@ pub trait Kind: Sync + fmt::Debug {
     fn stop(&self) -> Signal;
 
     /// Whether a server answers at its socket, and would take a client.
-    fn answers(&self, places: &Places) -> bool;
+    fn answers(&self, places: &ServerPlaces) -> bool;
 }
 
-impl fmt::Display for dyn Kind {
+impl fmt::Display for dyn ServerProduct {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }

@@ -25,7 +25,7 @@ pub fn spelling(name: &str) -> String {
 
 /// Where a server keeps what, as the server or this process sees it.
 #[derive(Debug)]
-pub struct Places {
+pub struct ServerPlaces {
     /// All that is its own, but for `runtime`.
     pub directory: PathBuf,
     /// Its data.

@@ -23,11 +23,11 @@ mod shared;
 mod sync;
 
 pub use error::{Error, Result};
-pub use kind::{Kind, Signal};
-pub use launch::{Launch, Places, spelling};
-pub use program::{Installed, Program};
-pub use server::Server;
-pub use settings::{Review, Standing, Why};
+pub use kind::{ServerProduct, Signal};
+pub use launch::{Launch, ServerPlaces, spelling};
+pub use program::{InstalledServer, ServerProgram};
+pub use server::PrivateServer;
+pub use settings::{Review, SettingStanding, TrustReason};
 
 /// Whether servers get to their folders by paths alone, as other users than this process's, so that the
 /// folders above must let them through: those of root where it can't give them mounts of their own.

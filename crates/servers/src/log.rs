@@ -18,12 +18,12 @@ const NAME: &str = "log";
 /// A log, from where its present writer began. It is held open, since its folder is the server's to
 /// change.
 #[derive(Debug)]
-pub struct Log {
+pub struct ServerLog {
     file: File,
     start: u64,
 }
 
-impl Log {
+impl ServerLog {
     /// Opens the log in a folder, to append to it; what is in it already does not count.
     pub fn open(folder: &Dir) -> Result<(Self, File)> {
         let path = folder.path().join(NAME);
@@ -63,7 +63,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join(NAME), "of another one\n").expect("a log");
         let folder = Dir::open(folder.path()).expect("a folder");
-        let (log, mut file) = Log::open(&folder).expect("a log");
+        let (log, mut file) = ServerLog::open(&folder).expect("a log");
         assert_eq!(log.tail(), "");
         writeln!(file, "first").expect("room");
         assert_eq!(log.tail(), "first");

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use bakeoff_testkit::{folder_for_all, write_script};
 
-use crate::launch::{Launch, Places};
+use crate::launch::{Launch, ServerPlaces};
 use crate::settings::Review;
-use crate::{Kind, Program, Signal};
+use crate::{ServerProduct, ServerProgram, Signal};
 
 /// A kind of server that is a script.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub const PAYS: &str = "made-up server 1.5\n\
 static REVIEW: Review =
     Review { reserved: "", trusted: &[], harmless: "", prefixes: &[], abbreviates: false };
 
-impl Kind for MadeUp {
+impl ServerProduct for MadeUp {
     fn name(&self) -> &'static str {
         "MadeUp"
     }
@@ -66,7 +66,7 @@ impl Kind for MadeUp {
         None
     }
 
-    fn stale(&self, places: &Places) -> Vec<PathBuf> {
+    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }
 
@@ -78,9 +78,9 @@ impl Kind for MadeUp {
         &["[ERROR] ", "PANIC: "]
     }
 
-    fn initialise(&self, _: &mut Command, _: &Places, _: &Path, _: &Launch) {}
+    fn initialise(&self, _: &mut Command, _: &ServerPlaces, _: &Path, _: &Launch) {}
 
-    fn serve(&self, command: &mut Command, places: &Places, _: &Launch) {
+    fn serve(&self, command: &mut Command, places: &ServerPlaces, _: &Launch) {
         command.arg(&places.socket);
     }
 
@@ -96,19 +96,19 @@ impl Kind for MadeUp {
         Signal::TERM
     }
 
-    fn answers(&self, places: &Places) -> bool {
+    fn answers(&self, places: &ServerPlaces) -> bool {
         places.socket.exists()
     }
 }
 
 /// A folder with an installation, for every user: a server that says this of its version, and
 /// does what stands behind `--`; and a program that initialises.
-pub fn installation(said: &str) -> (Program, tempfile::TempDir) {
+pub fn installation(said: &str) -> (ServerProgram, tempfile::TempDir) {
     let folder = folder_for_all();
     let (version, does) = said.split_once("\n--").unwrap_or((said, ""));
     let text = format!("[ \"$1\" = --version ] && {{ echo '{version}'; exit; }}\n{does}");
     let [server, initialiser] = MADE_UP.executables();
     write_script(&folder.path().join(server), &text);
     write_script(&folder.path().join(initialiser), "exit 0");
-    (Program::in_folder(&MADE_UP, folder.path().into()), folder)
+    (ServerProgram::in_folder(&MADE_UP, folder.path().into()), folder)
 }

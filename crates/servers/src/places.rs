@@ -9,19 +9,19 @@ use bakeoff_folders::Dir;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use crate::account::Account;
+use crate::account::ServerAccount;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
-use crate::launch::{Launch, Places};
+use crate::kind::ServerProduct;
+use crate::launch::{Launch, ServerPlaces};
 use crate::mounts::Mounts;
-use crate::settings::Standing;
+use crate::settings::SettingStanding;
 
 /// The longest path that a socket's address holds, in bytes (`sun_path` is 108 with its end).
 const SOCKET_PATH: usize = 107;
 
 impl Launch {
     /// Makes sure that its settings can be given.
-    pub(crate) fn check(&self, kind: &'static dyn Kind) -> Result<()> {
+    pub(crate) fn check(&self, kind: &'static dyn ServerProduct) -> Result<()> {
         for (name, value) in &self.settings {
             let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
             let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -29,7 +29,7 @@ impl Launch {
                 "write its plain name"
             } else if value.contains(char::is_control) {
                 "its value is more than a line of text"
-            } else if kind.review().standing(name, value) == Standing::Reserved {
+            } else if kind.review().standing(name, value) == SettingStanding::Reserved {
                 "bakeoff sets it itself; leave it out"
             } else {
                 continue;
@@ -40,9 +40,9 @@ impl Launch {
     }
 }
 
-impl Places {
+impl ServerPlaces {
     /// The places that a launch means, as this process sees them.
-    pub fn of(kind: &'static dyn Kind, launch: &Launch) -> Result<Self> {
+    pub fn of(kind: &'static dyn ServerProduct, launch: &Launch) -> Result<Self> {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(Error::at("find the folder", path));
         let directory = absolute(&launch.directory)?;
@@ -54,7 +54,7 @@ impl Places {
     }
 
     /// The places in two folders.
-    pub fn within(kind: &'static dyn Kind, directory: PathBuf, runtime: PathBuf) -> Self {
+    pub fn within(kind: &'static dyn ServerProduct, directory: PathBuf, runtime: PathBuf) -> Self {
         Self {
             data: directory.join("data"),
             temporary: directory.join("tmp"),
@@ -79,7 +79,7 @@ pub struct Folders {
 impl Folders {
     /// Makes the folders that are not there, and gives those to the server's user that are for it to
     /// write in.
-    pub fn make(places: &Places, account: &Account) -> Result<Self> {
+    pub fn make(places: &ServerPlaces, account: &ServerAccount) -> Result<Self> {
         let made = |path: &Path| {
             fs::create_dir_all(path).map_err(Error::at("make the folder", path))?;
             Dir::open(path).map_err(Error::folder)
@@ -105,7 +105,7 @@ impl Folders {
     }
 
     /// A new folder in its directory.
-    pub fn fresh(&self, name: &str, account: &Account) -> Result<Dir> {
+    pub fn fresh(&self, name: &str, account: &ServerAccount) -> Result<Dir> {
         let path = self.directory.path().join(name);
         if self.directory.look(name).map_err(Error::folder)?.is_some() {
             fs::remove_dir_all(&path).map_err(Error::at("remove", &path))?;
@@ -139,7 +139,7 @@ impl View {
     ///
     /// # Errors
     /// Without them, its path may be one that the server would take for several.
-    pub fn choose(kind: &'static dyn Kind, places: &Places) -> Result<Self> {
+    pub fn choose(kind: &'static dyn ServerProduct, places: &ServerPlaces) -> Result<Self> {
         if Mounts::can_be_had() {
             return Ok(Self::Mounted);
         }
@@ -158,13 +158,13 @@ impl View {
     /// Its user can't get there.
     pub fn places(
         &self,
-        kind: &'static dyn Kind,
-        places: &Places,
+        kind: &'static dyn ServerProduct,
+        places: &ServerPlaces,
         folders: &Folders,
-        account: &Account,
-    ) -> Result<(Places, Option<OwnedFd>)> {
+        account: &ServerAccount,
+    ) -> Result<(ServerPlaces, Option<OwnedFd>)> {
         if matches!(self, Self::Mounted) {
-            let seen = Places::within(kind, Mounts::PLACE.into(), Mounts::RUNTIME.into());
+            let seen = ServerPlaces::within(kind, Mounts::PLACE.into(), Mounts::RUNTIME.into());
             return Ok((seen, None));
         }
         for folder in [&folders.temporary, &folders.runtime] {
@@ -177,13 +177,13 @@ impl View {
         let runtime = runtime.map_err(Error::at("open", folders.runtime.path()))?;
         let seen = short(places, &runtime, "self");
         let inherited = (seen != places.runtime).then_some(runtime);
-        Ok((Places::within(kind, places.directory.clone(), seen), inherited))
+        Ok((ServerPlaces::within(kind, places.directory.clone(), seen), inherited))
     }
 }
 
 /// The runtime folder by a path that is short enough for a socket in it; where its own is not, by its
 /// descriptor in a process.
-pub fn short(places: &Places, runtime: impl AsFd, process: &str) -> PathBuf {
+pub fn short(places: &ServerPlaces, runtime: impl AsFd, process: &str) -> PathBuf {
     if places.socket.as_os_str().len() <= SOCKET_PATH {
         return places.runtime.clone();
     }

@@ -18,7 +18,7 @@ use rustix::process::{
 };
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 
-use crate::account::Account;
+use crate::account::ServerAccount;
 use crate::mounts::Mounts;
 use crate::shared::NameSpace;
 
@@ -27,9 +27,9 @@ const GONE: Duration = Duration::from_secs(30);
 
 /// What a server's process is given beside its command.
 #[derive(Debug)]
-pub struct Given {
+pub struct ProcessContext {
     /// The user that it runs as.
-    pub account: Account,
+    pub account: ServerAccount,
     /// The control groups that it belongs into: each one's `cgroup.procs`, open for writing.
     pub groups: Vec<File>,
     /// What it and all that it starts hold open as long as they live.
@@ -40,20 +40,20 @@ pub struct Given {
 
 /// A child that runs, or has ended.
 #[derive(Debug)]
-pub struct Process {
+pub struct ServerProcess {
     pid: Pid,
     handle: OwnedFd,
     keeper: Option<JoinHandle<io::Result<ExitStatus>>>,
     status: Option<ExitStatus>,
 }
 
-impl Process {
+impl ServerProcess {
     /// Starts a command with what it is given.
     ///
     /// The kernel kills a child when the thread that started it ends. So each child has a thread of its
     /// own, which starts it and waits for it.
-    pub fn start(mut command: Command, given: Given) -> io::Result<Self> {
-        let Given { account, groups, held, mounts } = given;
+    pub fn start(mut command: Command, given: ProcessContext) -> io::Result<Self> {
+        let ProcessContext { account, groups, held, mounts } = given;
         command.process_group(0);
         dress(&mut command, &account, groups, held);
         let (sender, started) = mpsc::channel();
@@ -131,7 +131,7 @@ impl Process {
 }
 
 /// Has the child do, between fork and exec, what makes it a server's.
-fn dress(command: &mut Command, account: &Account, groups: Vec<File>, held: Vec<OwnedFd>) {
+fn dress(command: &mut Command, account: &ServerAccount, groups: Vec<File>, held: Vec<OwnedFd>) {
     let parent = getpid();
     let (ids, shared) = (account.ids(), NameSpace::own());
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.

@@ -10,25 +10,25 @@ use std::sync::OnceLock;
 
 use rustix::io::Errno;
 
-use crate::account::Account;
+use crate::account::ServerAccount;
 use crate::error::{Error, Result};
-use crate::kind::Kind;
+use crate::kind::ServerProduct;
 use crate::launch::spelling;
 
 /// A server that can be started: its kind, and where it is looked for.
 #[derive(Debug)]
-pub struct Program {
-    kind: &'static dyn Kind,
+pub struct ServerProgram {
+    kind: &'static dyn ServerProduct,
     /// The folder of the installation; `None` for wherever one is usually put.
     folder: Option<PathBuf>,
-    found: OnceLock<Installed>,
+    found: OnceLock<InstalledServer>,
 }
 
 /// A server that is installed.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct InstalledServer {
     /// Its kind.
-    pub kind: &'static dyn Kind,
+    pub kind: &'static dyn ServerProduct,
     /// Its version, for instance `10.11.19`.
     pub version: String,
     /// The server's program.
@@ -39,19 +39,19 @@ pub struct Installed {
     base: Option<PathBuf>,
 }
 
-impl Program {
+impl ServerProgram {
     /// The server of a kind that is found in PATH, then where it is usually put.
-    pub const fn usual(kind: &'static dyn Kind) -> Self {
+    pub const fn usual(kind: &'static dyn ServerProduct) -> Self {
         Self { kind, folder: None, found: OnceLock::new() }
     }
 
     /// The server of a kind in the folder of an installation, and nowhere else.
-    pub const fn in_folder(kind: &'static dyn Kind, folder: PathBuf) -> Self {
+    pub const fn in_folder(kind: &'static dyn ServerProduct, folder: PathBuf) -> Self {
         Self { kind, folder: Some(folder), found: OnceLock::new() }
     }
 
     /// Its kind.
-    pub fn kind(&self) -> &'static dyn Kind {
+    pub fn kind(&self) -> &'static dyn ServerProduct {
         self.kind
     }
 
@@ -59,7 +59,7 @@ impl Program {
     ///
     /// # Errors
     /// [`Error::Missing`], [`Error::NotThere`], [`Error::Foreign`] or [`Error::TooOld`].
-    pub fn find(&self) -> Result<&Installed> {
+    pub fn find(&self) -> Result<&InstalledServer> {
         if let Some(installed) = self.found.get() {
             return Ok(installed);
         }
@@ -76,7 +76,7 @@ impl Program {
         env::split_paths(&path).chain(usual).collect()
     }
 
-    fn find_in(&self, folders: &[PathBuf]) -> Result<Installed> {
+    fn find_in(&self, folders: &[PathBuf]) -> Result<InstalledServer> {
         let kind = self.kind;
         let [server, initialiser] = kind.executables();
         let locate = |executable, folders: &[PathBuf]| {
@@ -103,7 +103,7 @@ impl Program {
         }
         let base =
             self.folder.as_ref().and_then(|_| Some(server.parent()?.parent()?.to_path_buf()));
-        Ok(Installed { kind, version, server, initialiser, base })
+        Ok(InstalledServer { kind, version, server, initialiser, base })
     }
 
     /// Why a server's program could not be run.
@@ -130,7 +130,7 @@ impl Program {
     }
 }
 
-impl Installed {
+impl InstalledServer {
     /// Adds to a whole command of the server's what has it find its own files where it is installed.
     pub fn relocate(&self, command: &mut Command) {
         if let Some(base) = &self.base {
@@ -147,7 +147,7 @@ impl Installed {
         command.env_clear().env("LC_ALL", "C").current_dir("/").stdin(Stdio::null());
         self.kind.try_settings(&mut command, settings);
         self.relocate(&mut command);
-        if let Some((uid, gid)) = Account::choose(self.kind.user())?.ids() {
+        if let Some((uid, gid)) = ServerAccount::choose(self.kind.user())?.ids() {
             command.uid(uid.as_raw()).gid(gid.as_raw());
         }
         let output = command.output().map_err(Error::at("run", &self.server))?;
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn what_is_not_installed_is_named_with_the_command_that_brings_it() {
         let empty = tempfile::tempdir().expect("a folder");
-        let usual = Program::usual(&MADE_UP);
+        let usual = ServerProgram::usual(&MADE_UP);
         let nowhere = usual.find_in(&[]).expect_err("there is no folder").to_string();
         assert!(nowhere.contains("no made-up in PATH"), "{nowhere}");
         assert!(nowhere.contains("apt-get install made-up-server"), "{nowhere}");
@@ -247,7 +247,7 @@ mod tests {
         for name in MADE_UP.executables() {
             fs::rename(deep.path().join(name), bin.join(name)).expect("room");
         }
-        let program = Program::in_folder(&MADE_UP, deep.path().join("opt"));
+        let program = ServerProgram::in_folder(&MADE_UP, deep.path().join("opt"));
         let found = program.find().expect("it is there");
         assert_eq!((&found.server, &*found.version), (&bin.join("made-up"), "1.6"));
         let mut command = Command::new(&found.server);
@@ -255,7 +255,7 @@ mod tests {
         let told: Vec<_> = command.get_envs().map(|(_, value)| value.map(Path::new)).collect();
         assert_eq!(told, [Some(&*deep.path().join("opt"))]);
         // It is in PATH and in the folder above, and in neither of the two.
-        let program = Program::in_folder(&MADE_UP, folder.path().join("lib"));
+        let program = ServerProgram::in_folder(&MADE_UP, folder.path().join("lib"));
         let error = program.find().expect_err("there is no such folder").to_string();
         for part in ["no made-up of MadeUp in", "/lib:", "(bin)"] {
             assert!(error.contains(part), "{error}");

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use bakeoff_folders::Dir;
 
-use crate::account::Account;
-use crate::launch::{Launch, Places};
+use crate::account::ServerAccount;
+use crate::launch::{Launch, ServerPlaces};
 use crate::lock::lock;
-use crate::log::Log;
+use crate::log::ServerLog;
 use crate::mounts::Mounts;
 use crate::places::{Folders, View, short};
-use crate::process::{Given, Process};
-use crate::{Error, Kind, Program, Result, sync};
+use crate::process::{ProcessContext, ServerProcess};
+use crate::{Error, Result, ServerProduct, ServerProgram, sync};
 
 /// How long a server may take until it answers.
 const START: Duration = Duration::from_secs(60);
@@ -36,24 +36,24 @@ const FRESH: &str = "data.new";
 
 /// A private server that runs. Dropping it stops it in order.
 #[derive(Debug)]
-pub struct Server {
-    kind: &'static dyn Kind,
-    places: Places,
-    process: Process,
-    log: Log,
+pub struct PrivateServer {
+    kind: &'static dyn ServerProduct,
+    places: ServerPlaces,
+    process: ServerProcess,
+    log: ServerLog,
     /// Its socket's folder: clients may have no other way there.
     _runtime: Dir,
 }
 
-impl Server {
+impl PrivateServer {
     /// Makes an empty data folder ready, with the settings that only count then. Does nothing when
     /// that was done before. What a killed attempt has left is removed first.
     ///
     /// # Errors
     /// Whatever keeps the server from starting; each says what to do.
-    pub fn initialise(program: &Program, launch: &Launch) -> Result<()> {
+    pub fn initialise(program: &ServerProgram, launch: &Launch) -> Result<()> {
         let kind = program.kind();
-        let stage = Stage::set(kind, launch)?;
+        let stage = ServerStage::set(kind, launch)?;
         if stage.folders.data()?.is_some() {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Server {
         let mut command = Command::new(&program.find()?.initialiser);
         let data = stage.seen.directory.join(FRESH);
         kind.initialise(&mut command, &stage.seen, &data, launch);
-        let Started { folders, mut process, log, .. } = stage.start(command, launch)?;
+        let StartedServer { folders, mut process, log, .. } = stage.start(command, launch)?;
         let status = process.wait(INITIALISE);
         if !status.is_some_and(|status| status.success()) {
             process.kill();
@@ -79,13 +79,13 @@ impl Server {
     ///
     /// # Errors
     /// Whatever keeps it from starting, with the last lines of its log; each says what to do.
-    pub fn start(program: &Program, launch: &Launch) -> Result<Self> {
+    pub fn start(program: &ServerProgram, launch: &Launch) -> Result<Self> {
         Self::start_within(program, launch, START)
     }
 
-    fn start_within(program: &Program, launch: &Launch, limit: Duration) -> Result<Self> {
+    fn start_within(program: &ServerProgram, launch: &Launch, limit: Duration) -> Result<Self> {
         let kind = program.kind();
-        let stage = Stage::set(kind, launch)?;
+        let stage = ServerStage::set(kind, launch)?;
         if let Some(data) = stage.folders.data()? {
             stage.account.give(&data)?;
         }
@@ -101,7 +101,7 @@ impl Server {
         let mut command = Command::new(&installed.server);
         kind.serve(&mut command, &stage.seen, launch);
         installed.relocate(&mut command);
-        let Started { folders, places, process, log } = stage.start(command, launch)?;
+        let StartedServer { folders, places, process, log } = stage.start(command, launch)?;
         let mut server = Self { kind, places, process, log, _runtime: folders.runtime };
         let start = Instant::now();
         while !kind.answers(&server.places) {
@@ -172,7 +172,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PrivateServer {
     fn drop(&mut self) {
         // One that has died can be told only by who asks `stop` or `is_running`.
         if self.is_running() {
@@ -182,32 +182,32 @@ impl Drop for Server {
 }
 
 /// Everything that is ready before a process is started.
-struct Stage {
+struct ServerStage {
     /// As this process sees them, and clients in it.
-    places: Places,
+    places: ServerPlaces,
     /// As the server does.
-    seen: Places,
+    seen: ServerPlaces,
     folders: Folders,
-    account: Account,
+    account: ServerAccount,
     mounts: Option<Mounts>,
     /// What the server inherits: the lock, and perhaps a folder.
     held: Vec<OwnedFd>,
 }
 
 /// What there is when one was.
-struct Started {
-    places: Places,
+struct StartedServer {
+    places: ServerPlaces,
     folders: Folders,
-    process: Process,
-    log: Log,
+    process: ServerProcess,
+    log: ServerLog,
 }
 
-impl Stage {
-    fn set(kind: &'static dyn Kind, launch: &Launch) -> Result<Self> {
+impl ServerStage {
+    fn set(kind: &'static dyn ServerProduct, launch: &Launch) -> Result<Self> {
         launch.check(kind)?;
-        let mut places = Places::of(kind, launch)?;
+        let mut places = ServerPlaces::of(kind, launch)?;
         let view = View::choose(kind, &places)?;
-        let account = Account::choose(kind.user())?;
+        let account = ServerAccount::choose(kind.user())?;
         let folders = Folders::make(&places, &account)?;
         let (seen, inherited) = view.places(kind, &places, &folders, &account)?;
         let mounts = match view {
@@ -231,9 +231,9 @@ impl Stage {
     }
 
     /// Starts a command in this stage; what it says goes to the log.
-    fn start(self, mut command: Command, launch: &Launch) -> Result<Started> {
+    fn start(self, mut command: Command, launch: &Launch) -> Result<StartedServer> {
         let Self { places, seen, folders, account, mounts, held } = self;
-        let (log, output) = Log::open(&folders.runtime)?;
+        let (log, output) = ServerLog::open(&folders.runtime)?;
         let errors = output.try_clone().map_err(Error::at("open", &places.log))?;
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         command.current_dir(&seen.temporary).env_clear().env("LC_ALL", "C");
@@ -245,10 +245,10 @@ impl Stage {
         };
         let groups = launch.groups.iter().map(open).collect::<Result<_>>()?;
         let program = command.get_program().to_owned();
-        let given = Given { account, groups, held, mounts };
-        let process =
-            Process::start(command, given).map_err(Error::at("start", Path::new(&program)))?;
-        Ok(Started { places, folders, process, log })
+        let given = ProcessContext { account, groups, held, mounts };
+        let process = ServerProcess::start(command, given)
+            .map_err(Error::at("start", Path::new(&program)))?;
+        Ok(StartedServer { places, folders, process, log })
     }
 }
 
@@ -258,10 +258,10 @@ mod tests {
     use crate::made_up::{PAYS, SERVES, SILENT, installation};
 
     /// A made-up server on an initialised folder, and its installation.
-    fn initialised(does: &str) -> (Program, tempfile::TempDir, Launch) {
+    fn initialised(does: &str) -> (ServerProgram, tempfile::TempDir, Launch) {
         let (program, folder) = installation(does);
         let launch = Launch { directory: folder.path().join("database"), ..Launch::default() };
-        Server::initialise(&program, &launch).expect("it is installed");
+        PrivateServer::initialise(&program, &launch).expect("it is installed");
         (program, folder, launch)
     }
 
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_server_that_takes_too_long_to_answer_is_killed() {
         let (program, _folder, launch) = initialised(SILENT);
-        let error = Server::start_within(&program, &launch, Duration::ZERO);
+        let error = PrivateServer::start_within(&program, &launch, Duration::ZERO);
         let error = error.expect_err("it never answers");
         assert!(matches!(error, Error::Slow { .. }), "{error:?}");
         // It holds the folder no longer.
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_stop_in_time_is_killed() {
         let (program, _folder, launch) = initialised(SERVES);
-        let mut server = Server::start(&program, &launch).expect("it starts");
+        let mut server = PrivateServer::start(&program, &launch).expect("it starts");
         server.process.signal(rustix::process::Signal::STOP);
         let error = server.stop_within(Duration::from_millis(50)).expect_err("it is stopped");
         assert!(matches!(error, Error::Unclean { .. }), "{error:?}");
@@ -294,9 +294,10 @@ mod tests {
     #[test]
     fn a_server_that_pays_a_debt_while_it_is_being_stopped_is_waited_for() {
         let (program, _folder, launch) = initialised(PAYS);
-        let stops: [fn(Server); 2] = [|server| server.stop().expect("it stops in order"), drop];
+        let stops: [fn(PrivateServer); 2] =
+            [|server| server.stop().expect("it stops in order"), drop];
         for (before, stop) in stops.into_iter().enumerate() {
-            let server = Server::start(&program, &launch).expect("it starts");
+            let server = PrivateServer::start(&program, &launch).expect("it starts");
             let log = server.places.log.clone();
             let paid = || std::fs::read_to_string(&log).expect("a log").matches("paid").count();
             assert_eq!(paid(), before);
@@ -308,7 +309,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_in_use_is_refused() {
         let (program, _folder, launch) = initialised(SERVES);
-        let server = Server::start(&program, &launch).expect("it starts");
+        let server = PrivateServer::start(&program, &launch).expect("it starts");
         let error = locked(&launch).expect_err("a server has it");
         assert!(matches!(error, Error::Busy { .. }), "{error:?}");
         server.stop().expect("it stops in order");
@@ -321,8 +322,8 @@ mod tests {
         let (other, _other) = installation("made-up server 2.5\n--echo the other one");
         assert_eq!(one.find().expect("it is there").version, "1.5");
         assert_eq!(other.find().expect("it is there").version, "2.5");
-        let error = Server::start(&other, &launch).expect_err("it serves nothing");
+        let error = PrivateServer::start(&other, &launch).expect_err("it serves nothing");
         assert!(error.to_string().contains("the other one"), "{error}");
-        Server::start(&one, &launch).expect("it starts").stop().expect("it stops in order");
+        PrivateServer::start(&one, &launch).expect("it starts").stop().expect("it stops in order");
     }
 }

@@ -11,18 +11,18 @@ use crate::launch::spelling;
 
 /// Who may have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SettingStanding {
     /// Anybody.
     Free,
     /// Who trusts whoever wrote it as much as a program of theirs: what it does.
-    Trusted(Why),
+    Trusted(TrustReason),
     /// Nobody: bakeoff sets it itself.
     Reserved,
 }
 
 /// What a setting does that asks for trust; a clause about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum TrustReason {
     /// A command of the system.
     Command,
     /// Code that is loaded.
@@ -42,7 +42,7 @@ pub enum Why {
     Unknown,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for TrustReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Command => "has the server run a command",
@@ -68,7 +68,7 @@ pub struct Review {
     /// What bakeoff sets itself, since it relies on it.
     pub reserved: &'static str,
     /// What asks for trust, by what it does.
-    pub trusted: &'static [(Why, &'static str)],
+    pub trusted: &'static [(TrustReason, &'static str)],
     /// What is harmless, whatever its value or however its name ends.
     pub harmless: &'static str,
     /// What the server takes before any name, and drops.
@@ -93,31 +93,31 @@ impl Review {
     ///
     /// The name may be written in all the ways that the server takes it in: in capitals, with
     /// dashes, and as its kind has it with a prefix or abbreviated.
-    pub fn standing(&self, name: &str, value: &str) -> Standing {
+    pub fn standing(&self, name: &str, value: &str) -> SettingStanding {
         let names = self.without_prefixes(&spelling(name));
         let is = |list: &str| names.iter().any(|name| self.lists(list, name));
         let free = is(self.harmless);
         // A password is no setting of a private server's, and settings are shown and kept.
         let is_password = |name: &String| PASSWORDS.iter().any(|end| name.ends_with(end));
         if is(self.reserved) || !free && names.iter().any(is_password) {
-            return Standing::Reserved;
+            return SettingStanding::Reserved;
         }
         if let Some((why, _)) = self.trusted.iter().find(|(_, list)| is(list)) {
-            return Standing::Trusted(*why);
+            return SettingStanding::Trusted(*why);
         }
         if free {
-            return Standing::Free;
+            return SettingStanding::Free;
         }
         let bare = names.last().expect("the name itself");
         if let Some(standing) = self.abbreviated(bare) {
             return standing;
         }
         if is_suspicious(bare) {
-            Standing::Trusted(Why::Unknown)
+            SettingStanding::Trusted(TrustReason::Unknown)
         } else if is_plain(value) {
-            Standing::Free
+            SettingStanding::Free
         } else {
-            Standing::Trusted(Why::Value)
+            SettingStanding::Trusted(TrustReason::Value)
         }
     }
 
@@ -155,7 +155,7 @@ impl Review {
     }
 
     /// What a name stands for that is the beginning of a listed one.
-    fn abbreviated(&self, name: &str) -> Option<Standing> {
+    fn abbreviated(&self, name: &str) -> Option<SettingStanding> {
         let begins = |list: &str| {
             list.split_whitespace().any(|listed| {
                 let listed = listed.trim_end_matches('*');
@@ -165,10 +165,10 @@ impl Review {
         if !self.abbreviates {
             None
         } else if begins(self.reserved) {
-            Some(Standing::Reserved)
+            Some(SettingStanding::Reserved)
         } else {
             let found = self.trusted.iter().find(|(_, list)| begins(list));
-            found.map(|(why, _)| Standing::Trusted(*why))
+            found.map(|(why, _)| SettingStanding::Trusted(*why))
         }
     }
 }

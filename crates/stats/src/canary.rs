@@ -13,7 +13,7 @@ pub const MIN_HISTORY: usize = 5;
 
 /// Where a value is expected.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Expected {
+pub struct ExpectedRange {
     /// The median of the history.
     pub median: f64,
     /// How far from the median a value may be: the larger of [`TOLERANCE`] of the median and
@@ -25,13 +25,13 @@ pub struct Expected {
 /// that is not finite.
 ///
 /// Source of the 3.5: Iglewicz and Hoaglin, "How to detect and handle outliers" (1993).
-pub fn expected(history: &[f64]) -> Option<Expected> {
+pub fn expected(history: &[f64]) -> Option<ExpectedRange> {
     if history.len() < MIN_HISTORY {
         return None;
     }
     let median = median(history)?;
     let tolerance = (TOLERANCE * median.abs()).max(DEVIATIONS * NORMAL_MAD * mad(history)?);
-    Some(Expected { median, tolerance })
+    Some(ExpectedRange { median, tolerance })
 }
 
 /// Whether a value is too far from what the values before it lead to expect, to either side. A

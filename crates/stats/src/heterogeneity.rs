@@ -19,7 +19,7 @@ pub struct Effect {
 
 /// The values of one group, as far as they have to be known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Group {
+pub struct GroupSummary {
     /// Their mean.
     pub mean: f64,
     /// Their standard deviation; that of a single value is not looked at.
@@ -47,7 +47,7 @@ pub struct Heterogeneity {
     pub interval: Option<(f64, f64)>,
 }
 
-impl Group {
+impl GroupSummary {
     /// Of a mean with the half-width of its interval by Student's distribution, at that confidence, as
     /// [`ratio_of_logs`](crate::paired::ratio_of_logs) gives it; `None` where there is no such interval.
     pub fn of_interval(mean: f64, half: f64, values: usize, confidence: f64) -> Option<Self> {
@@ -78,14 +78,16 @@ pub fn of_effects(effects: &[Effect], confidence: f64) -> Option<Heterogeneity> 
 ///
 /// `None` for fewer than two groups, without a group of two values, or where no value differs from another
 /// of its group.
-pub fn of_groups(groups: &[Group], confidence: f64) -> Option<Heterogeneity> {
-    let freedom = |group: &Group| group.values.saturating_sub(1) as f64;
+pub fn of_groups(groups: &[GroupSummary], confidence: f64) -> Option<Heterogeneity> {
+    let freedom = |group: &GroupSummary| group.values.saturating_sub(1) as f64;
     let several = groups.iter().filter(|group| group.values > 1);
     let squares = several.map(|it| freedom(it) * it.deviation * it.deviation).sum::<f64>();
     let within: f64 = groups.iter().map(freedom).sum();
     let variance = squares / within;
-    let effect =
-        |group: &Group| Effect { value: group.mean, variance: variance / group.values as f64 };
+    let effect = |group: &GroupSummary| Effect {
+        value: group.mean,
+        variance: variance / group.values as f64,
+    };
     let effects: Vec<Effect> = groups.iter().map(effect).collect();
     judge(&effects, confidence, |q, between| {
         Some(FisherSnedecor::new(between, within).ok()?.sf(q / between))
@@ -198,7 +200,7 @@ mod tests {
         let group = |values: [f64; 10]| {
             let mean = values.iter().sum::<f64>() / 10.0;
             let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-            Group { mean, deviation: (squares / 9.0).sqrt(), values: 10 }
+            GroupSummary { mean, deviation: (squares / 9.0).sqrt(), values: 10 }
         };
         let found = of_groups(&groups.map(group), CONFIDENCE).unwrap();
         close(found.q / found.expected, 4.846, 3);
@@ -210,7 +212,7 @@ mod tests {
         let logs: [f64; 4] = [0.1, 0.3, 0.2, 0.6];
         let estimate = ratio_of_logs(&logs, CONFIDENCE).unwrap();
         let half = (estimate.high.unwrap() / estimate.low.unwrap()).ln() / 2.0;
-        let group = Group::of_interval(estimate.ratio.ln(), half, 4, CONFIDENCE).unwrap();
+        let group = GroupSummary::of_interval(estimate.ratio.ln(), half, 4, CONFIDENCE).unwrap();
         assert!((group.mean - 0.3).abs() < 1e-12, "{group:?}");
         // Of the squares 0.04, 0, 0.01 and 0.09.
         assert!((group.deviation - (0.14_f64 / 3.0).sqrt()).abs() < 1e-9, "{group:?}");
@@ -218,7 +220,7 @@ mod tests {
 
     #[test]
     fn groups_that_agree_have_nothing_between_them() {
-        let of = |mean| Group { mean, deviation: 0.1, values: 5 };
+        let of = |mean| GroupSummary { mean, deviation: 0.1, values: 5 };
         let found = of_groups(&[of(0.5), of(0.5), of(0.5)], CONFIDENCE).unwrap();
         assert_eq!((found.q, found.i_squared, found.tau), (0.0, 0.0, 0.0));
         assert!((found.p - 1.0).abs() < 1e-9, "{found:?}");
@@ -231,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_can_t_be_told_is_none() {
-        let of = |deviation, values| Group { mean: 0.5, deviation, values };
+        let of = |deviation, values| GroupSummary { mean: 0.5, deviation, values };
         assert_eq!(of_groups(&[], CONFIDENCE), None);
         assert_eq!(of_groups(&[of(0.1, 5)], CONFIDENCE), None);
         assert_eq!(of_groups(&[of(0.1, 1), of(0.1, 1)], CONFIDENCE), None);
@@ -239,7 +241,7 @@ mod tests {
         assert_eq!(of_groups(&[of(0.1, 0), of(0.1, 5)], CONFIDENCE), None);
         assert_eq!(of_groups(&[of(f64::NAN, 5), of(0.1, 5)], CONFIDENCE), None);
         assert_eq!(of_groups(&[of(0.1, 5), of(0.1, 5)], 1.0), None);
-        assert_eq!(Group::of_interval(0.5, 0.1, 1, CONFIDENCE), None);
+        assert_eq!(GroupSummary::of_interval(0.5, 0.1, 1, CONFIDENCE), None);
         assert!(of_groups(&[of(f64::NAN, 1), of(0.1, 5)], CONFIDENCE).is_some());
     }
 }

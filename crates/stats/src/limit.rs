@@ -33,16 +33,16 @@ pub struct Probe {
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
+pub enum SearchStep {
     /// This rate is to be probed.
     Probe(f64),
     /// The search is over.
-    Over(Found),
+    Over(LimitBracket),
 }
 
 /// What a search has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct LimitBracket {
     /// The highest rate that kept the limit and never broke it; `None` where none did.
     pub keeps: Option<f64>,
     /// The lowest that broke it; `None` where none did.
@@ -55,32 +55,32 @@ pub struct Found {
 impl Search {
     /// What comes after these probes, which are in order: the same after the same ones. A rate that is not
     /// above zero, or a growth that is not above 1, ends it at once.
-    pub fn next(&self, probes: &[Probe]) -> Step {
+    pub fn next(&self, probes: &[Probe]) -> SearchStep {
         let found = self.found(probes);
         let (lowest, highest) = self.bounds;
         let is_right = self.start > 0.0 && self.start.is_finite() && self.growth > 1.0;
         if !is_right || probes.len() >= self.most {
-            return Step::Over(found);
+            return SearchStep::Over(found);
         }
         let rate = match (found.keeps, found.breaks) {
             (None, None) => self.start.clamp(lowest, highest),
-            (Some(keeps), None) if keeps >= highest => return Step::Over(found),
+            (Some(keeps), None) if keeps >= highest => return SearchStep::Over(found),
             (Some(keeps), None) => (keeps * self.growth).min(highest),
-            (None, Some(breaks)) if breaks <= lowest => return Step::Over(found),
+            (None, Some(breaks)) if breaks <= lowest => return SearchStep::Over(found),
             (None, Some(breaks)) => (breaks / self.growth).max(lowest),
             (Some(keeps), Some(breaks)) => match self.between(keeps, breaks) {
                 Some(middle) => middle,
-                None if found.confirmed >= self.confirm => return Step::Over(found),
-                None => return Step::Probe(keeps),
+                None if found.confirmed >= self.confirm => return SearchStep::Over(found),
+                None => return SearchStep::Probe(keeps),
             },
         };
-        Step::Probe(rounded(rate))
+        SearchStep::Probe(rounded(rate))
     }
 
     /// What these probes show, whether or not the search is over.
-    pub fn found(&self, probes: &[Probe]) -> Found {
+    pub fn found(&self, probes: &[Probe]) -> LimitBracket {
         let mut kept: Vec<f64> = Vec::new();
-        let mut found = Found::default();
+        let mut found = LimitBracket::default();
         for probe in probes {
             if probe.kept {
                 let again = found.keeps == Some(probe.rate);
@@ -133,12 +133,17 @@ mod tests {
     };
 
     /// Probes until the end; what was found, and the rates that were probed.
-    fn searched(search: Search, mut keeps: impl FnMut(f64, usize) -> bool) -> (Found, Vec<f64>) {
+    fn searched(
+        search: Search,
+        mut keeps: impl FnMut(f64, usize) -> bool,
+    ) -> (LimitBracket, Vec<f64>) {
         let mut probes: Vec<Probe> = Vec::new();
         loop {
             match search.next(&probes) {
-                Step::Over(found) => return (found, probes.iter().map(|it| it.rate).collect()),
-                Step::Probe(rate) => {
+                SearchStep::Over(found) => {
+                    return (found, probes.iter().map(|it| it.rate).collect());
+                }
+                SearchStep::Probe(rate) => {
                     let kept = keeps(rate, probes.len());
                     probes.push(Probe { rate, kept });
                 }

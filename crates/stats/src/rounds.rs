@@ -22,7 +22,7 @@ const STUDENTISED_RANGE: f64 = 4.367;
 
 /// Operations that ended in a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
+pub struct OperationStretch {
     /// Where it begins, in seconds.
     pub start_s: f64,
     /// Where it ends: where the next one begins.
@@ -49,7 +49,7 @@ pub struct Rounds {
 /// stretch are taken to have ended evenly over it.
 ///
 /// `None` where there are too few operations for the parts of the rounds.
-pub fn rounds(stretches: &[Stretch]) -> Option<Rounds> {
+pub fn rounds(stretches: &[OperationStretch]) -> Option<Rounds> {
     let all: u64 = stretches.iter().map(|stretch| stretch.operations).sum();
     let parts = ROUNDS * PARTS;
     if all < parts as u64 {
@@ -84,7 +84,7 @@ pub fn rounds(stretches: &[Stretch]) -> Option<Rounds> {
 }
 
 /// When so many operations had ended.
-fn time_of(operations: f64, stretches: &[Stretch]) -> f64 {
+fn time_of(operations: f64, stretches: &[OperationStretch]) -> f64 {
     let mut before = 0.0;
     for stretch in stretches {
         let here = stretch.operations as f64;
@@ -135,9 +135,12 @@ mod tests {
     use super::*;
 
     /// A stretch of a second for each count.
-    fn seconds(counts: impl IntoIterator<Item = u64>) -> Vec<Stretch> {
-        let stretch =
-            |(at, operations)| Stretch { start_s: at as f64, end_s: at as f64 + 1.0, operations };
+    fn seconds(counts: impl IntoIterator<Item = u64>) -> Vec<OperationStretch> {
+        let stretch = |(at, operations)| OperationStretch {
+            start_s: at as f64,
+            end_s: at as f64 + 1.0,
+            operations,
+        };
         counts.into_iter().enumerate().map(stretch).collect()
     }
 

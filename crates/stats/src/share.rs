@@ -9,7 +9,7 @@ use crate::{Error, mean};
 
 /// What was measured at one combination of levels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct MeasuredCell {
     /// The level of each factor, by its number from 0.
     pub levels: Vec<usize>,
     /// The logarithm measured in each repetition, in the order of the repetitions.
@@ -18,7 +18,7 @@ pub struct Cell {
 
 /// The best that moving one factor alone does.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rung {
+pub struct FactorRung {
     /// The factor, by its place in the levels.
     pub factor: usize,
     /// The level that it is moved to.
@@ -37,12 +37,16 @@ pub struct Rung {
 /// # Errors
 /// [`Error::NoSuchCell`] when `present` was not measured; [`Error::Unbalanced`] when a neighbour of
 /// it has other repetitions or is there twice; those of [`ratio_of_logs`].
-pub fn ladder(cells: &[Cell], present: &[usize], confidence: f64) -> Result<Vec<Rung>, Error> {
+pub fn ladder(
+    cells: &[MeasuredCell],
+    present: &[usize],
+    confidence: f64,
+) -> Result<Vec<FactorRung>, Error> {
     let from = cells
         .iter()
         .find(|cell| cell.levels == present)
         .ok_or_else(|| Error::NoSuchCell(present.to_vec()))?;
-    let mut best: BTreeMap<usize, Rung> = BTreeMap::new();
+    let mut best: BTreeMap<usize, FactorRung> = BTreeMap::new();
     for cell in cells {
         let Some(factor) = only_difference(present, &cell.levels) else { continue };
         if cell.y.len() != from.y.len() {
@@ -50,13 +54,13 @@ pub fn ladder(cells: &[Cell], present: &[usize], confidence: f64) -> Result<Vec<
         }
         let differences: Vec<f64> = cell.y.iter().zip(&from.y).map(|(to, y)| to - y).collect();
         let estimate = ratio_of_logs(&differences, confidence)?;
-        let rung = Rung { factor, level: cell.levels[factor], estimate };
+        let rung = FactorRung { factor, level: cell.levels[factor], estimate };
         let known = best.entry(factor).or_insert_with(|| rung.clone());
         if rung.estimate.ratio < known.estimate.ratio {
             *known = rung;
         }
     }
-    let mut rungs: Vec<Rung> = best.into_values().collect();
+    let mut rungs: Vec<FactorRung> = best.into_values().collect();
     rungs.sort_by(|a, b| a.estimate.ratio.total_cmp(&b.estimate.ratio));
     Ok(rungs)
 }
@@ -89,7 +93,7 @@ pub struct Shares {
 /// # Errors
 /// [`Error::Empty`]; [`Error::NotFinite`]; [`Error::Unbalanced`] unless every combination of
 /// levels is there once and all have equally many repetitions.
-pub fn shares(cells: &[Cell]) -> Result<Shares, Error> {
+pub fn shares(cells: &[MeasuredCell]) -> Result<Shares, Error> {
     let levels = balanced_levels(cells)?;
     let all: Vec<f64> = cells.iter().flat_map(|cell| cell.y.iter().copied()).collect();
     let grand = mean(&all);
@@ -115,7 +119,7 @@ pub fn shares(cells: &[Cell]) -> Result<Shares, Error> {
 }
 
 /// The sum of squares that the table of means over some factors explains.
-fn explained(cells: &[Cell], factors: &[usize], grand: f64) -> f64 {
+fn explained(cells: &[MeasuredCell], factors: &[usize], grand: f64) -> f64 {
     let mut table: BTreeMap<Vec<usize>, (f64, usize)> = BTreeMap::new();
     for cell in cells {
         let key = factors.iter().map(|&factor| cell.levels[factor]).collect();
@@ -127,7 +131,7 @@ fn explained(cells: &[Cell], factors: &[usize], grand: f64) -> f64 {
 }
 
 /// How many levels each factor has, once it is sure that all combinations are there.
-fn balanced_levels(cells: &[Cell]) -> Result<Vec<usize>, Error> {
+fn balanced_levels(cells: &[MeasuredCell]) -> Result<Vec<usize>, Error> {
     let first = cells.first().ok_or(Error::Empty)?;
     let mut levels = vec![0; first.levels.len()];
     let mut seen = std::collections::BTreeSet::new();
@@ -158,7 +162,7 @@ fn balanced_levels(cells: &[Cell]) -> Result<Vec<usize>, Error> {
     }
 }
 
-fn unbalanced(cell: &Cell, why: &str) -> Error {
+fn unbalanced(cell: &MeasuredCell, why: &str) -> Error {
     Error::Unbalanced(format!("the cell {:?} {why}", cell.levels))
 }
 
@@ -166,8 +170,8 @@ fn unbalanced(cell: &Cell, why: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn cell(levels: &[usize], y: &[f64]) -> Cell {
-        Cell { levels: levels.to_vec(), y: y.to_vec() }
+    fn cell(levels: &[usize], y: &[f64]) -> MeasuredCell {
+        MeasuredCell { levels: levels.to_vec(), y: y.to_vec() }
     }
 
     fn close(found: &[f64], expected: &[f64]) {
@@ -224,7 +228,7 @@ mod tests {
     /// y = 1 where an odd number of three factors is at level 1: nothing but their interaction.
     #[test]
     fn an_interaction_of_three_is_split_in_three() {
-        let cells: Vec<Cell> = (0..8_usize)
+        let cells: Vec<MeasuredCell> = (0..8_usize)
             .map(|i| cell(&[i & 1, i >> 1 & 1, i >> 2], &[f64::from(i.count_ones() % 2)]))
             .collect();
         close(&shares(&cells).unwrap().factors, &[1.0 / 3.0; 3]);
@@ -238,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_is_not_balanced_is_refused() {
-        let refused = |cells: &[Cell]| matches!(shares(cells), Err(Error::Unbalanced(_)));
+        let refused = |cells: &[MeasuredCell]| matches!(shares(cells), Err(Error::Unbalanced(_)));
         let (a, b) = (cell(&[0, 0], &[1.0]), cell(&[1, 1], &[2.0]));
         assert!(refused(&[a.clone(), b.clone()]));
         assert!(refused(&[a.clone(), a.clone()]));

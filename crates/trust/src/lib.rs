@@ -29,7 +29,7 @@ pub(crate) struct User(u32);
 /// It and all folders above it belong to this process's user or to root, and nobody else can put
 /// something in the place of any of them. Its path may therefore be used, too.
 #[derive(Debug)]
-pub struct Folder {
+pub struct TrustedFolder {
     handle: OwnedFd,
     path: PathBuf,
     made: bool,
@@ -39,7 +39,7 @@ pub struct Folder {
 ///
 /// # Errors
 /// Somebody else decides over it or over one above it; or it can't be opened.
-pub fn folder(path: &Path) -> Result<Folder> {
+pub fn folder(path: &Path) -> Result<TrustedFolder> {
     walk::to(path, false)?.alone()
 }
 
@@ -47,7 +47,7 @@ pub fn folder(path: &Path) -> Result<Folder> {
 ///
 /// # Errors
 /// As [`folder`].
-pub fn make(path: &Path) -> Result<Folder> {
+pub fn make(path: &Path) -> Result<TrustedFolder> {
     walk::to(path, true)?.alone()
 }
 
@@ -56,7 +56,7 @@ pub fn make(path: &Path) -> Result<Folder> {
 ///
 /// # Errors
 /// As [`folder`].
-pub fn holder(path: &Path) -> Result<Folder> {
+pub fn holder(path: &Path) -> Result<TrustedFolder> {
     walk::to(path, false)
 }
 
@@ -65,7 +65,7 @@ pub fn is_trusted(owner: u32) -> bool {
     User::own().trusts(owner)
 }
 
-impl Folder {
+impl TrustedFolder {
     /// Its path, without links.
     pub fn path(&self) -> &Path {
         &self.path
@@ -141,7 +141,7 @@ impl Folder {
     }
 }
 
-impl AsFd for Folder {
+impl AsFd for TrustedFolder {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
     }

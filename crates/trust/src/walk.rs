@@ -9,13 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::{Error, Folder, NEW, Result, User, open_folder};
+use crate::{Error, NEW, Result, TrustedFolder, User, open_folder};
 
 /// As many links are followed as the kernel follows.
 const MOST_LINKS: u32 = 40;
 
 /// A step of the way.
-enum Step {
+enum PathStep {
     Root,
     Up,
     Down(OsString),
@@ -23,22 +23,22 @@ enum Step {
 
 /// Goes to a folder, making what is not there if it is to; each on the way, and each that a link on
 /// the way lies in, holds its entries safe.
-pub fn to(path: &Path, make: bool) -> Result<Folder> {
+pub fn to(path: &Path, make: bool) -> Result<TrustedFolder> {
     let failed = |error: std::io::Error| Error::system(path, error);
     let mut left = steps(&std::path::absolute(path).map_err(failed)?);
     let (user, mut links) = (User::own(), 0);
     let mut at = root(user)?;
     while let Some(step) = left.pop() {
         let name = match step {
-            Step::Root => {
+            PathStep::Root => {
                 at = root(user)?;
                 continue;
             }
-            Step::Up => {
+            PathStep::Up => {
                 at = up(at)?;
                 continue;
             }
-            Step::Down(name) => name,
+            PathStep::Down(name) => name,
         };
         let next = at.path.join(&name);
         let failed = |error: Errno| Error::system(&next, error);
@@ -60,7 +60,7 @@ pub fn to(path: &Path, make: bool) -> Result<Folder> {
             return Err(failed(Errno::NOTDIR));
         }
         user.check(&next, &stat)?;
-        at = Folder { handle: entry, path: next, made };
+        at = TrustedFolder { handle: entry, path: next, made };
     }
     // So far it is only a name; now it can be read and locked.
     at.handle = open_folder(&at.handle, ".").map_err(|error| Error::system(&at.path, error))?;
@@ -68,33 +68,33 @@ pub fn to(path: &Path, make: bool) -> Result<Folder> {
 }
 
 /// The steps of a path, the last one first.
-fn steps(path: &Path) -> Vec<Step> {
+fn steps(path: &Path) -> Vec<PathStep> {
     let step = |component: Component<'_>| match component {
-        Component::RootDir => Some(Step::Root),
-        Component::ParentDir => Some(Step::Up),
-        Component::Normal(name) => Some(Step::Down(name.to_owned())),
+        Component::RootDir => Some(PathStep::Root),
+        Component::ParentDir => Some(PathStep::Up),
+        Component::Normal(name) => Some(PathStep::Down(name.to_owned())),
         Component::CurDir | Component::Prefix(_) => None,
     };
-    let mut steps: Vec<Step> = path.components().filter_map(step).collect();
+    let mut steps: Vec<PathStep> = path.components().filter_map(step).collect();
     steps.reverse();
     steps
 }
 
-fn root(user: User) -> Result<Folder> {
+fn root(user: User) -> Result<TrustedFolder> {
     let path = PathBuf::from("/");
     let opened = name_only(CWD, "/".as_ref());
     let handle = opened.map_err(|error| Error::system(&path, error))?;
     let stat = rustix::fs::fstat(&handle).map_err(|error| Error::system(&path, error))?;
     user.check(&path, &stat)?;
-    Ok(Folder { handle, path, made: false })
+    Ok(TrustedFolder { handle, path, made: false })
 }
 
 /// The folder above, which was passed on the way down: the path has no links.
-fn up(at: Folder) -> Result<Folder> {
+fn up(at: TrustedFolder) -> Result<TrustedFolder> {
     let handle = name_only(&at.handle, "..".as_ref());
     let handle = handle.map_err(|error| Error::system(&at.path, error))?;
     let path = at.path.parent().unwrap_or(&at.path).to_owned();
-    Ok(Folder { handle, path, made: false })
+    Ok(TrustedFolder { handle, path, made: false })
 }
 
 /// The entry of a name, and whether it was made.

@@ -4,12 +4,14 @@
 //! A table that was aged holds what it held before, but under other ids: two rows at a time exchange what
 //! they hold. So it is as large as it was and compresses as well, and engines agree on every row.
 
-use bakeoff_engines::statement::{Read, Set};
+use bakeoff_engines::statement::{Set, TableRead};
 use bakeoff_engines::{Action, Database, Error, Result, Rows, Session, Value};
 use bakeoff_factor::Declared;
 use rand::RngExt;
 
-use crate::{End, Random, Statements, Tally, digits, stream, transaction};
+use crate::{
+    DeclaredStatements, OperationTally, TransactionEnd, WorkloadRandom, digits, stream, transaction,
+};
 
 /// How much a table was used before it is measured.
 pub static AGE: Declared = Declared {
@@ -74,7 +76,7 @@ impl Ageing {
     /// Declares what ages table 0 so many times over; nothing at 0. Its rows have the ids from
     /// `deleted + 1` to `deleted + count`, and the ids before them are free.
     pub fn declare(
-        statements: &mut Statements,
+        statements: &mut DeclaredStatements,
         times: f64,
         (deleted, count): (i64, i64),
         seed: u64,
@@ -88,7 +90,7 @@ impl Ageing {
             deleted,
             count,
             pairs: (times * count as f64 / 2.0).ceil() as u64,
-            read: statements.add("row to age", Action::Read(Read::by_key(0, 1, &COLUMNS))),
+            read: statements.add("row to age", Action::Read(TableRead::by_key(0, 1, &COLUMNS))),
             update: statements.add("aged row", Action::Update { table: 0, set, only_if: vec![] }),
             delete: statements.add("row that ends", Action::Delete { table: 0 }),
             insert: statements.add("row that begins", Action::Insert { table: 0 }),
@@ -100,7 +102,7 @@ impl Ageing {
     /// # Errors
     /// The engine's own, or a row that is missing.
     pub fn run(&self, database: &dyn Database, alive: &mut dyn FnMut()) -> Result<()> {
-        let mut work = Work {
+        let mut work = AgeingWork {
             numbers: *self,
             session: database.session()?,
             random: stream(self.seed, AGED),
@@ -115,24 +117,24 @@ impl Ageing {
 }
 
 /// Ageing under way.
-struct Work<'a> {
+struct AgeingWork<'a> {
     numbers: Ageing,
     session: Box<dyn Session + 'a>,
-    random: Random,
+    random: WorkloadRandom,
     alive: &'a mut dyn FnMut(),
     /// The answers of two reads, and of what writes.
     rows: [Rows; 3],
 }
 
-impl Work<'_> {
+impl AgeingWork<'_> {
     /// Does something in a transaction of its own.
     fn commit(
         &mut self,
         mut body: impl FnMut(&mut dyn Session, &mut [Rows; 3]) -> Result<()>,
     ) -> Result<()> {
         let rows = &mut self.rows;
-        transaction(&mut *self.session, &mut Tally::default(), |session| {
-            body(session, rows).map(End::Commit)
+        transaction(&mut *self.session, &mut OperationTally::default(), |session| {
+            body(session, rows).map(TransactionEnd::Commit)
         })?;
         (self.alive)();
         Ok(())
@@ -178,7 +180,7 @@ impl Work<'_> {
         let numbers = self.numbers;
         let mut left = if numbers.count > 1 { numbers.pairs } else { 0 };
         while left > 0 {
-            let pairs: Vec<Pair> = (0..left.min(PAIRS)).map(|_| self.pair()).collect();
+            let pairs: Vec<RowPair> = (0..left.min(PAIRS)).map(|_| self.pair()).collect();
             self.commit(|session, rows| {
                 pairs.iter().try_for_each(|pair| pair.exchange(&numbers, session, rows))
             })?;
@@ -188,24 +190,24 @@ impl Work<'_> {
     }
 
     /// Two rows, each with the same chance as any other.
-    fn pair(&mut self) -> Pair {
+    fn pair(&mut self) -> RowPair {
         let Ageing { deleted, count, .. } = self.numbers;
         let first = self.random.random_range(0..count);
         let second = self.random.random_range(0..count - 1);
         let second = second + i64::from(second >= first);
         let ids = [first, second].map(|row| deleted + 1 + row);
-        Pair { ids, overwrites: self.random.random_bool(0.5) }
+        RowPair { ids, overwrites: self.random.random_bool(0.5) }
     }
 }
 
 /// Two rows that exchange what they hold.
-struct Pair {
+struct RowPair {
     ids: [i64; 2],
     /// Whether they are overwritten; else they are deleted and inserted again.
     overwrites: bool,
 }
 
-impl Pair {
+impl RowPair {
     fn exchange(
         &self,
         numbers: &Ageing,

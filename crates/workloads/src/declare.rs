@@ -3,24 +3,24 @@
 
 use bakeoff_engines::{Action, Statement};
 
-use crate::Scale;
+use crate::WorkloadScale;
 
 /// Scales, from small to large, each with what the workload makes its data by.
 #[derive(Debug)]
 pub struct Scales<T: 'static, const N: usize> {
-    scales: [Scale; N],
+    scales: [WorkloadScale; N],
     data: [T; N],
 }
 
 impl<T: Copy, const N: usize> Scales<T, N> {
     /// These scales.
-    pub fn new(of: [(Scale, T); N]) -> Self {
+    pub fn new(of: [(WorkloadScale, T); N]) -> Self {
         let data = of.each_ref().map(|(_, data)| *data);
         Self { scales: of.map(|(scale, _)| scale), data }
     }
 
     /// What users are told of them.
-    pub fn all(&self) -> &[Scale] {
+    pub fn all(&self) -> &[WorkloadScale] {
         &self.scales
     }
 
@@ -37,9 +37,9 @@ impl<T: Copy, const N: usize> Scales<T, N> {
 /// Statements that are declared one after the other; each answers with the number that clients run it
 /// by.
 #[derive(Debug, Default)]
-pub struct Statements(Vec<Statement>);
+pub struct DeclaredStatements(Vec<Statement>);
 
-impl Statements {
+impl DeclaredStatements {
     /// Declares a statement, and answers with its number.
     pub fn add(&mut self, name: &str, action: impl Into<Action>) -> usize {
         self.0.push(Statement { name: name.into(), action: action.into() });
@@ -66,8 +66,8 @@ macro_rules! asks {
 
         impl $ask {
             /// All of them, by their numbers.
-            pub fn declare($($given: $kind),*) -> $crate::Statements {
-                let mut statements = $crate::Statements::default();
+            pub fn declare($($given: $kind),*) -> $crate::DeclaredStatements {
+                let mut statements = $crate::DeclaredStatements::default();
                 $(statements.add($trace, $action);)+
                 statements
             }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn each_scale_has_its_own_data() {
-        let scale = |name| Scale::new(name, "", 1);
+        let scale = |name| WorkloadScale::new(name, "", 1);
         let scales = Scales::new([(scale("small"), 10), (scale("large"), 20)]);
         assert_eq!([scales.of("small"), scales.of("large")], [10, 20]);
         assert_eq!(scales.all().iter().map(|it| &*it.name).collect::<Vec<_>>(), ["small", "large"]);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_run_by_the_number_that_its_declaration_gave() {
-        let mut statements = Statements::default();
+        let mut statements = DeclaredStatements::default();
         let first = statements.add("insert", Action::Insert { table: 3 });
         let second = statements.add("delete", Action::Delete { table: 3 });
         let all = statements.into_vec();

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use crate::Random;
+use crate::WorkloadRandom;
 
 /// Digits of a group.
 const GROUP: usize = 11;
@@ -11,7 +11,7 @@ pub const OF_C: usize = 10;
 pub const OF_PAD: usize = 5;
 
 /// Puts such a text of so many groups into `text`, in place of what was there.
-pub fn write(random: &mut Random, groups: usize, text: &mut String) {
+pub fn write(random: &mut WorkloadRandom, groups: usize, text: &mut String) {
     text.clear();
     for group in 0..groups {
         if group > 0 {

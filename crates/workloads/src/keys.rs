@@ -3,7 +3,7 @@
 use bakeoff_factor::Declared;
 use rand::RngExt;
 
-use crate::Random;
+use crate::WorkloadRandom;
 
 /// The syntax of every factor of this kind, as a literal.
 macro_rules! syntax {
@@ -30,7 +30,7 @@ pub static UNIFORM: Declared = Declared {
 const ITERATIONS: u32 = 12;
 /// The part of the picks of `special` that are (`--rand-spec-res`), and the part of the keys that these
 /// fall into (`--rand-spec-pct`), in percent.
-const SPECIAL: Keys = Keys::Special { share: 75, part: 1 };
+const SPECIAL: KeyDistribution = KeyDistribution::Special { share: 75, part: 1 };
 /// The exponent of `zipf` (`--rand-zipfian-exp` of sysbench's development branch), and the shape of `pareto` (`--rand-pareto-h`).
 const EXPONENT: f64 = 0.8;
 const SHAPE: f64 = 0.2;
@@ -39,7 +39,7 @@ const LARGEST_EXPONENT: f64 = 10.0;
 
 /// A distribution of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Keys {
+pub enum KeyDistribution {
     /// Each key as often as any other.
     Uniform,
     /// A bell over all keys: the mean of twelve uniform picks.
@@ -62,10 +62,10 @@ pub enum Keys {
 /// # Errors
 /// What is wrong with it, and what is valid.
 pub fn canonical(text: &str) -> Result<String, String> {
-    Keys::parse(text).map(|keys| keys.to_string())
+    KeyDistribution::parse(text).map(|keys| keys.to_string())
 }
 
-impl Keys {
+impl KeyDistribution {
     /// The distribution of a level. `zipf`, `special` and `pareto` without parameters have sysbench's.
     ///
     /// # Errors
@@ -107,13 +107,13 @@ impl Keys {
 }
 
 /// The parameters of `special`.
-fn special(of: &str) -> Option<Keys> {
+fn special(of: &str) -> Option<KeyDistribution> {
     let (share, part) = of.split_once(':')?;
     let (share, part) = (share.parse().ok()?, part.parse().ok()?);
-    (share < 100 && (1..=100).contains(&part)).then_some(Keys::Special { share, part })
+    (share < 100 && (1..=100).contains(&part)).then_some(KeyDistribution::Special { share, part })
 }
 
-impl std::fmt::Display for Keys {
+impl std::fmt::Display for KeyDistribution {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Uniform => formatter.write_str("uniform"),
@@ -128,7 +128,7 @@ impl std::fmt::Display for Keys {
 /// Picks keys from a range, both ends among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Picker {
-    keys: Keys,
+    keys: KeyDistribution,
     first: i64,
     last: i64,
     zipf: Option<Zipf>,
@@ -139,10 +139,10 @@ impl Picker {
     ///
     /// # Panics
     /// When there are none.
-    pub fn new(keys: Keys, first: i64, last: i64) -> Self {
+    pub fn new(keys: KeyDistribution, first: i64, last: i64) -> Self {
         assert!(first <= last, "no key from {first} to {last}");
         let zipf = match keys {
-            Keys::Zipf(exponent) => Some(Zipf::new((last - first + 1) as f64, exponent)),
+            KeyDistribution::Zipf(exponent) => Some(Zipf::new((last - first + 1) as f64, exponent)),
             _ => None,
         };
         Self { keys, first, last, zipf }
@@ -150,12 +150,12 @@ impl Picker {
 
     /// The next key. The formulas are those of `sb_rand.c` in sysbench 1.0.20; that of `zipf`, which 1.0.20 lacks, is
     /// that of its development branch.
-    pub fn pick(&self, random: &mut Random) -> i64 {
+    pub fn pick(&self, random: &mut WorkloadRandom) -> i64 {
         let count = (self.last - self.first + 1) as f64;
         let offset = match self.keys {
-            Keys::Uniform => return random.random_range(self.first..=self.last),
-            Keys::Gaussian => bell(random) * count,
-            Keys::Special { share, part } => {
+            KeyDistribution::Uniform => return random.random_range(self.first..=self.last),
+            KeyDistribution::Gaussian => bell(random) * count,
+            KeyDistribution::Special { share, part } => {
                 let span = count - 1.0;
                 // One draw decides which kind of pick it is, and where a special one falls.
                 let dice: f64 = random.random();
@@ -167,17 +167,17 @@ impl Picker {
                     }
                 }
             }
-            Keys::Pareto(shape) => {
+            KeyDistribution::Pareto(shape) => {
                 count * random.random::<f64>().powf(shape.ln() / (-shape).ln_1p())
             }
-            Keys::Zipf(_) => self.zipf.map_or(0.0, |zipf| zipf.rank(random) - 1.0),
+            KeyDistribution::Zipf(_) => self.zipf.map_or(0.0, |zipf| zipf.rank(random) - 1.0),
         };
         (self.first + offset as i64).min(self.last)
     }
 }
 
 /// The mean of some uniform picks from 0 to 1.
-fn bell(random: &mut Random) -> f64 {
+fn bell(random: &mut WorkloadRandom) -> f64 {
     let sum: f64 = (0..ITERATIONS).map(|_| random.random::<f64>()).sum();
     sum / f64::from(ITERATIONS)
 }
@@ -208,7 +208,7 @@ impl Zipf {
     }
 
     /// A rank, from 1.
-    fn rank(&self, random: &mut Random) -> f64 {
+    fn rank(&self, random: &mut WorkloadRandom) -> f64 {
         loop {
             let area = self.to + random.random::<f64>() * (self.from - self.to);
             let at = inverse(area, self.exponent);
@@ -242,7 +242,7 @@ mod tests {
 
     /// How often each of `count` keys from 1 is picked, of 200,000 picks.
     fn picked(level: &str, count: i64) -> Vec<f64> {
-        let picker = Picker::new(Keys::parse(level).unwrap(), 1, count);
+        let picker = Picker::new(KeyDistribution::parse(level).unwrap(), 1, count);
         let mut random = stream(3, 0);
         let mut times = vec![0.0; count as usize];
         for _ in 0..200_000 {
@@ -294,7 +294,7 @@ mod tests {
     fn every_key_may_be_the_only_one() {
         let mut random = stream(1, 0);
         for level in ["uniform", "zipf:0.99", "special", "gaussian", "pareto", "zipf:10"] {
-            let keys = Keys::parse(level).unwrap();
+            let keys = KeyDistribution::parse(level).unwrap();
             let one = Picker::new(keys, 7, 7);
             let two = Picker::new(keys, 7, 8);
             for _ in 0..1_000 {

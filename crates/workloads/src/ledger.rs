@@ -18,14 +18,14 @@ use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::{Database, Result, Rows, Schema, Statement};
 
-pub use audit::Claim;
+pub use audit::ClientClaim;
 pub use client::{CommitObserver, LedgerClient};
 
 use crate::{
-    Audited, Claims, Client, Findings, Name, Parameters, Prepared, RowsError, Scale, Scales, Take,
-    Text, Workload, names,
+    AuditFindings, Audited, Claims, Name, PreparedWorkload, RowsError, Scales, Take, TextSource,
+    Workload, WorkloadClient, WorkloadParameters, WorkloadScale, names,
 };
-use claims::{Account, Writer};
+use claims::{ClientHistory, LedgerClaimWriter};
 use tables::{Ask, Scan};
 
 /// How many clients there can be: each has a row of its own.
@@ -41,8 +41,8 @@ pub struct Ledger;
 static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
     let bytes = |accounts: i64| 16 * (CLIENTS as u64 + accounts as u64);
     Scales::new([
-        (Scale::new("small", "64 accounts, no entry yet", bytes(64)), 64),
-        (Scale::new("large", "100,000 accounts, no entry yet", bytes(100_000)), 100_000),
+        (WorkloadScale::new("small", "64 accounts, no entry yet", bytes(64)), 64),
+        (WorkloadScale::new("large", "100,000 accounts, no entry yet", bytes(100_000)), 100_000),
     ])
 });
 
@@ -55,7 +55,7 @@ impl Workload for Ledger {
         "numbered transactions over several tables, made to be checked after a power cut"
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         SCALES.all()
     }
 
@@ -75,8 +75,8 @@ impl Workload for Ledger {
         true
     }
 
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
-        let Parameters { scale, seed, text, .. } = parameters;
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
+        let WorkloadParameters { scale, seed, text, .. } = parameters;
         Box::new(PreparedLedger::new(scale, *seed, Arc::clone(text)))
     }
 }
@@ -85,7 +85,7 @@ impl Workload for Ledger {
 pub struct PreparedLedger {
     accounts: i64,
     seed: u64,
-    text: Arc<Text>,
+    text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
     /// How an audit reads each table.
@@ -97,7 +97,7 @@ impl PreparedLedger {
     ///
     /// # Panics
     /// When there is no such scale.
-    pub fn new(scale: &str, seed: u64, text: Arc<Text>) -> Self {
+    pub fn new(scale: &str, seed: u64, text: Arc<TextSource>) -> Self {
         let schema = tables::schema();
         let mut statements = Ask::declare(&schema);
         let tables = schema.tables.iter().enumerate();
@@ -120,7 +120,7 @@ impl PreparedLedger {
     }
 }
 
-impl Prepared for PreparedLedger {
+impl PreparedWorkload for PreparedLedger {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -143,7 +143,7 @@ impl Prepared for PreparedLedger {
     }
 
     /// An audit works out again what a client did: that follows from the ledger's own seed.
-    fn client(&self, number: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
+    fn client(&self, number: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
         Box::new(self.observed_client(number, Box::new(())))
     }
 
@@ -162,12 +162,16 @@ impl Prepared for PreparedLedger {
 }
 
 impl Audited for PreparedLedger {
-    fn claimant<'a>(&'a self, number: usize, claims: Box<dyn Claims + 'a>) -> Box<dyn Client + 'a> {
-        Box::new(self.observed_client(number, Box::new(Writer(claims))))
+    fn claimant<'a>(
+        &'a self,
+        number: usize,
+        claims: Box<dyn Claims + 'a>,
+    ) -> Box<dyn WorkloadClient + 'a> {
+        Box::new(self.observed_client(number, Box::new(LedgerClaimWriter(claims))))
     }
 
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
-        claims.iter().map(|records| Account::read(records, off_at_ns).count()).sum()
+        claims.iter().map(|records| ClientHistory::read(records, off_at_ns).count()).sum()
     }
 
     fn audit(
@@ -175,10 +179,10 @@ impl Audited for PreparedLedger {
         database: &dyn Database,
         claims: &[Vec<u8>],
         off_at_ns: u64,
-    ) -> Result<Findings> {
-        let accounts: Vec<Account> =
-            claims.iter().map(|records| Account::read(records, off_at_ns)).collect();
-        let claims: Vec<Claim> = accounts.iter().map(Account::claim).collect();
+    ) -> Result<AuditFindings> {
+        let accounts: Vec<ClientHistory> =
+            claims.iter().map(|records| ClientHistory::read(records, off_at_ns)).collect();
+        let claims: Vec<ClientClaim> = accounts.iter().map(ClientHistory::claim).collect();
         let (mut findings, first_lost) = self.compare(database, &claims)?;
         let times =
             first_lost.iter().filter_map(|(client, first)| accounts.get(*client)?.when(*first));

@@ -32,20 +32,20 @@ mod text_oltp;
 mod vocabulary;
 mod vote;
 
-pub use bakeoff_factor::{Counts, Declared, FigureOfMerit, Levels};
-pub use declare::{Scales, Statements};
-pub use on::{On, Reads, Updates, on};
+pub use bakeoff_factor::{Declared, DeclaredLevels, FigureOfMerit, OperationCounts};
+pub use declare::{DeclaredStatements, Scales};
+pub use on::{On, ReadBuilder, Updates, on};
 pub use rows_file::{COLLECTIONS, Collection, RowsFile, TakeArticle};
 pub use source::{RowsError, SourceError, Take};
-pub use text::{Text, TextError};
+pub use text::{TextError, TextSource};
 
 /// The generator behind rows and clients: small, fast, and the same on every machine.
-pub type Random = rand::rngs::Xoshiro256PlusPlus;
+pub type WorkloadRandom = rand::rngs::Xoshiro256PlusPlus;
 
 /// A generator of its own for each number and seed: of a table's rows, of a client.
-pub fn stream(seed: u64, number: u64) -> Random {
+pub fn stream(seed: u64, number: u64) -> WorkloadRandom {
     let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Random::seed_from_u64(seed.wrapping_add(spread))
+    WorkloadRandom::seed_from_u64(seed.wrapping_add(spread))
 }
 
 /// A name of something: written in the source, or read from a file.
@@ -65,14 +65,14 @@ pub trait Workload: Send + Sync {
     fn summary(&self) -> &str;
 
     /// The scales that it comes in, from small to large; the first is the default.
-    fn scales(&self) -> &[Scale];
+    fn scales(&self) -> &[WorkloadScale];
 
     /// Bytes of its rows at a scale and at levels of its own factors, roughly: what it is estimated
     /// by, and what room is made for. Those of the scale, unless the levels change them.
     ///
     /// # Panics
     /// When there is no such scale.
-    fn size(&self, scale: &str, levels: &Levels) -> u64 {
+    fn size(&self, scale: &str, levels: &DeclaredLevels) -> u64 {
         let _ = levels;
         let found = self.scales().iter().find(|known| known.name == scale);
         found.unwrap_or_else(|| panic!("{} has no scale {scale}", self.name())).bytes
@@ -109,7 +109,7 @@ pub trait Workload: Send + Sync {
 
     /// How many rows are changed after they were loaded, as a multiple of all, at levels of its own factors:
     /// what [`Prepared::age`] does.
-    fn age(&self, levels: &Levels) -> f64 {
+    fn age(&self, levels: &DeclaredLevels) -> f64 {
         let _ = levels;
         0.0
     }
@@ -125,8 +125,8 @@ pub trait Workload: Send + Sync {
     }
 
     /// What its clients add to each operation's [`Tally`] beside transactions and retries.
-    fn counts(&self) -> Counts {
-        Counts::default()
+    fn counts(&self) -> OperationCounts {
+        OperationCounts::default()
     }
 
     /// Whether its clients read again what they wrote, so that an engine that stores nothing can't
@@ -151,34 +151,34 @@ pub trait Workload: Send + Sync {
     ///
     /// # Panics
     /// When there is no such scale.
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared>;
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload>;
 }
 
 /// What determines a workload's rows and clients.
 #[derive(Clone, Debug)]
-pub struct Parameters<'a> {
+pub struct WorkloadParameters<'a> {
     /// A name out of [`Workload::scales`].
     pub scale: &'a str,
     /// Seeds its rows.
     pub seed: u64,
     /// Where its text comes from.
-    pub text: Arc<Text>,
+    pub text: Arc<TextSource>,
     /// The file that its rows come from, where [`Workload::rows_from_file`] takes them from one.
     pub rows: Option<RowsFile>,
     /// The levels of [`Workload::factors`].
-    pub levels: Levels,
+    pub levels: DeclaredLevels,
 }
 
-impl<'a> Parameters<'a> {
+impl<'a> WorkloadParameters<'a> {
     /// A scale, a seed and a text; every factor of the workload's own at its default.
-    pub fn new(scale: &'a str, seed: u64, text: Arc<Text>) -> Self {
-        Self { scale, seed, text, rows: None, levels: Levels::default() }
+    pub fn new(scale: &'a str, seed: u64, text: Arc<TextSource>) -> Self {
+        Self { scale, seed, text, rows: None, levels: DeclaredLevels::default() }
     }
 }
 
 /// A size of a workload's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scale {
+pub struct WorkloadScale {
     /// Its name in files and flags.
     pub name: Name,
     /// What it holds, in a few words.
@@ -188,7 +188,7 @@ pub struct Scale {
     pub bytes: u64,
 }
 
-impl Scale {
+impl WorkloadScale {
     /// One that is written in the source.
     pub const fn new(name: &'static str, summary: &'static str, bytes: u64) -> Self {
         Self { name: Cow::Borrowed(name), summary: Cow::Borrowed(summary), bytes }
@@ -196,7 +196,7 @@ impl Scale {
 }
 
 /// A workload at a scale, ready to be loaded and run.
-pub trait Prepared: Send + Sync {
+pub trait PreparedWorkload: Send + Sync {
     /// The tables.
     fn schema(&self) -> &Schema;
 
@@ -246,14 +246,19 @@ pub trait Prepared: Send + Sync {
 
     /// Client `number` of `clients`, both fixed for a trial. What it does follows from `seed`, which
     /// is the same for all that is compared and another one for the next time.
-    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_>;
+    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn WorkloadClient + '_>;
 
     /// A client whose work makes the engine put off what all clients' does, and leaves the data as
     /// large as they were: rows and bytes within a tenth, however long it works. It works before
     /// the others, as one of so many of its kind.
     ///
     /// The client of the workload itself, unless that adds more than it takes away.
-    fn conditioner(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+    fn conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Box<dyn WorkloadClient + '_> {
         self.client(number, clients, seed)
     }
 
@@ -282,7 +287,11 @@ pub trait Prepared: Send + Sync {
 /// after a power cut.
 pub trait Audited {
     /// Client `number`, which claims on the way.
-    fn claimant<'a>(&'a self, number: usize, claims: Box<dyn Claims + 'a>) -> Box<dyn Client + 'a>;
+    fn claimant<'a>(
+        &'a self,
+        number: usize,
+        claims: Box<dyn Claims + 'a>,
+    ) -> Box<dyn WorkloadClient + 'a>;
 
     /// How many commits were acknowledged until the power went, by what each client claimed.
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64;
@@ -297,7 +306,7 @@ pub trait Audited {
         database: &dyn Database,
         claims: &[Vec<u8>],
         off_at_ns: u64,
-    ) -> Result<Findings>;
+    ) -> Result<AuditFindings>;
 }
 
 /// Stores a client's claims in a place that no power cut reaches.
@@ -308,7 +317,7 @@ pub trait Claims {
 
 /// What an audit found wrong. Everything is zero when every promise of strict durability was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Findings {
+pub struct AuditFindings {
     /// Acknowledged transactions that are not there.
     pub lost: u64,
     /// When the first of these was acknowledged, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -326,7 +335,7 @@ pub struct Findings {
 }
 
 /// One user of the application.
-pub trait Client {
+pub trait WorkloadClient {
     /// Decides what to do next; the number of an operation in [`Workload::operations`], of those that
     /// [`Prepared::has_operation`] says it runs.
     fn choose(&mut self) -> usize;
@@ -340,13 +349,13 @@ pub trait Client {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<()>;
 }
 
 /// What an operation did besides succeeding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct OperationTally {
     /// Transactions that were committed.
     pub transactions: u64,
     /// Transactions that were run again after a conflict.
@@ -365,7 +374,7 @@ pub const MOST_TRIES: u32 = 1000;
 
 /// How the body of a transaction wants it to end, and what it answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End<T> {
+pub enum TransactionEnd<T> {
     /// All of it takes effect.
     Commit(T),
     /// None of it does; it is the application that wants this, so it counts as neither a
@@ -381,18 +390,18 @@ pub enum End<T> {
 /// Any error but a conflict, at once; the conflict, after [`MOST_TRIES`].
 pub fn transaction<T>(
     session: &mut dyn Session,
-    tally: &mut Tally,
-    mut body: impl FnMut(&mut dyn Session) -> Result<End<T>>,
+    tally: &mut OperationTally,
+    mut body: impl FnMut(&mut dyn Session) -> Result<TransactionEnd<T>>,
 ) -> Result<T> {
     let mut committed = false;
     let answer = again(session, tally, |session| {
         session.begin(Access::Write)?;
         match body(session)? {
-            End::Commit(answer) => session.commit().map(|()| {
+            TransactionEnd::Commit(answer) => session.commit().map(|()| {
                 committed = true;
                 answer
             }),
-            End::Rollback(answer) => session.rollback().map(|()| answer),
+            TransactionEnd::Rollback(answer) => session.rollback().map(|()| answer),
         }
     });
     tally.transactions += u64::from(committed);
@@ -403,7 +412,7 @@ pub fn transaction<T>(
 /// retries. What an attempt that failed has begun is rolled back.
 fn again<T>(
     session: &mut dyn Session,
-    tally: &mut Tally,
+    tally: &mut OperationTally,
     mut attempt: impl FnMut(&mut dyn Session) -> Result<T>,
 ) -> Result<T> {
     for tries in 1.. {
@@ -436,7 +445,7 @@ pub static WORKLOADS: &[&dyn Workload] = &[
     &text_oltp::TextOltp,
     &vote::Vote,
     &ledger::Ledger,
-    &point::Point,
+    &point::PointWorkload,
 ];
 
 /// The workload of that name.

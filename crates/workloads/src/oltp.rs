@@ -4,19 +4,20 @@
 use std::sync::LazyLock;
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Bound, Path, Read, Scope, Set, Yield};
+use bakeoff_engines::statement::{AccessPath, RangeBound, ReadScope, Set, TableRead, Yield};
 use bakeoff_engines::{Access, Action, Database, Result, Schema, Statement};
 
 use crate::ageing::{self, AGE, Ageing};
 use crate::digits::{self, OF_C, OF_PAD};
-use crate::keys::{self, Keys, Picker};
+use crate::keys::{self, KeyDistribution, Picker};
 use crate::sent::one_of;
 use crate::{
-    Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
-    Scales, Statements, Take, Workload, names, stream,
+    Declared, DeclaredLevels, DeclaredStatements, FigureOfMerit, Name, OperationCounts,
+    PreparedWorkload, RowsError, Scales, Take, Workload, WorkloadClient, WorkloadParameters,
+    WorkloadScale, names, stream,
 };
 
-use client::Connection;
+use client::OltpClient;
 
 mod client;
 
@@ -26,10 +27,10 @@ pub struct Oltp;
 /// The scales, and their rows.
 static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     Scales::new([
-        (Scale::new("10k", "10,000 rows of 194 bytes", 1_940_000), 10_000),
-        (Scale::new("100k", "100,000 rows of 194 bytes", 19_400_000), 100_000),
-        (Scale::new("1M", "1,000,000 rows of 194 bytes", 194_000_000), 1_000_000),
-        (Scale::new("10M", "10,000,000 rows of 194 bytes", 1_940_000_000), 10_000_000),
+        (WorkloadScale::new("10k", "10,000 rows of 194 bytes", 1_940_000), 10_000),
+        (WorkloadScale::new("100k", "100,000 rows of 194 bytes", 19_400_000), 100_000),
+        (WorkloadScale::new("1M", "1,000,000 rows of 194 bytes", 194_000_000), 1_000_000),
+        (WorkloadScale::new("10M", "10,000,000 rows of 194 bytes", 1_940_000_000), 10_000_000),
     ])
 });
 
@@ -47,7 +48,7 @@ const NOT_SENT: usize = usize::MAX;
 
 /// What clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Test {
+enum OltpTest {
     PointSelect,
     ReadOnly,
     ReadWrite,
@@ -60,7 +61,7 @@ enum Test {
     RandomRanges,
 }
 
-impl Test {
+impl OltpTest {
     /// All of them, by the names of sysbench's scripts without `oltp_`.
     const ALL: [(&str, Self); 10] = [
         ("point_select", Self::PointSelect),
@@ -75,7 +76,7 @@ impl Test {
         ("select_random_ranges", Self::RandomRanges),
     ];
 
-    fn of(levels: &Levels) -> Self {
+    fn of(levels: &DeclaredLevels) -> Self {
         let name = levels.of(&TEST);
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.expect("a checked level").1
@@ -119,7 +120,7 @@ static TEST: Declared = Declared {
     syntax: "point_select, read_only, read_write, write_only, update_index, update_non_index, \
              insert, delete, select_random_points or select_random_ranges",
     default: "read_write",
-    canonical: |text| one_of("a test", text, &Test::ALL.map(|(name, _)| name)),
+    canonical: |text| one_of("a test", text, &OltpTest::ALL.map(|(name, _)| name)),
 };
 
 /// The opposite of sysbench's `--skip-trx`.
@@ -155,7 +156,7 @@ impl Workload for Oltp {
         "the tests of sysbench 1.0.20, statement for statement"
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         SCALES.all()
     }
 
@@ -171,7 +172,7 @@ impl Workload for Oltp {
         [KEYS.name, AGE.name].contains(&factor.name)
     }
 
-    fn age(&self, levels: &Levels) -> f64 {
+    fn age(&self, levels: &DeclaredLevels) -> f64 {
         ageing::times(levels.of(&AGE))
     }
 
@@ -185,18 +186,18 @@ impl Workload for Oltp {
         FigureOfMerit::Operations
     }
 
-    fn counts(&self) -> Counts {
-        Counts { rows: true, bytes: false }
+    fn counts(&self) -> OperationCounts {
+        OperationCounts { rows: true, bytes: false }
     }
 
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
-        let keys = Keys::parse(parameters.levels.of(&KEYS)).expect("a checked level");
-        let mut statements = Statements::default();
-        let test = Test::of(&parameters.levels);
-        let numbers = Numbers::declare(&mut statements, test);
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
+        let keys = KeyDistribution::parse(parameters.levels.of(&KEYS)).expect("a checked level");
+        let mut statements = DeclaredStatements::default();
+        let test = OltpTest::of(&parameters.levels);
+        let numbers = OltpStatementNumbers::declare(&mut statements, test);
         let (count, times) = (SCALES.of(parameters.scale), self.age(&parameters.levels));
         let ageing = Ageing::declare(&mut statements, times, (0, count), parameters.seed);
-        Box::new(Rows {
+        Box::new(OltpTable {
             count,
             ageing,
             seed: parameters.seed,
@@ -223,7 +224,7 @@ fn table() -> Table {
 /// The numbers of the statements, by the names that sysbench's scripts give them. As in sysbench, a client
 /// prepares those of its test alone, beside those that condition.
 #[derive(Clone, Copy, Debug)]
-struct Numbers {
+struct OltpStatementNumbers {
     point_selects: usize,
     simple_ranges: usize,
     sum_ranges: usize,
@@ -237,25 +238,26 @@ struct Numbers {
     random_ranges: usize,
 }
 
-impl Numbers {
-    fn declare(statements: &mut Statements, test: Test) -> Self {
-        let sent = [test.sends(), Test::WriteOnly.sends()].concat();
-        let inclusive = Some(Bound::Inclusive);
-        let between = Scope::Range { equal: 0, from: inclusive, to: inclusive };
+impl OltpStatementNumbers {
+    fn declare(statements: &mut DeclaredStatements, test: OltpTest) -> Self {
+        let sent = [test.sends(), OltpTest::WriteOnly.sends()].concat();
+        let inclusive = Some(RangeBound::Inclusive);
+        let between = ReadScope::Range { equal: 0, from: inclusive, to: inclusive };
         let range = |yields| {
-            let all = Read::range(0, Path::Key, 0, &[]);
-            Action::Read(Read { scope: between, yields, ..all })
+            let all = TableRead::range(0, AccessPath::Key, 0, &[]);
+            Action::Read(TableRead { scope: between, yields, ..all })
         };
         let update = |set| Action::Update { table: 0, set: vec![set], only_if: Vec::new() };
-        let whole = Read::range(0, Path::Index(0), 0, &[0, 1, 2, 3]);
-        let points = Read { scope: Scope::Among(POINTS), ..whole.clone() };
-        let ranges = Read { scope: Scope::Ranges(RANGES), yields: Yield::Count(1), ..whole };
+        let whole = TableRead::range(0, AccessPath::Index(0), 0, &[0, 1, 2, 3]);
+        let points = TableRead { scope: ReadScope::Among(POINTS), ..whole.clone() };
+        let ranges =
+            TableRead { scope: ReadScope::Ranges(RANGES), yields: Yield::Count(1), ..whole };
         let mut add = |name, action| match sent.contains(&name) {
             true => statements.add(name, action),
             false => NOT_SENT,
         };
         Self {
-            point_selects: add("point_selects", Action::Read(Read::by_key(0, 1, &[2]))),
+            point_selects: add("point_selects", Action::Read(TableRead::by_key(0, 1, &[2]))),
             simple_ranges: add("simple_ranges", range(Yield::Columns(vec![2]))),
             sum_ranges: add("sum_ranges", range(Yield::Sum(1))),
             order_ranges: add("order_ranges", range(Yield::Sorted(2))),
@@ -271,20 +273,20 @@ impl Numbers {
 }
 
 /// The table at a scale, and what is done with it.
-struct Rows {
+struct OltpTable {
     count: i64,
     /// What ages it.
     ageing: Option<Ageing>,
     seed: u64,
     schema: Schema,
     statements: Vec<Statement>,
-    numbers: Numbers,
-    test: Test,
+    numbers: OltpStatementNumbers,
+    test: OltpTest,
     in_transactions: bool,
-    keys: Keys,
+    keys: KeyDistribution,
 }
 
-impl Rows {
+impl OltpTable {
     /// A client's picks among all keys.
     fn ids(&self) -> Picker {
         Picker::new(self.keys, 1, self.count)
@@ -299,7 +301,7 @@ impl Rows {
     }
 }
 
-impl Prepared for Rows {
+impl PreparedWorkload for OltpTable {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -324,15 +326,20 @@ impl Prepared for Rows {
         self.ageing.map_or(Ok(()), |ageing| ageing.run(database, alive))
     }
 
-    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
         let random = stream(seed, number as u64);
-        Box::new(Connection::new(self, self.test, self.segment(number, clients), random))
+        Box::new(OltpClient::new(self, self.test, self.segment(number, clients), random))
     }
 
     /// Reads put nothing off, and inserts and deletes alone change how much there is: what conditions is
     /// `write_only`, whatever is measured.
-    fn conditioner(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+    fn conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Box<dyn WorkloadClient + '_> {
         let random = stream(seed, number as u64);
-        Box::new(Connection::new(self, Test::WriteOnly, self.segment(number, clients), random))
+        Box::new(OltpClient::new(self, OltpTest::WriteOnly, self.segment(number, clients), random))
     }
 }

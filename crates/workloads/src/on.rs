@@ -1,7 +1,7 @@
 //! Statements on a table, by the names of its columns instead of their numbers.
 
 use bakeoff_engines::schema::Table;
-use bakeoff_engines::statement::{Filter, Order, Path, Read, Scope, Set, Yield};
+use bakeoff_engines::statement::{AccessPath, Filter, ReadOrder, ReadScope, Set, TableRead, Yield};
 use bakeoff_engines::{Action, Schema};
 
 /// The table of that name, to declare statements on it.
@@ -23,19 +23,19 @@ pub struct On<'a> {
 
 impl<'a> On<'a> {
     /// Reads the row of a key, given in full.
-    pub fn one(self) -> Reads<'a> {
+    pub fn one(self) -> ReadBuilder<'a> {
         self.key(self.table.key.len())
     }
 
     /// Reads the rows whose first `equal` columns of the key equal parameters; with 0 all rows.
-    pub fn key(self, equal: usize) -> Reads<'a> {
-        self.range(Path::Key, equal)
+    pub fn key(self, equal: usize) -> ReadBuilder<'a> {
+        self.range(AccessPath::Key, equal)
     }
 
     /// Reads the rows whose first `equal` columns of the index over these columns equal parameters;
     /// with 0 all rows.
-    pub fn index(self, columns: &[&str], equal: usize) -> Reads<'a> {
-        self.range(Path::Index(self.table.index_number(columns)), equal)
+    pub fn index(self, columns: &[&str], equal: usize) -> ReadBuilder<'a> {
+        self.range(AccessPath::Index(self.table.index_number(columns)), equal)
     }
 
     /// Adds a row.
@@ -59,9 +59,9 @@ impl<'a> On<'a> {
         Updates { on: self, set, only_if: Vec::new() }
     }
 
-    fn range(self, path: Path, equal: usize) -> Reads<'a> {
+    fn range(self, path: AccessPath, equal: usize) -> ReadBuilder<'a> {
         let columns: Vec<usize> = (0..self.table.columns.len()).collect();
-        Reads { on: self, read: Read::range(self.number, path, equal, &columns) }
+        ReadBuilder { on: self, read: TableRead::range(self.number, path, equal, &columns) }
     }
 
     fn number(self, column: &str) -> usize {
@@ -76,15 +76,15 @@ impl<'a> On<'a> {
 
 /// A read. It answers with all columns, in any order and without a limit, unless it is said otherwise.
 #[derive(Clone, Debug)]
-pub struct Reads<'a> {
+pub struct ReadBuilder<'a> {
     on: On<'a>,
-    read: Read,
+    read: TableRead,
 }
 
-impl Reads<'_> {
+impl ReadBuilder<'_> {
     /// The first column of the path is one of so many parameters.
     pub fn among(mut self, count: usize) -> Self {
-        self.read.scope = Scope::Among(count);
+        self.read.scope = ReadScope::Among(count);
         self
     }
 
@@ -101,7 +101,7 @@ impl Reads<'_> {
     }
 
     /// In this order.
-    pub fn order(mut self, order: Order) -> Self {
+    pub fn order(mut self, order: ReadOrder) -> Self {
         self.read.order = order;
         self
     }
@@ -132,8 +132,8 @@ impl Reads<'_> {
     }
 }
 
-impl From<Reads<'_>> for Action {
-    fn from(reads: Reads<'_>) -> Self {
+impl From<ReadBuilder<'_>> for Action {
+    fn from(reads: ReadBuilder<'_>) -> Self {
         Self::Read(reads.read)
     }
 }
@@ -181,22 +181,22 @@ mod tests {
         let second = columns.index(&["size"]).index(&["state", "size"]);
         let schema = Schema { tables: vec![first, second] };
         let second = on(&schema, "second");
-        let by_index = Read {
+        let by_index = TableRead {
             filters: vec![Filter { column: 2, any_of: 1 }, Filter { column: 0, any_of: 5 }],
-            order: Order::Descending,
+            order: ReadOrder::Descending,
             limit: Some(9),
             for_update: true,
-            ..Read::range(1, Path::Index(1), 1, &[3, 0])
+            ..TableRead::range(1, AccessPath::Index(1), 1, &[3, 0])
         };
         let reads = second.index(&["state", "size"], 1).filter(&["state"]).any_of("owner", 5);
-        let reads = reads.order(Order::Descending).limit(9).columns(&["size", "owner"]);
-        let whole = Read::range(1, Path::Key, 0, &[]);
-        let sum = Read { scope: Scope::Among(3), yields: Yield::Sum(3), ..whole };
+        let reads = reads.order(ReadOrder::Descending).limit(9).columns(&["size", "owner"]);
+        let whole = TableRead::range(1, AccessPath::Key, 0, &[]);
+        let sum = TableRead { scope: ReadScope::Among(3), yields: Yield::Sum(3), ..whole };
         let update = second.update(&["size", "state"]).plus("state").only_if(&["size"]);
         let set = vec![Set::To(3), Set::To(2), Set::Add(2)];
         let only_if = vec![Filter { column: 3, any_of: 1 }];
         for (declared, meant) in [
-            (second.one().into(), Action::Read(Read::by_key(1, 2, &[0, 1, 2, 3]))),
+            (second.one().into(), Action::Read(TableRead::by_key(1, 2, &[0, 1, 2, 3]))),
             (reads.for_update().into(), Action::Read(by_index)),
             (second.key(0).among(3).sum("size").into(), Action::Read(sum)),
             (update.into(), Action::Update { table: 1, set, only_if }),

@@ -4,30 +4,31 @@
 use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Path, Read, Yield};
+use bakeoff_engines::statement::{AccessPath, TableRead, Yield};
 use bakeoff_engines::{Action, Database, Error, Result, Rows, Schema, Session, Statement};
 use rand::RngExt;
 
 use crate::{
-    Client, Counts, FigureOfMerit, Name, Parameters, Prepared, Random, RowsError, Scale, Scales,
-    Statements, Take, Tally, Text, Workload, names, stream,
+    DeclaredStatements, FigureOfMerit, Name, OperationCounts, OperationTally, PreparedWorkload,
+    RowsError, Scales, Take, TextSource, Workload, WorkloadClient, WorkloadParameters,
+    WorkloadRandom, WorkloadScale, names, stream,
 };
 
 /// The workload.
-pub struct Point;
+pub struct PointWorkload;
 
 /// The scales, and their rows.
 static SCALES: LazyLock<Scales<i64, 2>> = LazyLock::new(|| {
     Scales::new([
-        (Scale::new("small", "10,000 rows of 100 bytes", 1_050_000), 10_000),
-        (Scale::new("large", "1,000,000 rows of 100 bytes", 105_000_000), 1_000_000),
+        (WorkloadScale::new("small", "10,000 rows of 100 bytes", 1_050_000), 10_000),
+        (WorkloadScale::new("large", "1,000,000 rows of 100 bytes", 105_000_000), 1_000_000),
     ])
 });
 
 /// Bytes of a row's text, at most: it ends with a word.
 const LONGEST: usize = 100;
 
-impl Workload for Point {
+impl Workload for PointWorkload {
     fn name(&self) -> &str {
         "point"
     }
@@ -36,7 +37,7 @@ impl Workload for Point {
         "reads single rows by their keys"
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         SCALES.all()
     }
 
@@ -52,16 +53,17 @@ impl Workload for Point {
         FigureOfMerit::Operations
     }
 
-    fn counts(&self) -> Counts {
-        Counts { rows: true, bytes: false }
+    fn counts(&self) -> OperationCounts {
+        OperationCounts { rows: true, bytes: false }
     }
 
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         let table =
             Table::new("points").key_column("id", Type::Int).column("content", Type::STRING);
-        let mut statements = Statements::default();
-        let read = statements.add("point by id", Action::Read(Read::by_key(0, 1, &[1])));
-        let sum = Read { yields: Yield::Sum(0), ..Read::range(0, Path::Key, 0, &[]) };
+        let mut statements = DeclaredStatements::default();
+        let read = statements.add("point by id", Action::Read(TableRead::by_key(0, 1, &[1])));
+        let sum =
+            TableRead { yields: Yield::Sum(0), ..TableRead::range(0, AccessPath::Key, 0, &[]) };
         let sum = statements.add("sum of ids", Action::Read(sum));
         Box::new(Points {
             count: SCALES.of(parameters.scale),
@@ -78,7 +80,7 @@ impl Workload for Point {
 struct Points {
     count: i64,
     seed: u64,
-    text: Arc<Text>,
+    text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
     /// The number of the one that clients run, and of the one that adds all ids up.
@@ -86,7 +88,7 @@ struct Points {
     sum: usize,
 }
 
-impl Prepared for Points {
+impl PreparedWorkload for Points {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -111,8 +113,8 @@ impl Prepared for Points {
         Ok((sum != all).then(wrong).into_iter().collect())
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
-        Box::new(Reader {
+    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+        Box::new(PointClient {
             count: self.count,
             read: self.read,
             random: stream(seed, number as u64),
@@ -121,19 +123,24 @@ impl Prepared for Points {
     }
 }
 
-struct Reader {
+struct PointClient {
     count: i64,
     read: usize,
-    random: Random,
+    random: WorkloadRandom,
     rows: Rows,
 }
 
-impl Client for Reader {
+impl WorkloadClient for PointClient {
     fn choose(&mut self) -> usize {
         0
     }
 
-    fn perform(&mut self, _: usize, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn perform(
+        &mut self,
+        _: usize,
+        session: &mut dyn Session,
+        tally: &mut OperationTally,
+    ) -> Result<()> {
         let id = self.random.random_range(1..=self.count);
         match session.run(self.read, &[id.into()], &mut self.rows)? {
             0 => Err(Error::engine(format!("point {id} is missing"))),

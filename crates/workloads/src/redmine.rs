@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 use bakeoff_engines::{Database, Result, Schema, Statement, Value};
 
 use crate::{
-    Client, Name, Parameters, Prepared, RowsError, Scale, Scales, Take, Text, Workload, names,
-    stream,
+    Name, PreparedWorkload, RowsError, Scales, Take, TextSource, Workload, WorkloadClient,
+    WorkloadParameters, WorkloadScale, names, stream,
 };
 
 mod client;
@@ -21,8 +21,8 @@ mod schema;
 mod statements;
 
 use client::Person;
-use conditioner::Conditioner;
-use people::Size;
+use conditioner::RedmineConditioner;
+use people::RedmineSize;
 use statements::Ask;
 
 /// Where a row goes.
@@ -40,11 +40,11 @@ pub struct Redmine;
 
 /// The scales, and how many rows of each kind they have. An issue has 5,700 bytes with its ten comments,
 /// those who watch it, and its share of all other rows.
-static SCALES: LazyLock<Scales<Size, 3>> = LazyLock::new(|| {
+static SCALES: LazyLock<Scales<RedmineSize, 3>> = LazyLock::new(|| {
     let scale = |name: &'static str, [users, projects, issues]: [i64; 3], summary| {
         let summary = format!("{summary} with 10 comments each").into();
-        let scale = Scale { name: name.into(), summary, bytes: 5_700 * issues as u64 };
-        (scale, Size { users, projects, issues })
+        let scale = WorkloadScale { name: name.into(), summary, bytes: 5_700 * issues as u64 };
+        (scale, RedmineSize { users, projects, issues })
     };
     Scales::new([
         scale("small", [30, 13, 1_000], "30 users, 13 projects, 1,000 issues"),
@@ -62,13 +62,13 @@ impl Workload for Redmine {
         "an issue tracker: people create issues, comment on them and process their own"
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         SCALES.all()
     }
 
     /// By how many rows and indexes each table has; the last number is of tables that are alike at each scale.
     fn entries(&self, scale: &str) -> u64 {
-        let Size { users, projects, issues } = SCALES.of(scale);
+        let RedmineSize { users, projects, issues } = SCALES.of(scale);
         (4 * users + 113 * projects + 98 * issues + 2_772) as u64
     }
 
@@ -76,7 +76,7 @@ impl Workload for Redmine {
         names(["create_issue", "process_issues"])
     }
 
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         let size = SCALES.of(parameters.scale);
         let schema = schema::schema();
         let mut statements = Ask::declare(&schema);
@@ -90,9 +90,9 @@ impl Workload for Redmine {
 
 /// A tracker of some size.
 struct Tracker {
-    size: Size,
+    size: RedmineSize,
     seed: u64,
-    text: Arc<Text>,
+    text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
     /// The number of the first statement that adds up a column.
@@ -109,7 +109,7 @@ impl Tracker {
     }
 }
 
-impl Prepared for Tracker {
+impl PreparedWorkload for Tracker {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -127,11 +127,16 @@ impl Prepared for Tracker {
         invariants::broken(database, self.sums)
     }
 
-    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+    fn client(&self, number: usize, clients: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
         Box::new(self.person(number, clients, seed))
     }
 
-    fn conditioner(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
-        Box::new(Conditioner::new(self.person(number, clients, seed)))
+    fn conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Box<dyn WorkloadClient + '_> {
+        Box::new(RedmineConditioner::new(self.person(number, clients, seed)))
     }
 }

@@ -11,7 +11,7 @@ use bakeoff_engines::Result;
 use serde::{Deserialize, Serialize};
 
 use self::records::{Format, Skipped, records};
-use self::spliced::{FEWEST_BYTES, Sample};
+use self::spliced::{FEWEST_BYTES, TextSample};
 use self::unpack::unpack;
 use crate::{RowsError, SourceError, stream};
 
@@ -36,9 +36,9 @@ const GENERATED: u64 = u64::MAX;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowsFile {
     path: PathBuf,
-    state: State,
+    state: FileFingerprint,
     /// Of a dictionary, the state of its index.
-    index: Option<State>,
+    index: Option<FileFingerprint>,
     fingerprint: u64,
     rows: u64,
     bytes: u64,
@@ -47,7 +47,7 @@ pub struct RowsFile {
 
 /// What tells whether a file was changed or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct State {
+struct FileFingerprint {
     device: u64,
     inode: u64,
     bytes: u64,
@@ -55,7 +55,7 @@ struct State {
     modified_ns: i64,
 }
 
-impl State {
+impl FileFingerprint {
     fn of(path: &Path) -> io::Result<Self> {
         // A pipe would be waited for, and could be read only once.
         let metadata = fs::metadata(path)?;
@@ -80,10 +80,10 @@ impl RowsFile {
     /// line where there is one.
     pub fn survey(path: &Path) -> std::result::Result<Self, SourceError> {
         static KNOWN: Mutex<Vec<RowsFile>> = Mutex::new(Vec::new());
-        let state = State::of(path).map_err(|error| unreadable(path, &error))?;
+        let state = FileFingerprint::of(path).map_err(|error| unreadable(path, &error))?;
         let index = dictionary::index_of(path);
-        let index =
-            index.map(|index| State::of(&index).map_err(|error| unreadable(&index, &error)));
+        let index = index
+            .map(|index| FileFingerprint::of(&index).map_err(|error| unreadable(&index, &error)));
         let index = index.transpose()?;
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |file: &&Self| file.path == path && file.state == state && file.index == index;
@@ -97,8 +97,8 @@ impl RowsFile {
 
     fn read(
         path: &Path,
-        state: State,
-        index: Option<State>,
+        state: FileFingerprint,
+        index: Option<FileFingerprint>,
     ) -> std::result::Result<Self, SourceError> {
         if state.bytes == 0 {
             return Err(SourceError::new(format!("it is empty; {VALID}")).in_file(path));
@@ -174,7 +174,7 @@ impl RowsFile {
         self.holds(count, count)?;
         self.unchanged("after the run was planned")?;
         let generated = self.generates(count);
-        let mut sample = (generated > 0).then(|| Sample::of(self.bytes));
+        let mut sample = (generated > 0).then(|| TextSample::of(self.bytes));
         let mut left = count;
         let read = self.records(&Cell::new(START), &mut |title, text| {
             take(title, text)?;
@@ -306,8 +306,12 @@ fn unreadable(path: &Path, error: &io::Error) -> SourceError {
 }
 
 /// Checks that a file is as it was.
-fn unchanged(path: &Path, then: State, when: &str) -> std::result::Result<(), SourceError> {
-    let now = State::of(path).map_err(|error| unreadable(path, &error))?;
+fn unchanged(
+    path: &Path,
+    then: FileFingerprint,
+    when: &str,
+) -> std::result::Result<(), SourceError> {
+    let now = FileFingerprint::of(path).map_err(|error| unreadable(path, &error))?;
     if now == then {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
 use bakeoff_factor::Declared;
 
-use crate::{Tally, again};
+use crate::{OperationTally, again};
 
 /// Whether an operation's statements are a transaction together, where they are none unless the user says
 /// otherwise.
@@ -29,7 +29,7 @@ pub fn one_of(what: &str, text: &str, valid: &[&str]) -> std::result::Result<Str
 /// Sends the statements of one operation.
 pub struct Sender<'a> {
     session: &'a mut dyn Session,
-    tally: &'a mut Tally,
+    tally: &'a mut OperationTally,
     /// Whether they are one transaction.
     together: bool,
     /// Rows that the statements read or changed.
@@ -74,7 +74,7 @@ impl Sender<'_> {
 /// As of [`crate::transaction`].
 pub fn send(
     session: &mut dyn Session,
-    tally: &mut Tally,
+    tally: &mut OperationTally,
     together: Option<Access>,
     mut body: impl FnMut(&mut Sender<'_>) -> Result<()>,
 ) -> Result<()> {
@@ -88,7 +88,7 @@ pub fn send(
     // Within a transaction nothing is counted before it has ended.
     let rows = again(session, tally, |session| {
         session.begin(access)?;
-        let mut nothing = Tally::default();
+        let mut nothing = OperationTally::default();
         let mut sender = Sender { session, tally: &mut nothing, together: true, rows: 0 };
         body(&mut sender)?;
         let rows = sender.rows;
@@ -134,8 +134,9 @@ mod tests {
         }
     }
 
-    fn sent(together: Option<Access>) -> (String, Tally) {
-        let (mut notes, mut tally) = (Notes { calls: Vec::new(), conflicts: 1 }, Tally::default());
+    fn sent(together: Option<Access>) -> (String, OperationTally) {
+        let (mut notes, mut tally) =
+            (Notes { calls: Vec::new(), conflicts: 1 }, OperationTally::default());
         let answer = send(&mut notes, &mut tally, together, |sender| {
             sender.read(1, &[], &mut Rows::new())?;
             sender.write(2, &[], &mut Rows::new()).map(drop)

@@ -3,11 +3,11 @@
 
 use bakeoff_engines::{Result, Session};
 
-use crate::Tally;
+use crate::OperationTally;
 
 /// A request, as the web server that took it understood it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Request<'a> {
+pub struct SiteRequest<'a> {
     /// Whether it is to change something: a POST.
     pub posts: bool,
     /// The path, and the query after it.
@@ -24,7 +24,7 @@ pub struct Request<'a> {
 
 /// What is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
+pub struct SiteReply {
     /// The status of HTTP.
     pub status: u16,
     /// The cookie that the visitor is given, if any: its name and its value.
@@ -50,7 +50,7 @@ pub struct Script {
 /// A web application: the two ends of its pages.
 pub trait Site: Sync {
     /// One of the web server's workers, by its number from 0. Each is used on one thread.
-    fn worker(&self, number: usize) -> Box<dyn Worker + '_>;
+    fn worker(&self, number: usize) -> Box<dyn SiteWorker + '_>;
 
     /// Visitors, one after the other, as client `number` of so many; what they do follows from `seed`.
     fn visits(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Visits + '_>;
@@ -65,17 +65,17 @@ pub trait Site: Sync {
 }
 
 /// Makes pages on a session.
-pub trait Worker {
+pub trait SiteWorker {
     /// Answers a request, as often as conflicts make it necessary, in place of the last reply.
     ///
     /// # Errors
     /// The engine's error that kept the page from being made; no transaction is left open.
     fn answer(
         &mut self,
-        request: &Request<'_>,
+        request: &SiteRequest<'_>,
         session: &mut dyn Session,
-        tally: &mut Tally,
-        reply: &mut Reply,
+        tally: &mut OperationTally,
+        reply: &mut SiteReply,
     ) -> Result<()>;
 }
 

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use rand::{Rng, RngExt, SeedableRng};
 
-use crate::Random;
-use crate::vocabulary::Vocabulary;
+use crate::WorkloadRandom;
+use crate::vocabulary::TextVocabulary;
 
 /// Bytes of the generated corpus; the last paragraph may exceed it.
 const GENERATED: usize = 8 << 20;
@@ -34,7 +34,7 @@ const LONGEST_WORD: usize = 64;
 
 /// Where a workload takes its subjects, descriptions and notes from.
 #[derive(Debug)]
-pub struct Text {
+pub struct TextSource {
     corpus: String,
     origin: Origin,
 }
@@ -89,7 +89,7 @@ pub enum TextError {
     TooLong(PathBuf),
 }
 
-impl Text {
+impl TextSource {
     /// English-like text: words whose frequencies follow Zipf's law, in sentences and paragraphs.
     /// The same seed gives the same text on every machine.
     pub fn generated(seed: u64) -> Self {
@@ -103,8 +103,8 @@ impl Text {
     }
 
     fn of_length(seed: u64, least: usize) -> Self {
-        let mut random = Random::seed_from_u64(seed);
-        let vocabulary = Vocabulary::new(&mut random);
+        let mut random = WorkloadRandom::seed_from_u64(seed);
+        let vocabulary = TextVocabulary::new(&mut random);
         let mut corpus = String::with_capacity(least + 4096);
         while corpus.len() < least {
             vocabulary.paragraph(&mut random, &mut corpus);

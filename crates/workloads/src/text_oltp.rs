@@ -4,19 +4,20 @@
 use std::sync::{Arc, LazyLock};
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Bound, Order, Path, Read, Scope, Set};
+use bakeoff_engines::statement::{AccessPath, RangeBound, ReadOrder, ReadScope, Set, TableRead};
 use bakeoff_engines::{Access, Action, Database, Result, Schema, Statement};
 use rand::RngExt;
 
 use crate::ageing::{self, AGE, Ageing};
-use crate::keys::{Keys, Picker, UNIFORM};
+use crate::keys::{KeyDistribution, Picker, UNIFORM};
 use crate::sent::{TRANSACTION, one_of};
 use crate::{
-    Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError,
-    RowsFile, Scale, Scales, Statements, Take, Text, Workload, articles, names, stream,
+    Declared, DeclaredLevels, DeclaredStatements, FigureOfMerit, Name, OperationCounts,
+    PreparedWorkload, RowsError, RowsFile, Scales, Take, TextSource, Workload, WorkloadClient,
+    WorkloadParameters, WorkloadScale, articles, names, stream,
 };
 
-use client::Reader;
+use client::TextOltpClient;
 
 mod client;
 
@@ -26,10 +27,10 @@ pub struct TextOltp;
 /// The scales, and their rows.
 static SCALES: LazyLock<Scales<i64, 4>> = LazyLock::new(|| {
     Scales::new([
-        (Scale::new("small", "10,000 articles of 2.4 kB", 24_400_000), 10_000),
-        (Scale::new("large", "100,000 articles of 2.4 kB", 244_000_000), 100_000),
-        (Scale::new("huge", "500,000 articles of 2.4 kB", 1_220_000_000), 500_000),
-        (Scale::new("giant", "1,000,000 articles of 2.4 kB", 2_440_000_000), 1_000_000),
+        (WorkloadScale::new("small", "10,000 articles of 2.4 kB", 24_400_000), 10_000),
+        (WorkloadScale::new("large", "100,000 articles of 2.4 kB", 244_000_000), 100_000),
+        (WorkloadScale::new("huge", "500,000 articles of 2.4 kB", 1_220_000_000), 500_000),
+        (WorkloadScale::new("giant", "1,000,000 articles of 2.4 kB", 2_440_000_000), 1_000_000),
     ])
 });
 
@@ -42,7 +43,7 @@ const STATEMENTS: usize = 100;
 
 /// What clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Test {
+enum TextOltpTest {
     /// 100 times the title of a row, by id.
     PointSelect,
     /// 90 times that, then 10 new titles.
@@ -55,7 +56,7 @@ enum Test {
     DeletedRange,
 }
 
-impl Test {
+impl TextOltpTest {
     const ALL: [Self; 5] = [
         Self::PointSelect,
         Self::PointSelectUpdate,
@@ -73,7 +74,7 @@ impl Test {
         "deleted_range",
     ];
 
-    fn of(levels: &Levels) -> Self {
+    fn of(levels: &DeclaredLevels) -> Self {
         let name = levels.of(&TEST);
         let found = Self::NAMES.iter().position(|known| *known == name);
         Self::ALL[found.expect("a checked level")]
@@ -85,8 +86,8 @@ static TEST: Declared = Declared {
     summary: "what clients do",
     syntax: "point_select, point_select90_update10, secondary_random_points100, \
              secondary_random_limit100 or deleted_range",
-    default: Test::NAMES[0],
-    canonical: |text| one_of("a test", text, &Test::NAMES),
+    default: TextOltpTest::NAMES[0],
+    canonical: |text| one_of("a test", text, &TextOltpTest::NAMES),
 };
 
 impl Workload for TextOltp {
@@ -98,7 +99,7 @@ impl Workload for TextOltp {
         "titles and texts, read by id and by a secondary index as a comparison of 2017 did"
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         SCALES.all()
     }
 
@@ -118,7 +119,7 @@ impl Workload for TextOltp {
         factor.name == AGE.name
     }
 
-    fn age(&self, levels: &Levels) -> f64 {
+    fn age(&self, levels: &DeclaredLevels) -> f64 {
         ageing::times(levels.of(&AGE))
     }
 
@@ -132,22 +133,23 @@ impl Workload for TextOltp {
         FigureOfMerit::Rows
     }
 
-    fn counts(&self) -> Counts {
-        Counts { rows: true, bytes: false }
+    fn counts(&self) -> OperationCounts {
+        OperationCounts { rows: true, bytes: false }
     }
 
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         let count = SCALES.of(parameters.scale);
-        let keys = Keys::parse(parameters.levels.of(&UNIFORM)).expect("a checked level");
-        let test = Test::of(&parameters.levels);
+        let keys = KeyDistribution::parse(parameters.levels.of(&UNIFORM)).expect("a checked level");
+        let test = TextOltpTest::of(&parameters.levels);
         let access = match test {
-            Test::PointSelectUpdate => Access::Write,
-            Test::PointSelect | Test::RandomPoints | Test::RandomLimit | Test::DeletedRange => {
-                Access::Read
-            }
+            TextOltpTest::PointSelectUpdate => Access::Write,
+            TextOltpTest::PointSelect
+            | TextOltpTest::RandomPoints
+            | TextOltpTest::RandomLimit
+            | TextOltpTest::DeletedRange => Access::Read,
         };
-        let mut statements = Statements::default();
-        let numbers = Numbers::declare(&mut statements);
+        let mut statements = DeclaredStatements::default();
+        let numbers = TextOltpStatementNumbers::declare(&mut statements);
         let times = self.age(&parameters.levels);
         let deleted = ageing::deleted(times, count);
         let ageing = Ageing::declare(&mut statements, times, (deleted, count), parameters.seed);
@@ -180,7 +182,7 @@ fn table() -> Table {
 
 /// The numbers of the statements.
 #[derive(Clone, Copy, Debug)]
-struct Numbers {
+struct TextOltpStatementNumbers {
     title: usize,
     new_title: usize,
     points: usize,
@@ -188,23 +190,25 @@ struct Numbers {
     from: usize,
 }
 
-impl Numbers {
-    fn declare(statements: &mut Statements) -> Self {
-        let by_k = Read::range(0, Path::Index(0), 0, &[2]);
-        let points =
-            Read { scope: Scope::Among(KEYS), ..Read::range(0, Path::Index(0), 0, &[0, 1, 2, 3]) };
+impl TextOltpStatementNumbers {
+    fn declare(statements: &mut DeclaredStatements) -> Self {
+        let by_k = TableRead::range(0, AccessPath::Index(0), 0, &[2]);
+        let points = TableRead {
+            scope: ReadScope::Among(KEYS),
+            ..TableRead::range(0, AccessPath::Index(0), 0, &[0, 1, 2, 3])
+        };
         // In the order of the index, or an engine might answer from any rows that it has at hand: the first
         // half of the table answers half of all these.
-        let limit = Read {
-            scope: Scope::Range { equal: 0, from: Some(Bound::Inclusive), to: None },
-            order: Order::Ascending,
+        let limit = TableRead {
+            scope: ReadScope::Range { equal: 0, from: Some(RangeBound::Inclusive), to: None },
+            order: ReadOrder::Ascending,
             limit: Some(KEYS as u32),
             ..by_k
         };
-        let from = Read { path: Path::Key, ..limit.clone() };
+        let from = TableRead { path: AccessPath::Key, ..limit.clone() };
         let new_title = Action::Update { table: 0, set: vec![Set::To(2)], only_if: Vec::new() };
         Self {
-            title: statements.add("title by id", Action::Read(Read::by_key(0, 1, &[2]))),
+            title: statements.add("title by id", Action::Read(TableRead::by_key(0, 1, &[2]))),
             new_title: statements.add("new title", new_title),
             points: statements.add("articles among k", Action::Read(points)),
             limit: statements.add("titles from k on", Action::Read(limit)),
@@ -221,19 +225,19 @@ struct Articles {
     /// What ages it.
     ageing: Option<Ageing>,
     seed: u64,
-    text: Arc<Text>,
+    text: Arc<TextSource>,
     /// Where titles and texts come from; made of the text where there is none.
     file: Option<RowsFile>,
     schema: Schema,
     statements: Vec<Statement>,
-    numbers: Numbers,
-    test: Test,
+    numbers: TextOltpStatementNumbers,
+    test: TextOltpTest,
     /// The transaction that an operation's statements are together; `None` where each is one.
     together: Option<Access>,
     picker: Picker,
 }
 
-impl Prepared for Articles {
+impl PreparedWorkload for Articles {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -268,14 +272,14 @@ impl Prepared for Articles {
         self.ageing.map_or(Ok(()), |ageing| ageing.run(database, alive))
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
-        Box::new(Reader::new(self, self.test, self.together, stream(seed, number as u64)))
+    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+        Box::new(TextOltpClient::new(self, self.test, self.together, stream(seed, number as u64)))
     }
 
     /// Reads put nothing off: what conditions is the test that writes, whatever is measured.
-    fn conditioner(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
+    fn conditioner(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
         let together = self.together.map(|_| Access::Write);
         let random = stream(seed, number as u64);
-        Box::new(Reader::new(self, Test::PointSelectUpdate, together, random))
+        Box::new(TextOltpClient::new(self, TextOltpTest::PointSelectUpdate, together, random))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rand::RngExt;
 
-use crate::Random;
+use crate::WorkloadRandom;
 
 /// Words by falling frequency: common English ones and those of an issue tracker.
 const COMMON: &str = "the to of and a in is that it for on with this not be are as when from by \
@@ -112,14 +112,14 @@ const WORDS: usize = 4000;
 const DRAWS: usize = 1 << 16;
 
 /// Words and their frequencies.
-pub struct Vocabulary {
+pub struct TextVocabulary {
     words: Vec<String>,
     draws: Vec<u16>,
 }
 
-impl Vocabulary {
+impl TextVocabulary {
     /// The common words, and then words made of syllables.
-    pub fn new(random: &mut Random) -> Self {
+    pub fn new(random: &mut WorkloadRandom) -> Self {
         let mut words: Vec<String> = Vec::with_capacity(WORDS);
         let mut known: HashSet<String> = HashSet::with_capacity(WORDS);
         let mut common = COMMON.split_whitespace();
@@ -133,7 +133,7 @@ impl Vocabulary {
     }
 
     /// Adds a paragraph of some sentences and an empty line.
-    pub fn paragraph(&self, random: &mut Random, text: &mut String) {
+    pub fn paragraph(&self, random: &mut WorkloadRandom, text: &mut String) {
         for _ in 0..random.random_range(2..=6) {
             self.sentence(random, text);
             text.push(' ');
@@ -142,7 +142,7 @@ impl Vocabulary {
         text.push_str("\n\n");
     }
 
-    fn sentence(&self, random: &mut Random, text: &mut String) {
+    fn sentence(&self, random: &mut WorkloadRandom, text: &mut String) {
         let start = text.len();
         for _ in 0..random.random_range(4..=18) {
             let dice: u64 = random.random();
@@ -173,7 +173,7 @@ fn push_number(dice: u32, text: &mut String) {
 }
 
 /// A word of one to three syllables.
-fn made_up(random: &mut Random) -> String {
+fn made_up(random: &mut WorkloadRandom) -> String {
     let syllables = [1, 2, 2, 2, 3, 3][random.random_range(0..6)];
     let mut pick = |parts: &[&'static str]| parts[random.random_range(0..parts.len())];
     (0..syllables).flat_map(|_| [pick(&ONSETS), pick(&NUCLEI), pick(&CODAS)]).collect()

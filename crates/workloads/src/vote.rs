@@ -8,10 +8,11 @@ use bakeoff_engines::{Access, Database, Error, Result, Rows, Schema, Session, St
 
 use crate::rtt::{self, RTT};
 use crate::sent::one_of;
-use crate::site::{Script, Site, Visits, Worker};
+use crate::site::{Script, Site, SiteWorker, Visits};
 use crate::{
-    Client, Counts, Declared, FigureOfMerit, Levels, Name, Parameters, Prepared, RowsError, Scale,
-    Scales, Statements, Take, Text, Workload, names, stream,
+    Declared, DeclaredLevels, DeclaredStatements, FigureOfMerit, Name, OperationCounts,
+    PreparedWorkload, RowsError, Scales, Take, TextSource, Workload, WorkloadClient,
+    WorkloadParameters, WorkloadScale, names, stream,
 };
 
 mod guests;
@@ -22,9 +23,9 @@ mod visitor;
 mod web;
 
 use sessions::Sessions;
-use tables::{Asks, Changes};
-use visitor::Visitor;
-use web::{Browsers, Clerk};
+use tables::{StepStatements, VoteStatementNumbers};
+use visitor::VoteClient;
+use web::{VoteWorker, WebVisitors};
 
 /// The numbers of the operations.
 const PAGE: usize = 0;
@@ -43,14 +44,14 @@ pub struct Vote;
 /// entry some 50.
 static SCALES: LazyLock<Scales<u64, 2>> = LazyLock::new(|| {
     let bytes = |sessions: u64| 50 * tables::ENTRIES as u64 + 180 * sessions;
-    let small = Scale::new("small", "16,000 entries, no session yet", bytes(0));
-    let large = Scale::new("large", "16,000 entries, 1,500,000 sessions", bytes(1_500_000));
+    let small = WorkloadScale::new("small", "16,000 entries, no session yet", bytes(0));
+    let large = WorkloadScale::new("large", "16,000 entries, 1,500,000 sessions", bytes(1_500_000));
     Scales::new([(small, 0), (large, 1_500_000)])
 });
 
 /// How much of a page is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum PageStep {
     /// The page is made of constants.
     Stub,
     /// There is a connection, and nothing is asked.
@@ -61,7 +62,7 @@ enum Step {
     ReadWrite,
 }
 
-impl Step {
+impl PageStep {
     /// All of them, by their levels.
     const ALL: [(&str, Self); 4] = [
         ("stub", Self::Stub),
@@ -74,7 +75,7 @@ impl Step {
         Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| *name)
     }
 
-    fn of(levels: &Levels) -> Self {
+    fn of(levels: &DeclaredLevels) -> Self {
         let name = levels.of(&STEP);
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.expect("a checked level").1
@@ -87,7 +88,7 @@ static STEP: Declared = Declared {
               visitor's session and the best nine are read; sessions are kept and votes cast",
     syntax: "stub, connect, read or read+write",
     default: "read+write",
-    canonical: |text| one_of("a step of a page", text, &Step::ALL.map(|(name, _)| name)),
+    canonical: |text| one_of("a step of a page", text, &PageStep::ALL.map(|(name, _)| name)),
 };
 
 static CONNECTION: Declared = Declared {
@@ -108,7 +109,7 @@ impl Workload for Vote {
         "a page with the best nine of 16,000 entries, whose visitors have sessions and vote"
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         SCALES.all()
     }
 
@@ -133,8 +134,8 @@ impl Workload for Vote {
     }
 
     /// The bytes are those of the pages.
-    fn counts(&self) -> Counts {
-        Counts { rows: false, bytes: true }
+    fn counts(&self) -> OperationCounts {
+        OperationCounts { rows: false, bytes: true }
     }
 
     fn reads_back(&self) -> bool {
@@ -145,11 +146,11 @@ impl Workload for Vote {
         true
     }
 
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
-        let step = Step::of(&parameters.levels);
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
+        let step = PageStep::of(&parameters.levels);
         let schema = tables::schema();
-        let mut statements = Statements::default();
-        let asks = Asks::declare(&schema, &mut statements, step);
+        let mut statements = DeclaredStatements::default();
+        let asks = StepStatements::declare(&schema, &mut statements, step);
         Box::new(Poll {
             sessions: Sessions { count: SCALES.of(parameters.scale), seed: parameters.seed },
             seed: parameters.seed,
@@ -158,7 +159,7 @@ impl Workload for Vote {
             statements: statements.into_vec(),
             asks,
             step,
-            connects: step >= Step::Connect && parameters.levels.of(&CONNECTION) == "request",
+            connects: step >= PageStep::Connect && parameters.levels.of(&CONNECTION) == "request",
             round_trip: rtt::parse(parameters.levels.of(&RTT)).unwrap_or_default(),
             missed: Mutex::default(),
         })
@@ -170,11 +171,11 @@ struct Poll {
     /// Those that are there before anybody comes.
     sessions: Sessions,
     seed: u64,
-    text: Arc<Text>,
+    text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
-    asks: Asks,
-    step: Step,
+    asks: StepStatements,
+    step: PageStep,
     /// Whether each page has a connection of its own.
     connects: bool,
     /// How far its visitors are.
@@ -213,7 +214,7 @@ impl Poll {
         Err(Error::engine(why))
     }
 
-    fn sums(&self, session: &mut dyn Session, changes: &Changes) -> Result<[i64; 2]> {
+    fn sums(&self, session: &mut dyn Session, changes: &VoteStatementNumbers) -> Result<[i64; 2]> {
         let mut rows = Rows::new();
         let mut sum = |number| -> Result<i64> {
             session.run(number, &[], &mut rows)?;
@@ -223,7 +224,7 @@ impl Poll {
     }
 }
 
-impl Prepared for Poll {
+impl PreparedWorkload for Poll {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -271,15 +272,20 @@ impl Prepared for Poll {
         Ok(broken)
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
-        Box::new(Visitor::new(self, stream(seed, number as u64), None))
+    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
+        Box::new(VoteClient::new(self, stream(seed, number as u64), None))
     }
 
     /// Its visitors come back, so that there are no more and no more sessions.
-    fn conditioner(&self, number: usize, clients: usize, seed: u64) -> Box<dyn Client + '_> {
+    fn conditioner(
+        &self,
+        number: usize,
+        clients: usize,
+        seed: u64,
+    ) -> Box<dyn WorkloadClient + '_> {
         let most = (CONDITIONED / clients.max(1) as u64).max(1);
         let random = stream(seed ^ CONDITIONING, number as u64);
-        Box::new(Visitor::new(self, random, Some(most)))
+        Box::new(VoteClient::new(self, random, Some(most)))
     }
 
     fn site(&self) -> Option<&dyn Site> {
@@ -288,12 +294,12 @@ impl Prepared for Poll {
 }
 
 impl Site for Poll {
-    fn worker(&self, number: usize) -> Box<dyn Worker + '_> {
-        Box::new(Clerk::new(self, number))
+    fn worker(&self, number: usize) -> Box<dyn SiteWorker + '_> {
+        Box::new(VoteWorker::new(self, number))
     }
 
     fn visits(&self, number: usize, _: usize, seed: u64) -> Box<dyn Visits + '_> {
-        Box::new(Browsers::new(self, stream(seed, number as u64)))
+        Box::new(WebVisitors::new(self, stream(seed, number as u64)))
     }
 
     fn script(&self) -> Option<Script> {

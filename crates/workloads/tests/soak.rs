@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_engines::{Database, Durability, Error, Terms};
+use bakeoff_engines::{Database, Durability, Error, OpenTerms};
 use bakeoff_testkit::{PATIENCE, Since, needs, wait_until};
-use bakeoff_workloads::Findings;
-use bakeoff_workloads::ledger::{Claim, CommitObserver, PreparedLedger};
-use bakeoff_workloads::{Client, Prepared, Tally, Text};
+use bakeoff_workloads::AuditFindings;
+use bakeoff_workloads::ledger::{ClientClaim, CommitObserver, PreparedLedger};
+use bakeoff_workloads::{OperationTally, PreparedWorkload, TextSource, WorkloadClient};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use postgres::{Config, NoTls};
@@ -147,22 +147,22 @@ fn postgres_server(folder: &Path) -> postgres::Client {
 }
 
 /// Remembers what a client did.
-struct Memory(Rc<Cell<Claim>>);
+struct Memory(Rc<Cell<ClientClaim>>);
 
 impl CommitObserver for Memory {
     fn sent(&mut self, sequence: i64) {
-        self.0.set(Claim { sent: sequence, ..self.0.get() });
+        self.0.set(ClientClaim { sent: sequence, ..self.0.get() });
     }
 
     fn acknowledged(&mut self, sequence: i64) {
-        self.0.set(Claim { acknowledged: sequence, ..self.0.get() });
+        self.0.set(ClientClaim { acknowledged: sequence, ..self.0.get() });
     }
 }
 
 /// What a client has to tell.
 #[derive(Default)]
 struct Story {
-    claim: Claim,
+    claim: ClientClaim,
     retries: u64,
     doubts: u64,
 }
@@ -179,9 +179,9 @@ fn work_on(
     if needs(engine.available()).is_none() {
         return Vec::new();
     }
-    let ledger = PreparedLedger::new("small", 7, Arc::new(Text::generated(7)));
+    let ledger = PreparedLedger::new("small", 7, Arc::new(TextSource::generated(7)));
     let folder = tempfile::tempdir().expect("a folder");
-    let terms = Terms::new(Durability::None);
+    let terms = OpenTerms::new(Durability::None);
     let database = engine
         .open(folder.path(), &terms, ledger.schema(), ledger.statements())
         .expect("a database");
@@ -198,7 +198,7 @@ fn work_on(
     wait_until("the end of all connections", || administrator.connections().len() <= before);
     let claims: Vec<_> = stories.iter().map(|story| story.claim).collect();
     let (findings, _) = ledger.compare(&*database, &claims).expect("an audit");
-    assert_eq!(findings, Findings::default());
+    assert_eq!(findings, AuditFindings::default());
     assert_eq!(database.check().expect("a check"), Vec::<String>::new());
     let sum = |of: fn(&Story) -> u64| stories.iter().map(of).sum::<u64>();
     let done = sum(|story| story.claim.acknowledged as u64);
@@ -256,9 +256,9 @@ fn client(
     database: &dyn Database,
     (over, idle): (&AtomicBool, &AtomicUsize),
 ) -> Story {
-    let claim = Rc::new(Cell::new(Claim::default()));
+    let claim = Rc::new(Cell::new(ClientClaim::default()));
     let mut client = ledger.observed_client(number, Box::new(Memory(Rc::clone(&claim))));
-    let (mut story, mut tally, mut works) = (Story::default(), Tally::default(), false);
+    let (mut story, mut tally, mut works) = (Story::default(), OperationTally::default(), false);
     let mut session = loop {
         match database.session() {
             Err(Error::Conflict(_)) => {}

@@ -1,12 +1,12 @@
 //! A section of reports: how much was done in each cell, and in how many trials.
 
-use bakeoff::report::block::{Block, Column, Kind, Row, Table};
-use bakeoff::report::{Layout, Section};
+use bakeoff::report::block::{ColumnKind, ReportBlock, ReportColumn, ReportRow, ReportTable};
+use bakeoff::report::{DocumentLayout, Section};
 
 /// The section.
-pub struct Done;
+pub struct DoneSection;
 
-impl Section for Done {
+impl Section for DoneSection {
     fn name(&self) -> &str {
         "done"
     }
@@ -15,27 +15,30 @@ impl Section for Done {
         "How much was done"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let mut rows = Vec::new();
         for condition in &layout.conditions {
             for level in &layout.levels {
                 let Some(cell) = layout.cell(condition, level) else { continue };
                 let operations: u64 = cell.operations.iter().map(|it| it.count).sum();
                 let names = condition.iter().chain([level]).map(|name| (*name).to_owned());
-                rows.push(Row::of(names.chain([cell.trials.to_string(), operations.to_string()])));
+                rows.push(ReportRow::of(
+                    names.chain([cell.trials.to_string(), operations.to_string()]),
+                ));
             }
         }
         if rows.is_empty() {
             return Vec::new();
         }
-        let conditions = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
+        let conditions =
+            layout.varying.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
         let own = [
-            Column::new(Kind::Name, layout.compare),
-            Column::new(Kind::Number, "trials"),
-            Column::new(Kind::Number, "operations"),
+            ReportColumn::new(ColumnKind::Name, layout.compare),
+            ReportColumn::new(ColumnKind::Number, "trials"),
+            ReportColumn::new(ColumnKind::Number, "operations"),
         ];
         let columns = conditions.chain(own).collect();
         let caption = "Operations of each cell, all trials together".into();
-        vec![Block::Table(Table { caption, columns, rows, ..Table::default() })]
+        vec![ReportBlock::Table(ReportTable { caption, columns, rows, ..ReportTable::default() })]
     }
 }

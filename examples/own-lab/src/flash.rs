@@ -2,13 +2,15 @@
 //! its own.
 
 use bakeoff::devices::device::agenda::Agenda;
-use bakeoff::devices::device::model::{Model, Parameters};
-use bakeoff::devices::device::{Completion, Device, Kind, Nanos, Request, Wrong, within, wrongs};
+use bakeoff::devices::device::model::{DeviceModel, DeviceParameters};
+use bakeoff::devices::device::{
+    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, within, wrongs,
+};
 use serde::{Deserialize, Serialize};
 
 /// As it is registered.
-pub const MODEL: Model =
-    Model::new("flash", "80 µs a request, 400 µs a flush, however many", || {
+pub const MODEL: DeviceModel =
+    DeviceModel::new("flash", "80 µs a request, 400 µs a flush, however many", || {
         Box::new(Flash { request_us: 80.0, flush_us: 400.0 })
     });
 
@@ -19,8 +21,8 @@ struct Flash {
     flush_us: f64,
 }
 
-impl Parameters for Flash {
-    fn check(&self) -> Vec<Wrong> {
+impl DeviceParameters for Flash {
+    fn check(&self) -> Vec<ParameterProblem> {
         wrongs([
             within("request_us", self.request_us, 1.0..=1e6),
             within("flush_us", self.flush_us, 0.0..=1e6),
@@ -45,10 +47,13 @@ struct Chips {
 impl Device for Chips {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.agenda.enter(now);
-        let us =
-            if request.kind == Kind::Flush { self.like.flush_us } else { self.like.request_us };
+        let us = if request.kind == RequestKind::Flush {
+            self.like.flush_us
+        } else {
+            self.like.request_us
+        };
         self.agenda.end(now + (us * 1e3) as Nanos, Some(id));
     }
 

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use bakeoff::engines::schema::{Table, Type};
-use bakeoff::engines::statement::Order;
+use bakeoff::engines::statement::ReadOrder;
 use bakeoff::engines::{Result, Rows, Schema, Session, Statement, Value};
 use bakeoff::factor::Declared;
 use bakeoff::workloads::{
-    Client, End, Levels, Name, Parameters, Prepared, RowsError, Scale, Statements, Take, Tally,
-    Text, Workload, names, on, transaction,
+    DeclaredLevels, DeclaredStatements, Name, OperationTally, PreparedWorkload, RowsError, Take,
+    TextSource, TransactionEnd, Workload, WorkloadClient, WorkloadParameters, WorkloadScale, names,
+    on, transaction,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -17,7 +18,7 @@ use rand::{RngExt, SeedableRng};
 /// The workload.
 pub struct Jobs;
 
-static SCALES: [Scale; 1] = [Scale::new("small", "1,000 jobs that wait", 116_000)];
+static SCALES: [WorkloadScale; 1] = [WorkloadScale::new("small", "1,000 jobs that wait", 116_000)];
 
 /// Jobs that wait when clients begin.
 const JOBS: u64 = 1000;
@@ -31,7 +32,7 @@ const LOOK: usize = 2;
 
 /// The numbers of the statements.
 #[derive(Clone, Copy)]
-struct Asks {
+struct JobStatements {
     add: usize,
     oldest: usize,
     take: usize,
@@ -50,7 +51,7 @@ static PAYLOAD: Declared = Declared {
     },
 };
 
-fn payload(levels: &Levels) -> usize {
+fn payload(levels: &DeclaredLevels) -> usize {
     levels.of(&PAYLOAD).parse().expect("a checked level")
 }
 
@@ -75,7 +76,7 @@ impl Workload for Jobs {
         "a queue: clients add jobs and take the oldest that waits"
     }
 
-    fn scales(&self) -> &[Scale] {
+    fn scales(&self) -> &[WorkloadScale] {
         &SCALES
     }
 
@@ -83,7 +84,7 @@ impl Workload for Jobs {
         vec![&PAYLOAD, &MIX]
     }
 
-    fn size(&self, _: &str, levels: &Levels) -> u64 {
+    fn size(&self, _: &str, levels: &DeclaredLevels) -> u64 {
         JOBS * (16 + payload(levels) as u64)
     }
 
@@ -95,7 +96,7 @@ impl Workload for Jobs {
         true
     }
 
-    fn prepare(&self, parameters: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         let table = Table::new("jobs")
             .generated_key("id")
             .column("state", Type::Int)
@@ -103,15 +104,15 @@ impl Workload for Jobs {
             .index(&["state"]);
         let schema = Schema { tables: vec![table] };
         let jobs = on(&schema, "jobs");
-        let peek = jobs.index(&["state"], 1).order(Order::Ascending).limit(1).columns(&["id"]);
-        let mut statements = Statements::default();
-        let asks = Asks {
+        let peek = jobs.index(&["state"], 1).order(ReadOrder::Ascending).limit(1).columns(&["id"]);
+        let mut statements = DeclaredStatements::default();
+        let asks = JobStatements {
             add: statements.add("add a job", jobs.insert()),
             oldest: statements.add("the oldest job", peek.clone().for_update()),
             take: statements.add("take a job", jobs.update(&["state"])),
             peek: statements.add("the oldest job, as it is", peek),
         };
-        Box::new(Queue {
+        Box::new(JobQueue {
             payload: payload(&parameters.levels),
             looks: parameters.levels.of(&MIX) == "look",
             seed: parameters.seed,
@@ -124,18 +125,18 @@ impl Workload for Jobs {
 }
 
 /// The queue at a size of its jobs.
-struct Queue {
+struct JobQueue {
     payload: usize,
     /// Whether its clients only look.
     looks: bool,
     seed: u64,
-    text: Arc<Text>,
+    text: Arc<TextSource>,
     schema: Schema,
     statements: Vec<Statement>,
-    asks: Asks,
+    asks: JobStatements,
 }
 
-impl Prepared for Queue {
+impl PreparedWorkload for JobQueue {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -157,20 +158,20 @@ impl Prepared for Queue {
         Ok(())
     }
 
-    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn Client + '_> {
+    fn client(&self, number: usize, _: usize, seed: u64) -> Box<dyn WorkloadClient + '_> {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(number as u64));
-        Box::new(Worker { queue: self, random, rows: Rows::new() })
+        Box::new(QueueClient { queue: self, random, rows: Rows::new() })
     }
 }
 
 /// One client.
-struct Worker<'q> {
-    queue: &'q Queue,
+struct QueueClient<'q> {
+    queue: &'q JobQueue,
     random: Xoshiro256PlusPlus,
     rows: Rows,
 }
 
-impl Client for Worker<'_> {
+impl WorkloadClient for QueueClient<'_> {
     fn choose(&mut self) -> usize {
         if self.queue.looks { LOOK } else { self.random.random_range(0..LOOK) }
     }
@@ -179,7 +180,7 @@ impl Client for Worker<'_> {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<()> {
         let (rows, asks) = (&mut self.rows, self.queue.asks);
         if operation == LOOK {
@@ -189,17 +190,17 @@ impl Client for Worker<'_> {
             let payload = self.queue.text.cut(&mut self.random, self.queue.payload);
             return transaction(session, tally, |session| {
                 session.run(asks.add, &[Value::Null, WAITING.into(), payload.into()], rows)?;
-                Ok(End::Commit(()))
+                Ok(TransactionEnd::Commit(()))
             });
         }
         transaction(session, tally, |session| {
             // Nobody waits: there is nothing to take.
             if session.run(asks.oldest, &[WAITING.into()], rows)? == 0 {
-                return Ok(End::Rollback(()));
+                return Ok(TransactionEnd::Rollback(()));
             }
             let job = rows.int(0, 0).expect("a job has a number");
             session.run(asks.take, &[job.into(), TAKEN.into()], rows)?;
-            Ok(End::Commit(()))
+            Ok(TransactionEnd::Commit(()))
         })
     }
 }
@@ -211,10 +212,12 @@ mod tests {
     #[test]
     fn its_size_is_that_of_its_rows_at_every_payload() {
         for payload in ["1", "100", "65536"] {
-            let levels = Levels::from_iter([(PAYLOAD.name.to_owned(), payload.to_owned())]);
-            let text = Arc::new(Text::generated(1));
-            let parameters =
-                Parameters { levels: levels.clone(), ..Parameters::new("small", 1, text) };
+            let levels = DeclaredLevels::from_iter([(PAYLOAD.name.to_owned(), payload.to_owned())]);
+            let text = Arc::new(TextSource::generated(1));
+            let parameters = WorkloadParameters {
+                levels: levels.clone(),
+                ..WorkloadParameters::new("small", 1, text)
+            };
             let mut bytes = 0;
             Jobs.prepare(&parameters)
                 .rows(0, &mut |row| {
@@ -228,6 +231,6 @@ mod tests {
             // A text ends with a word.
             assert!(bytes <= wanted && bytes > wanted / 2, "{bytes} of {wanted} at {payload}");
         }
-        assert_eq!(Jobs.size("small", &Levels::default()), Jobs.scales()[0].bytes);
+        assert_eq!(Jobs.size("small", &DeclaredLevels::default()), Jobs.scales()[0].bytes);
     }
 }

@@ -23,6 +23,6 @@ pub fn lab() -> Lab {
         .workload(&jobs::Jobs)
         .model(flash::MODEL)
         .arrivals(&bursts::BURSTS)
-        .section(done::Done)
+        .section(done::DoneSection)
         .exporter(tsv::Tsv)
 }

@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use bakeoff::engines::kv::{self, Visit};
 use bakeoff::engines::{
-    About, Database, Durability, Engine, EngineOption, Home, Options, Promise, Result, Schema,
-    Statement, Terms,
+    Database, Durability, Engine, EngineDescription, EngineHome, EngineOption, OpenTerms, Options,
+    Promise, Result, Schema, Statement,
 };
 use bakeoff::factor::Declared;
 
-use log::{Change, Log};
-use memory::{Memory, Snapshot};
+use log::{KeyChange, RecordLog};
+use memory::{MemorySnapshot, VersionedMemory};
 
 /// The engine.
 pub struct LogStore {
@@ -53,8 +53,8 @@ static BATCH: Declared = Declared {
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 impl Engine for LogStore {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.name,
             summary: "a small log-structured store, as an example",
             promises: [
@@ -72,7 +72,7 @@ impl Engine for LogStore {
                     "the log is synced before a commit returns",
                 ),
             ],
-            home: Home::Process,
+            home: EngineHome::Process,
             stores: true,
             rolls_back: true,
             packages: &[],
@@ -99,55 +99,60 @@ impl Engine for LogStore {
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
-        let memory = Memory::new(kv::spaces(schema).len());
-        let log = Log::open(directory, |changes| memory.apply(changes))?;
+        let memory = VersionedMemory::new(kv::spaces(schema).len());
+        let log = RecordLog::open(directory, |changes| memory.apply(changes))?;
         let log = Arc::new(Mutex::new(log));
         let relaxed = terms.durability == Durability::Relaxed;
-        let syncer = relaxed.then(|| Syncer::start(Arc::clone(&log))).transpose()?;
+        let syncer = relaxed.then(|| LogSyncer::start(Arc::clone(&log))).transpose()?;
         let strict = terms.durability == Durability::Strict;
-        let store = Store { memory, log, strict, batch: self.batch, _syncer: syncer };
+        let store = OpenLogStore { memory, log, strict, batch: self.batch, _syncer: syncer };
         kv::open(directory, store, schema, statements)
     }
 }
 
 /// What is open.
-struct Store {
-    memory: Memory,
+struct OpenLogStore {
+    memory: VersionedMemory,
     /// Whoever holds it may write: there is one writing transaction at a time.
-    log: Arc<Mutex<Log>>,
+    log: Arc<Mutex<RecordLog>>,
     /// Whether a commit waits for its record to be durable.
     strict: bool,
     /// Keys that a scan takes out of memory at once.
     batch: usize,
-    _syncer: Option<Syncer>,
+    _syncer: Option<LogSyncer>,
 }
 
-impl Store {
-    fn log(&self) -> MutexGuard<'_, Log> {
+impl OpenLogStore {
+    fn log(&self) -> MutexGuard<'_, RecordLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl kv::Store for Store {
-    type Read<'s> = Read<'s>;
-    type Write<'s> = Write<'s>;
-    type Bulk<'s> = Bulk<'s>;
+impl kv::KeyValueStore for OpenLogStore {
+    type Read<'s> = LogStoreRead<'s>;
+    type Write<'s> = LogStoreWrite<'s>;
+    type Bulk<'s> = LogStoreBulk<'s>;
 
-    fn read(&self) -> Result<Read<'_>> {
-        Ok(Read { snapshot: self.memory.snapshot(), batch: self.batch })
+    fn read(&self) -> Result<LogStoreRead<'_>> {
+        Ok(LogStoreRead { snapshot: self.memory.snapshot(), batch: self.batch })
     }
 
-    fn write(&self) -> Result<Write<'_>> {
+    fn write(&self) -> Result<LogStoreWrite<'_>> {
         let log = self.log();
-        Ok(Write { log, snapshot: self.memory.snapshot(), store: self, changes: Vec::new() })
+        Ok(LogStoreWrite {
+            log,
+            snapshot: self.memory.snapshot(),
+            store: self,
+            changes: Vec::new(),
+        })
     }
 
-    fn bulk(&self) -> Result<Bulk<'_>> {
-        Ok(Bulk { log: self.log(), store: self, changes: Vec::new() })
+    fn bulk(&self) -> Result<LogStoreBulk<'_>> {
+        Ok(LogStoreBulk { log: self.log(), store: self, changes: Vec::new() })
     }
 
     fn drain(&self) -> Result<()> {
@@ -166,12 +171,12 @@ impl kv::Store for Store {
 }
 
 /// A reading transaction.
-struct Read<'s> {
-    snapshot: Snapshot<'s>,
+struct LogStoreRead<'s> {
+    snapshot: MemorySnapshot<'s>,
     batch: usize,
 }
 
-impl kv::Reader for Read<'_> {
+impl kv::ReadTransaction for LogStoreRead<'_> {
     type Bytes<'t>
         = Arc<[u8]>
     where
@@ -194,14 +199,14 @@ impl kv::Reader for Read<'_> {
 }
 
 /// A writing transaction: what it has changed is in memory for it alone, as of no number yet.
-struct Write<'s> {
-    log: MutexGuard<'s, Log>,
-    snapshot: Snapshot<'s>,
-    store: &'s Store,
-    changes: Vec<Change>,
+struct LogStoreWrite<'s> {
+    log: MutexGuard<'s, RecordLog>,
+    snapshot: MemorySnapshot<'s>,
+    store: &'s OpenLogStore,
+    changes: Vec<KeyChange>,
 }
 
-impl kv::Reader for Write<'_> {
+impl kv::ReadTransaction for LogStoreWrite<'_> {
     type Bytes<'t>
         = Arc<[u8]>
     where
@@ -223,15 +228,15 @@ impl kv::Reader for Write<'_> {
     }
 }
 
-impl Write<'_> {
+impl LogStoreWrite<'_> {
     fn change(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
-        let change = Change { space, key: key.into(), value: value.map(Into::into) };
+        let change = KeyChange { space, key: key.into(), value: value.map(Into::into) };
         self.snapshot.overlay(&change);
         self.changes.push(change);
     }
 }
 
-impl kv::Writer for Write<'_> {
+impl kv::WriteTransaction for LogStoreWrite<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.change(space, key, Some(value));
         Ok(())
@@ -250,16 +255,16 @@ impl kv::Writer for Write<'_> {
 }
 
 /// A bulk load: a record for each batch.
-struct Bulk<'s> {
-    log: MutexGuard<'s, Log>,
-    store: &'s Store,
-    changes: Vec<Change>,
+struct LogStoreBulk<'s> {
+    log: MutexGuard<'s, RecordLog>,
+    store: &'s OpenLogStore,
+    changes: Vec<KeyChange>,
 }
 
 /// Keys of a bulk load's record.
 const RECORD: usize = 1000;
 
-impl Bulk<'_> {
+impl LogStoreBulk<'_> {
     fn flush(&mut self) -> Result<()> {
         let changes = std::mem::take(&mut self.changes);
         self.log.append(&changes, false)?;
@@ -268,9 +273,9 @@ impl Bulk<'_> {
     }
 }
 
-impl kv::Bulk for Bulk<'_> {
+impl kv::BulkWriter for LogStoreBulk<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
-        self.changes.push(Change { space, key: key.into(), value: Some(value.into()) });
+        self.changes.push(KeyChange { space, key: key.into(), value: Some(value.into()) });
         if self.changes.len() < RECORD { Ok(()) } else { self.flush() }
     }
 
@@ -285,7 +290,7 @@ impl kv::Bulk for Bulk<'_> {
 
 /// Visits keys batch by batch, so that nothing is locked while somebody looks at them.
 fn scan(
-    (snapshot, keys): (&Snapshot<'_>, usize),
+    (snapshot, keys): (&MemorySnapshot<'_>, usize),
     space: usize,
     (from, to): (&[u8], &[u8]),
     reverse: bool,
@@ -311,13 +316,13 @@ fn scan(
 }
 
 /// The thread that syncs the log every second, until it is dropped.
-struct Syncer {
+struct LogSyncer {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Syncer {
-    fn start(log: Arc<Mutex<Log>>) -> Result<Self> {
+impl LogSyncer {
+    fn start(log: Arc<Mutex<RecordLog>>) -> Result<Self> {
         let (stop, stopped) = channel();
         let run = move || {
             while stopped
@@ -336,7 +341,7 @@ impl Syncer {
     }
 }
 
-impl Drop for Syncer {
+impl Drop for LogSyncer {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

@@ -1,10 +1,10 @@
 //! What a trial at a rate says of a limit on response times.
 
-use bakeoff_results::limit::{Limit, Quantile};
+use bakeoff_results::limit::{Quantile, ResponseTimeLimit};
 use bakeoff_results::{OperationSummary, TrialSummary};
 use serde::{Deserialize, Serialize};
 
-use crate::open_loop::OpenLoop;
+use crate::open_loop::OpenLoopView;
 
 /// A trial at a rate, held against a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,7 +12,7 @@ pub struct ProbeView {
     /// How many operations were due a second.
     pub per_second: f64,
     /// Whether it kept the limit.
-    pub said: Said,
+    pub said: ProbeVerdict,
     /// The operation whose quantile is the longest; `None` where it is known of none.
     pub operation: Option<String>,
     /// That quantile of its response times, in seconds.
@@ -30,7 +30,7 @@ pub struct ProbeView {
 /// Whether a limit was kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Said {
+pub enum ProbeVerdict {
     /// It was: the load was kept up, and each kind of operation is within it.
     Keeps,
     /// It was not, or the trial does not count.
@@ -41,12 +41,12 @@ pub enum Said {
 
 impl ProbeView {
     /// What a trial at a rate says.
-    pub(super) fn of(limit: Limit, per_second: f64, trial: &TrialSummary) -> Self {
-        let Some(open) = OpenLoop::of(trial).filter(|_| trial.valid) else {
+    pub(super) fn of(limit: ResponseTimeLimit, per_second: f64, trial: &TrialSummary) -> Self {
+        let Some(open) = OpenLoopView::of(trial).filter(|_| trial.valid) else {
             let why = trial.reason.as_deref().unwrap_or("its trial failed");
             return Self {
                 per_second,
-                said: Said::Breaks,
+                said: ProbeVerdict::Breaks,
                 operation: None,
                 response_s: None,
                 service_p99_s: None,
@@ -67,9 +67,9 @@ impl ProbeView {
         Self {
             per_second,
             said: match (within && open.kept_up, worst) {
-                (false, _) => Said::Breaks,
-                (true, Some(_)) => Said::Keeps,
-                (true, None) => Said::Unknown,
+                (false, _) => ProbeVerdict::Breaks,
+                (true, Some(_)) => ProbeVerdict::Keeps,
+                (true, None) => ProbeVerdict::Unknown,
             },
             operation: worst.map(|it| it.name.clone()),
             response_s: worst.and_then(|it| quantile(it, limit.quantile)),
@@ -81,12 +81,12 @@ impl ProbeView {
     }
 
     /// What was measured, in words.
-    pub fn words(&self, limit: Limit) -> String {
+    pub fn words(&self, limit: ResponseTimeLimit) -> String {
         let rate = self.per_second;
         let verb = match self.said {
-            Said::Keeps => "keeps it",
-            Said::Breaks => "breaks it",
-            Said::Unknown => "does not break it, as far as can be told",
+            ProbeVerdict::Keeps => "keeps it",
+            ProbeVerdict::Breaks => "breaks it",
+            ProbeVerdict::Unknown => "does not break it, as far as can be told",
         };
         if let Some(why) = &self.failed {
             return format!("{rate}/s {verb}: {why}");

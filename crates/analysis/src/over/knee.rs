@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_results::{FigureOfMerit, Levels, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, paired};
 
-use super::{Cells, with};
+use super::{CellIndex, with};
 use crate::comparison::RatioIs;
 use crate::open_loop::is_open;
 use crate::sweep::{Knee, SweepLevel};
@@ -14,7 +14,7 @@ use crate::total::Total;
 /// The factor that has the numbers of clients.
 const CLIENTS: &str = "clients";
 
-impl Cells<'_> {
+impl CellIndex<'_> {
     /// The knee of each combination of the other factors, where the numeric one is the number of clients.
     pub(super) fn knees(&self, factor: &str, levels: &[SweepLevel]) -> Vec<Knee> {
         if factor != CLIENTS {

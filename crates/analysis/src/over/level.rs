@@ -5,7 +5,7 @@ const FEWEST: usize = 3;
 
 /// What a number counts.
 #[derive(Clone, Debug, PartialEq)]
-enum Unit<'a> {
+enum LevelUnit<'a> {
     /// Things, shares of one of them (`25%`), or multiples of it (`x2`).
     Count,
     /// Bytes.
@@ -18,7 +18,8 @@ enum Unit<'a> {
 /// rates (`100/s`) or multiples (`x2`). `None` where some level is a word, where they don't count the
 /// same, where two are the same number, and where there are fewer than three.
 pub(super) fn numbers(levels: &[String]) -> Option<Vec<f64>> {
-    let read: Vec<(f64, Unit)> = levels.iter().map(|level| read(level)).collect::<Option<_>>()?;
+    let read: Vec<(f64, LevelUnit)> =
+        levels.iter().map(|level| read(level)).collect::<Option<_>>()?;
     // Nothing is nothing, whatever it counts.
     let mut units = read.iter().filter(|(value, _)| *value > 0.0).map(|(_, unit)| unit);
     let first = units.next()?;
@@ -30,22 +31,22 @@ pub(super) fn numbers(levels: &[String]) -> Option<Vec<f64>> {
 }
 
 /// A level's number, and what it counts.
-fn read(level: &str) -> Option<(f64, Unit<'_>)> {
+fn read(level: &str) -> Option<(f64, LevelUnit<'_>)> {
     let level = level.trim();
     if let Some(share) = level.strip_suffix('%') {
-        return Some((number(share)? / 100.0, Unit::Count));
+        return Some((number(share)? / 100.0, LevelUnit::Count));
     }
     if let Some(rate) = level.strip_suffix("/s") {
         let (arrivals, rate) = rate.split_once(':').unwrap_or(("", rate));
-        return Some((number(rate)?, Unit::PerSecond(arrivals)));
+        return Some((number(rate)?, LevelUnit::PerSecond(arrivals)));
     }
     if let Some(multiple) = level.strip_prefix('x').or_else(|| level.strip_suffix('x')) {
-        return Some((number(multiple)?, Unit::Count));
+        return Some((number(multiple)?, LevelUnit::Count));
     }
     if let Some(value) = number(level) {
-        return Some((value, Unit::Count));
+        return Some((value, LevelUnit::Count));
     }
-    size(level).map(|bytes| (bytes, Unit::Bytes))
+    size(level).map(|bytes| (bytes, LevelUnit::Bytes))
 }
 
 /// A number that is not negative: digits, with a point among them or none.

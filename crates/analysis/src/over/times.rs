@@ -5,7 +5,7 @@ use bakeoff_results::FigureOfMerit;
 use super::lines;
 use crate::document::Document;
 use crate::open_loop::is_open;
-use crate::sweep::{Sweep, SweepFastest, Told};
+use crate::sweep::{FastestVerdict, Sweep, SweepFastest};
 
 /// The mean time of each operation over the factor that [`sweep`](super::sweep) has its lines over; nothing is told
 /// of who is fastest, since that goes by the rate. `None` where the levels are compared by times, which `sweep` has
@@ -19,7 +19,7 @@ pub fn times(document: &Document) -> Option<Sweep> {
     for panel in &mut sweep.panels {
         panel.turns.clear();
         for fastest in &mut panel.fastest {
-            *fastest = SweepFastest { told: Told::Alone, levels: Vec::new() };
+            *fastest = SweepFastest { told: FastestVerdict::Alone, levels: Vec::new() };
         }
         for point in panel.series.iter_mut().flat_map(|it| &mut it.points) {
             point.against = None;

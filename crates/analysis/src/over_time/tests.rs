@@ -11,10 +11,10 @@ fn slot((start_s, end_s): (f64, f64), operations: u64, milliseconds: u64) -> Slo
 }
 
 /// A trial of whole seconds, each with so many operations of 4 ms.
-fn course(operations: impl IntoIterator<Item = u64>) -> Course {
+fn course(operations: impl IntoIterator<Item = u64>) -> TrialCourse {
     let second = |(at, number): (usize, u64)| slot((at as f64, at as f64 + 1.0), number, 4);
     let slots = operations.into_iter().enumerate().map(second).collect();
-    Course { operations: vec![slots], debts: Debts::default() }
+    TrialCourse { operations: vec![slots], debts: Debts::default() }
 }
 
 fn trial(block: u32, level: &str, per_second: f64) -> TrialSummary {
@@ -39,7 +39,7 @@ fn trial(block: u32, level: &str, per_second: f64) -> TrialSummary {
     }
 }
 
-fn of(course: &Course) -> Option<OverTime> {
+fn of(course: &TrialCourse) -> Option<OverTime> {
     OverTime::of(&trial(0, "a", 1.0), course)
 }
 
@@ -55,7 +55,7 @@ fn thinning_keeps_every_stall_and_every_operation() {
     let over_time = of(&course((0..900).map(stalled))).unwrap();
     let line = &over_time.per_second;
     assert_eq!(line.len(), 300);
-    let stalls: Vec<&Piece> = line.iter().filter(|it| it.least == Some(0.0)).collect();
+    let stalls: Vec<&LinePiece> = line.iter().filter(|it| it.least == Some(0.0)).collect();
     assert_eq!(stalls.len(), 1);
     assert_eq!((stalls[0].start_s, stalls[0].end_s), (600.0, 603.0));
     assert!(stalls[0].mean > Some(30.0) && stalls[0].most > Some(50.0), "{stalls:?}");
@@ -80,7 +80,7 @@ fn a_second_without_operations_has_a_rate_and_no_latency() {
 #[test]
 fn operations_without_number_are_no_overflow() {
     let course = course([u64::MAX; 30]);
-    let twice = Course { operations: vec![course.operations[0].clone(); 2], ..course };
+    let twice = TrialCourse { operations: vec![course.operations[0].clone(); 2], ..course };
     let over_time = of(&twice).unwrap();
     assert_eq!(over_time.per_second[0].mean, Some(u64::MAX as f64));
 }

@@ -1,7 +1,7 @@
 //! Whether what was published has the same shape here: the one place where that is decided. Page,
 //! terminal, Markdown and JSON take it from here.
 
-use bakeoff_results::published::Value;
+use bakeoff_results::published::PublishedValue;
 use serde::{Deserialize, Serialize};
 
 use super::Ours;
@@ -17,7 +17,7 @@ const WIDE: f64 = 1.5;
 /// What a published ratio is beside one that was measured here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
-pub enum Shape {
+pub enum RatioShape {
     /// The same, and shown to be: the whole of our interval lies within 1.25 times of what was published.
     Same,
     /// The same, of what was said in words as a range.
@@ -40,13 +40,13 @@ pub enum Shape {
     /// It can't be told.
     CantTell {
         /// Why.
-        why: Why,
+        why: UntoldReason,
     },
 }
 
 /// Where a ratio goes from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum RatioDirection {
     Falls,
     Stays,
     Rises,
@@ -70,13 +70,13 @@ pub enum Goes {
 
 impl Goes {
     /// Of an interval's ends; `None` where all three are possible.
-    fn of(low: Way, high: Way) -> Option<Self> {
+    fn of(low: RatioDirection, high: RatioDirection) -> Option<Self> {
         Some(match (low, high) {
-            (Way::Falls, Way::Falls) => Self::Falls,
-            (Way::Rises, Way::Rises) => Self::Rises,
-            (Way::Stays, Way::Stays) => Self::Stays,
-            (Way::Falls, Way::Stays) => Self::DoesNotRise,
-            (Way::Stays, Way::Rises) => Self::DoesNotFall,
+            (RatioDirection::Falls, RatioDirection::Falls) => Self::Falls,
+            (RatioDirection::Rises, RatioDirection::Rises) => Self::Rises,
+            (RatioDirection::Stays, RatioDirection::Stays) => Self::Stays,
+            (RatioDirection::Falls, RatioDirection::Stays) => Self::DoesNotRise,
+            (RatioDirection::Stays, RatioDirection::Rises) => Self::DoesNotFall,
             _ => return None,
         })
     }
@@ -96,7 +96,7 @@ impl Goes {
 /// Why it can't be told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum UntoldReason {
     /// No figure was published.
     Gap,
     /// No figure of the base cell was published.
@@ -131,7 +131,7 @@ pub enum Why {
     BoundIsOpen,
 }
 
-impl Why {
+impl UntoldReason {
     /// It in words.
     pub fn words(&self) -> &'static str {
         match self {
@@ -155,7 +155,7 @@ impl Why {
     }
 }
 
-impl Way {
+impl RatioDirection {
     fn of(ratio: f64) -> Self {
         match ratio {
             _ if ratio >= CHANGE => Self::Rises,
@@ -169,17 +169,17 @@ impl Way {
     }
 }
 
-impl From<Way> for Goes {
-    fn from(way: Way) -> Self {
+impl From<RatioDirection> for Goes {
+    fn from(way: RatioDirection) -> Self {
         match way {
-            Way::Falls => Self::Falls,
-            Way::Stays => Self::Stays,
-            Way::Rises => Self::Rises,
+            RatioDirection::Falls => Self::Falls,
+            RatioDirection::Stays => Self::Stays,
+            RatioDirection::Rises => Self::Rises,
         }
     }
 }
 
-impl Shape {
+impl RatioShape {
     /// Its sign.
     pub fn sign(&self) -> &'static str {
         match self {
@@ -215,9 +215,12 @@ impl Shape {
 /// is never a reason to say it. *Compatible*: it merely has that ratio in it, and its upper end is at most 1.5
 /// times its lower one. That the two differ has to be shown, too: the whole of it lies further off than 1.25
 /// times, or goes the opposite way. A bound can show a way, and never the same size.
-pub fn shape(theirs: Result<Value, Why>, ours: Result<Ours, Why>) -> Shape {
+pub fn shape(
+    theirs: Result<PublishedValue, UntoldReason>,
+    ours: Result<Ours, UntoldReason>,
+) -> RatioShape {
     let judged = theirs.and_then(|theirs| beside(theirs, ours?.span()?));
-    judged.unwrap_or_else(|why| Shape::CantTell { why })
+    judged.unwrap_or_else(|why| RatioShape::CantTell { why })
 }
 
 /// Where our ratio lies.
@@ -229,34 +232,40 @@ struct Span {
 }
 
 impl Ours {
-    fn span(&self) -> Result<Span, Why> {
+    fn span(&self) -> Result<Span, UntoldReason> {
         if self.pairs < 2 {
-            return Err(Why::OnePair);
+            return Err(UntoldReason::OnePair);
         }
-        let bound = |way: Way, safe: Option<f64>, (low, high): (f64, f64)| match safe {
-            None => Err(Why::TooWide),
-            Some(safe) if Way::of(safe) == way => Ok(Span { low, high, is_bound: true }),
-            Some(_) => Err(Why::BoundIsOpen),
+        let bound = |way: RatioDirection, safe: Option<f64>, (low, high): (f64, f64)| match safe {
+            None => Err(UntoldReason::TooWide),
+            Some(safe) if RatioDirection::of(safe) == way => Ok(Span { low, high, is_bound: true }),
+            Some(_) => Err(UntoldReason::BoundIsOpen),
         };
         let (low, high) = (self.low.unwrap_or(0.0), self.high.unwrap_or(f64::INFINITY));
         match self.ratio_is {
-            RatioIs::AtLeast => bound(Way::Rises, self.low, (low, f64::INFINITY)),
-            RatioIs::AtMost => bound(Way::Falls, self.high, (0.0, high)),
-            RatioIs::Exact if self.low.is_none() || self.high.is_none() => Err(Why::TooWide),
+            RatioIs::AtLeast => bound(RatioDirection::Rises, self.low, (low, f64::INFINITY)),
+            RatioIs::AtMost => bound(RatioDirection::Falls, self.high, (0.0, high)),
+            RatioIs::Exact if self.low.is_none() || self.high.is_none() => {
+                Err(UntoldReason::TooWide)
+            }
             RatioIs::Exact => Ok(Span { low, high, is_bound: false }),
         }
     }
 }
 
 /// The way that a published value goes.
-fn way(theirs: Value) -> Result<Way, Why> {
+fn way(theirs: PublishedValue) -> Result<RatioDirection, UntoldReason> {
     match theirs {
-        Value::Exactly(ratio) => Ok(Way::of(ratio)),
+        PublishedValue::Exactly(ratio) => Ok(RatioDirection::of(ratio)),
         // What lies between the two, in the middle of their logarithms.
-        Value::Between(low, high) => Ok(Way::of((low * high).sqrt())),
-        Value::AtLeast(least) if Way::of(least) == Way::Rises => Ok(Way::Rises),
-        Value::AtMost(most) if Way::of(most) == Way::Falls => Ok(Way::Falls),
-        Value::AtLeast(_) | Value::AtMost(_) => Err(Why::BoundIsOpen),
+        PublishedValue::Between(low, high) => Ok(RatioDirection::of((low * high).sqrt())),
+        PublishedValue::AtLeast(least) if RatioDirection::of(least) == RatioDirection::Rises => {
+            Ok(RatioDirection::Rises)
+        }
+        PublishedValue::AtMost(most) if RatioDirection::of(most) == RatioDirection::Falls => {
+            Ok(RatioDirection::Falls)
+        }
+        PublishedValue::AtLeast(_) | PublishedValue::AtMost(_) => Err(UntoldReason::BoundIsOpen),
     }
 }
 
@@ -268,60 +277,64 @@ struct Beyond {
 }
 
 /// A published bound near 1 leaves two ways open, and excludes the third.
-fn beside_two_ways(theirs: Value, beyond: Beyond) -> Result<Shape, Why> {
+fn beside_two_ways(theirs: PublishedValue, beyond: Beyond) -> Result<RatioShape, UntoldReason> {
     let (theirs, ours) = match theirs {
-        Value::AtMost(most) if Way::of(most) == Way::Stays && beyond.above => {
+        PublishedValue::AtMost(most)
+            if RatioDirection::of(most) == RatioDirection::Stays && beyond.above =>
+        {
             (Goes::DoesNotRise, Goes::Rises)
         }
-        Value::AtLeast(least) if Way::of(least) == Way::Stays && beyond.below => {
+        PublishedValue::AtLeast(least)
+            if RatioDirection::of(least) == RatioDirection::Stays && beyond.below =>
+        {
             (Goes::DoesNotFall, Goes::Falls)
         }
-        _ => return Err(Why::BoundIsOpen),
+        _ => return Err(UntoldReason::BoundIsOpen),
     };
-    Ok(Shape::NotTheSame { theirs, ours })
+    Ok(RatioShape::NotTheSame { theirs, ours })
 }
 
-fn beside(theirs: Value, ours: Span) -> Result<Shape, Why> {
+fn beside(theirs: PublishedValue, ours: Span) -> Result<RatioShape, UntoldReason> {
     let Span { low, high, is_bound } = ours;
     let (least, most) = match theirs {
-        Value::Exactly(ratio) => (ratio, ratio),
-        Value::Between(least, most) => (least, most),
-        Value::AtLeast(least) => (least, f64::INFINITY),
-        Value::AtMost(most) => (0.0, most),
+        PublishedValue::Exactly(ratio) => (ratio, ratio),
+        PublishedValue::Between(least, most) => (least, most),
+        PublishedValue::AtLeast(least) => (least, f64::INFINITY),
+        PublishedValue::AtMost(most) => (0.0, most),
     };
     let beyond = Beyond { above: low > most * APART, below: high < least / APART };
     let Ok(goes) = way(theirs) else { return beside_two_ways(theirs, beyond) };
-    let possible = Way::of(low)..=Way::of(high);
+    let possible = RatioDirection::of(low)..=RatioDirection::of(high);
     let only = (possible.start() == possible.end()).then_some(*possible.start());
     if beyond.above || beyond.below || only.is_some_and(|it| it.is_opposite(goes)) {
         let ours = Goes::of(*possible.start(), *possible.end());
         return match ours.filter(|_| !possible.contains(&goes)) {
-            Some(ours) => Ok(Shape::NotTheSame { theirs: goes.into(), ours }),
+            Some(ours) => Ok(RatioShape::NotTheSame { theirs: goes.into(), ours }),
             // Further from 1 than all that was published, or nearer.
-            None => match (only, beyond.above == (goes != Way::Falls)) {
-                (Some(_), true) => Ok(Shape::Stronger),
-                (Some(_), false) => Ok(Shape::Weaker),
-                (None, _) => Err(Why::TooWide),
+            None => match (only, beyond.above == (goes != RatioDirection::Falls)) {
+                (Some(_), true) => Ok(RatioShape::Stronger),
+                (Some(_), false) => Ok(RatioShape::Weaker),
+                (None, _) => Err(UntoldReason::TooWide),
             },
         };
     }
-    if is_bound || matches!(theirs, Value::AtLeast(_) | Value::AtMost(_)) {
+    if is_bound || matches!(theirs, PublishedValue::AtLeast(_) | PublishedValue::AtMost(_)) {
         return match only {
-            Some(ours) if ours == goes => Ok(Shape::SizeOpen),
-            Some(_) => Err(Why::BoundIsOpen),
-            None => Err(Why::TooWide),
+            Some(ours) if ours == goes => Ok(RatioShape::SizeOpen),
+            Some(_) => Err(UntoldReason::BoundIsOpen),
+            None => Err(UntoldReason::TooWide),
         };
     }
     // A rise beside a fall is never the same, however small the two are.
-    let may_be_opposite = [low, high].iter().any(|end| Way::of(*end).is_opposite(goes));
+    let may_be_opposite = [low, high].iter().any(|end| RatioDirection::of(*end).is_opposite(goes));
     let is_same = low >= least / APART && high <= most * APART && !may_be_opposite;
     match theirs {
-        Value::Exactly(_) if is_same => Ok(Shape::Same),
-        _ if is_same => Ok(Shape::SameByWords),
-        _ if high > low * WIDE => Err(Why::TooWide),
-        _ if low <= most && high >= least => Ok(Shape::Compatible),
-        _ if may_be_opposite => Err(Why::TooWide),
-        _ => Err(Why::AcrossLimit),
+        PublishedValue::Exactly(_) if is_same => Ok(RatioShape::Same),
+        _ if is_same => Ok(RatioShape::SameByWords),
+        _ if high > low * WIDE => Err(UntoldReason::TooWide),
+        _ if low <= most && high >= least => Ok(RatioShape::Compatible),
+        _ if may_be_opposite => Err(UntoldReason::TooWide),
+        _ => Err(UntoldReason::AcrossLimit),
     }
 }
 
@@ -345,13 +358,13 @@ mod tests {
         Ours { ratio: 11.0, ratio_is: RatioIs::AtLeast, low, high, pairs: 5 }
     }
 
-    fn words(theirs: Value, ours: Ours) -> String {
+    fn words(theirs: PublishedValue, ours: Ours) -> String {
         shape(Ok(theirs), Ok(ours)).words()
     }
 
     #[test]
     fn each_word_has_its_case() {
-        use Value::{AtLeast, AtMost, Between, Exactly};
+        use PublishedValue::{AtLeast, AtMost, Between, Exactly};
         for (theirs, ours, expected) in [
             (Exactly(2.0), exact(1.8, 2.2), "same shape"),
             // Within 1.25 times with both of its ends, and no less.
@@ -424,14 +437,23 @@ mod tests {
 
     #[test]
     fn a_wide_interval_is_no_reason_to_say_same() {
-        assert_eq!(words(Value::Exactly(2.0), exact(1.7, 2.5)), "same shape");
-        assert_eq!(words(Value::Exactly(2.0), exact(1.7, 2.54)), "compatible");
-        assert_eq!(words(Value::Exactly(2.0), exact(1.55, 2.5)), "can’t tell: interval too wide");
+        assert_eq!(words(PublishedValue::Exactly(2.0), exact(1.7, 2.5)), "same shape");
+        assert_eq!(words(PublishedValue::Exactly(2.0), exact(1.7, 2.54)), "compatible");
+        assert_eq!(
+            words(PublishedValue::Exactly(2.0), exact(1.55, 2.5)),
+            "can’t tell: interval too wide"
+        );
         // Whatever it is, it is far from what was published.
-        assert_eq!(words(Value::Exactly(20.0), exact(1.6, 2.9)), "same direction, weaker here");
-        assert_eq!(words(Value::Exactly(3.0), exact(1.05, 1.3)), "can’t tell: interval too wide");
+        assert_eq!(
+            words(PublishedValue::Exactly(20.0), exact(1.6, 2.9)),
+            "same direction, weaker here"
+        );
+        assert_eq!(
+            words(PublishedValue::Exactly(3.0), exact(1.05, 1.3)),
+            "can’t tell: interval too wide"
+        );
         let open = Ours { high: None, ..exact(1.6, 2.5) };
-        assert_eq!(words(Value::Exactly(2.0), open), "can’t tell: interval too wide");
+        assert_eq!(words(PublishedValue::Exactly(2.0), open), "can’t tell: interval too wide");
     }
 
     /// So noise is never a reason to say *same*, and more trials never turn what was shown into its contrary.
@@ -440,14 +462,16 @@ mod tests {
         let shown = |theirs, [from, to]: [i32; 2]| {
             let [low, high] = [from, to].map(|step| 0.3 * 1.03_f64.powi(step));
             let told = shape(Ok(theirs), Ok(exact(low, high)));
-            (told.sign() != "?" && told != Shape::Compatible).then(|| discriminant(&told))
+            (told.sign() != "?" && told != RatioShape::Compatible).then(|| discriminant(&told))
         };
         let mut kinds = HashSet::new();
-        for theirs in [0.5, 0.9, 1.0, 1.05, 1.15, 2.0].map(Value::Exactly).into_iter().chain([
-            Value::Between(1.5, 2.0),
-            Value::Between(0.85, 0.95),
-            Value::Between(0.8, 1.2),
-        ]) {
+        for theirs in
+            [0.5, 0.9, 1.0, 1.05, 1.15, 2.0].map(PublishedValue::Exactly).into_iter().chain([
+                PublishedValue::Between(1.5, 2.0),
+                PublishedValue::Between(0.85, 0.95),
+                PublishedValue::Between(0.8, 1.2),
+            ])
+        {
             for (from, to) in (0..80).flat_map(|from| (from + 1..80).map(move |to| (from, to))) {
                 let Some(wide) = shown(theirs, [from, to]) else { continue };
                 kinds.insert(wide);
@@ -463,22 +487,28 @@ mod tests {
     fn without_one_of_the_two_nothing_is_told() {
         let one = Ours { pairs: 1, ..exact(1.9, 2.1) };
         assert_eq!(
-            words(Value::Exactly(2.0), one),
+            words(PublishedValue::Exactly(2.0), one),
             "can’t tell: one pair of trials has no interval"
         );
-        for why in [Why::Gap, Why::BaseGap, Why::BaseIsABound] {
+        for why in [UntoldReason::Gap, UntoldReason::BaseGap, UntoldReason::BaseIsABound] {
             let expected = format!("can’t tell: {}", why.words());
             assert_eq!(shape(Err(why), Ok(exact(1.9, 2.1))).words(), expected);
         }
-        for why in [Why::NotRun, Why::BaseNotRun, Why::SetAside, Why::BaseSetAside, Why::TooFew] {
-            let told = shape(Ok(Value::Exactly(2.0)), Err(why.clone()));
-            assert_eq!((told.sign(), told), ("?", Shape::CantTell { why }));
+        for why in [
+            UntoldReason::NotRun,
+            UntoldReason::BaseNotRun,
+            UntoldReason::SetAside,
+            UntoldReason::BaseSetAside,
+            UntoldReason::TooFew,
+        ] {
+            let told = shape(Ok(PublishedValue::Exactly(2.0)), Err(why.clone()));
+            assert_eq!((told.sign(), told), ("?", RatioShape::CantTell { why }));
         }
     }
 
     #[test]
     fn what_is_turned_around_says_the_same() {
-        let turned = |value: Value, ours: Ours| {
+        let turned = |value: PublishedValue, ours: Ours| {
             let inverse = |it: Option<f64>| it.map(|it| 1.0 / it);
             let ours = Ours {
                 ratio: 1.0 / ours.ratio,
@@ -486,14 +516,14 @@ mod tests {
                 high: inverse(ours.low),
                 ..ours
             };
-            let Value::Exactly(ratio) = value else { unreachable!("all are exact") };
-            shape(Ok(Value::Exactly(1.0 / ratio)), Ok(ours)).sign()
+            let PublishedValue::Exactly(ratio) = value else { unreachable!("all are exact") };
+            shape(Ok(PublishedValue::Exactly(1.0 / ratio)), Ok(ours)).sign()
         };
         for theirs in [1.05, 1.3, 2.0, 3.1, 9.0] {
             for (low, high) in
                 [(0.97, 1.04), (1.2, 1.5), (1.9, 2.1), (1.0, 3.0), (3.0, 4.3), (8.0, 9.0)]
             {
-                let (theirs, ours) = (Value::Exactly(theirs), exact(low, high));
+                let (theirs, ours) = (PublishedValue::Exactly(theirs), exact(low, high));
                 let told = shape(Ok(theirs), Ok(ours)).sign();
                 assert_eq!(told, turned(theirs, ours), "{theirs:?} {ours:?}");
             }

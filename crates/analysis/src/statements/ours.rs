@@ -11,13 +11,13 @@ use bakeoff_stats::{CONFIDENCE, paired};
 use crate::cells;
 use crate::comparison::{Comparison, RatioIs, Verdict};
 use crate::document::Document;
-use crate::open_loop::OpenLoop;
-use crate::published::{Ours, Why};
+use crate::open_loop::OpenLoopView;
+use crate::published::{Ours, UntoldReason};
 use crate::steady::rounds;
 use crate::verdict::ENOUGH;
 
 /// The trials of a run by their cells.
-pub(super) struct Measured<'a> {
+pub(super) struct TrialsByCell<'a> {
     document: &'a Document,
     /// All that ended, and those that count.
     cells: BTreeMap<&'a Levels, [Vec<&'a TrialSummary>; 2]>,
@@ -25,13 +25,13 @@ pub(super) struct Measured<'a> {
 
 /// What one trial has of a cell's figure.
 #[derive(Clone, Copy)]
-struct Figure {
+struct CellFigure {
     value: f64,
     /// Whether that is a bound, since operations were still running at the end.
     cut_off: bool,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> TrialsByCell<'a> {
     pub(super) fn of(document: &'a Document) -> Self {
         let mut cells: BTreeMap<&Levels, [Vec<&TrialSummary>; 2]> = BTreeMap::new();
         for trial in &document.trials {
@@ -53,14 +53,15 @@ impl<'a> Measured<'a> {
         operation: Option<&str>,
         levels: &Levels,
         base: &Levels,
-    ) -> Result<Ours, Why> {
+    ) -> Result<Ours, UntoldReason> {
         let mut at_base = levels.clone();
         at_base.extend(base.clone());
         if [levels, &at_base].iter().any(|levels| self.is_left_out(levels)) {
-            return Err(Why::NotPossible);
+            return Err(UntoldReason::NotPossible);
         }
-        let cell = self.trials(levels, Why::NotRun, Why::SetAside)?;
-        let base_cell = self.trials(&at_base, Why::BaseNotRun, Why::BaseSetAside)?;
+        let cell = self.trials(levels, UntoldReason::NotRun, UntoldReason::SetAside)?;
+        let base_cell =
+            self.trials(&at_base, UntoldReason::BaseNotRun, UntoldReason::BaseSetAside)?;
         let operation = operation.unwrap_or_default();
         if of != Quantity::Space {
             let both = || cell.iter().chain(&base_cell);
@@ -80,13 +81,13 @@ impl<'a> Measured<'a> {
             others.retain(|factor, _| !base.contains_key(factor));
             (trial.repetition, others)
         };
-        let figures = |trials: &[&TrialSummary]| -> BTreeMap<_, Figure> {
+        let figures = |trials: &[&TrialSummary]| -> BTreeMap<_, CellFigure> {
             let figures =
                 trials.iter().filter_map(|it| Some((key(it), figure(it, of, operation)?)));
             figures.collect()
         };
         let (cell, base_cell) = (figures(&cell), figures(&base_cell));
-        let pair = |(key, base): (_, &Figure)| Some((*base, *cell.get(key)?));
+        let pair = |(key, base): (_, &CellFigure)| Some((*base, *cell.get(key)?));
         estimate(&base_cell.iter().filter_map(pair).collect::<Vec<_>>(), of)
     }
 
@@ -100,9 +101,9 @@ impl<'a> Measured<'a> {
     fn trials(
         &self,
         levels: &Levels,
-        none: Why,
-        set_aside: Why,
-    ) -> Result<Vec<&'a TrialSummary>, Why> {
+        none: UntoldReason,
+        set_aside: UntoldReason,
+    ) -> Result<Vec<&'a TrialSummary>, UntoldReason> {
         let within =
             |cell: &Levels| levels.iter().all(|(factor, level)| cell.get(factor) == Some(level));
         let cells = || self.cells.iter().filter(|(cell, _)| within(cell)).map(|(_, trials)| trials);
@@ -122,7 +123,7 @@ impl<'a> Measured<'a> {
         operation: &str,
         levels: &Levels,
         baseline: &str,
-    ) -> Option<Result<Ours, Why>> {
+    ) -> Option<Result<Ours, UntoldReason>> {
         let time = FigureOfMerit::Time.metric();
         let Document { comparisons, between, .. } = self.document;
         let fits = |it: &&Comparison| {
@@ -142,13 +143,13 @@ impl<'a> Measured<'a> {
         let found = comparisons.iter().chain(between).filter(fits).find_map(of)?;
         let Comparison { ratio, ratio_is, low, high, blocks, verdict, .. } = found;
         Some(match (verdict, ratio, ratio_is, blocks) {
-            (Verdict::TooFew, ..) => Err(Why::TooFew),
-            (Verdict::NeverSteady, ..) => Err(Why::NeverSteady),
+            (Verdict::TooFew, ..) => Err(UntoldReason::TooFew),
+            (Verdict::NeverSteady, ..) => Err(UntoldReason::NeverSteady),
             (_, Some(ratio), Some(ratio_is), pairs) => {
                 Ok(Ours { ratio, ratio_is, low, high, pairs })
             }
-            (.., 0) => Err(Why::NoPair),
-            _ => Err(Why::BothCutOff),
+            (.., 0) => Err(UntoldReason::NoPair),
+            _ => Err(UntoldReason::BothCutOff),
         })
     }
 }
@@ -157,24 +158,24 @@ impl<'a> Measured<'a> {
 fn check<'t>(
     trials: impl Iterator<Item = &'t &'t TrialSummary> + Clone,
     operation: &str,
-) -> Result<(), Why> {
+) -> Result<(), UntoldReason> {
     let counts = trials.clone().filter_map(|trial| {
         trial.operations.iter().find(|view| view.name == operation).map(|view| view.count)
     });
-    if counts.min().ok_or(Why::NoPair)? < ENOUGH {
-        return Err(Why::TooFew);
+    if counts.min().ok_or(UntoldReason::NoPair)? < ENOUGH {
+        return Err(UntoldReason::TooFew);
     }
     if trials.clone().any(|trial| rounds(trial) == Some(Steadiness::NotSteady)) {
-        return Err(Why::NeverSteady);
+        return Err(UntoldReason::NeverSteady);
     }
-    let behind = |trial: &&TrialSummary| OpenLoop::of(trial).is_some_and(|open| !open.kept_up);
-    if trials.clone().any(behind) { Err(Why::NoPair) } else { Ok(()) }
+    let behind = |trial: &&TrialSummary| OpenLoopView::of(trial).is_some_and(|open| !open.kept_up);
+    if trials.clone().any(behind) { Err(UntoldReason::NoPair) } else { Ok(()) }
 }
 
-fn figure(trial: &TrialSummary, of: Quantity, operation: &str) -> Option<Figure> {
+fn figure(trial: &TrialSummary, of: Quantity, operation: &str) -> Option<CellFigure> {
     let value = match of {
         Quantity::Space => {
-            return Some(Figure {
+            return Some(CellFigure {
                 value: trial.measures.get(&SPACE, &Scope::Trial)?,
                 cut_off: false,
             });
@@ -188,11 +189,11 @@ fn figure(trial: &TrialSummary, of: Quantity, operation: &str) -> Option<Figure>
         Quantity::Time => value.mean_s?,
         _ => value.per_second,
     };
-    Some(Figure { value, cut_off }).filter(|figure| figure.value > 0.0)
+    Some(CellFigure { value, cut_off }).filter(|figure| figure.value > 0.0)
 }
 
 /// The ratio of pairs of a base cell's figure and a cell's.
-fn estimate(pairs: &[(Figure, Figure)], of: Quantity) -> Result<Ours, Why> {
+fn estimate(pairs: &[(CellFigure, CellFigure)], of: Quantity) -> Result<Ours, UntoldReason> {
     let cut_off = pairs
         .iter()
         .fold((false, false), |cut, (base, cell)| (cut.0 || base.cut_off, cut.1 || cell.cut_off));
@@ -201,11 +202,11 @@ fn estimate(pairs: &[(Figure, Figure)], of: Quantity) -> Result<Ours, Why> {
         ((false, false), _) => RatioIs::Exact,
         ((false, true), Quantity::Rate) | ((true, false), Quantity::Time) => RatioIs::AtMost,
         ((true, false) | (false, true), _) => RatioIs::AtLeast,
-        ((true, true), _) => return Err(Why::BothCutOff),
+        ((true, true), _) => return Err(UntoldReason::BothCutOff),
     };
     let values: Vec<(f64, f64)> =
         pairs.iter().map(|(base, cell)| (base.value, cell.value)).collect();
-    let estimate = paired::ratio(&values, CONFIDENCE).map_err(|_| Why::NoPair)?;
+    let estimate = paired::ratio(&values, CONFIDENCE).map_err(|_| UntoldReason::NoPair)?;
     let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
     Ok(Ours {
         ratio: estimate.ratio,

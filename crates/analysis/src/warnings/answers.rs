@@ -4,7 +4,7 @@
 use bakeoff_results::measure::FAULTS;
 use bakeoff_results::{Answers, Run, Scope, TrialSummary};
 
-use super::{Tally, part, place};
+use super::{WarningTally, part, place};
 use crate::warning::{Warning, WarningKind};
 
 /// Images that did not answer as the first one that was asked the same.
@@ -44,7 +44,7 @@ pub(super) fn broken(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let found = first.warnings.iter().find(|warning| warning.starts_with(Answers::BROKEN));
     let found = found.map_or("", |found| found.trim_start_matches(Answers::BROKEN));
     let at_first = place(run, &first.levels);
-    Tally::of_trials(counted, |trial| faults(trial).unwrap_or_default()).say(run, |n, m, _, _| {
+    WarningTally::of_trials(counted, |trial| faults(trial).unwrap_or_default()).say(run, |n, m, _, _| {
         let text = format!(
             "{} left something broken after the drain, first at {at_first}: {found}; what was timed \
              there has no verdict",

@@ -2,17 +2,19 @@
 
 use bakeoff_results::{Run, TrialSummary};
 
-use super::{Tally, part, percent};
-use crate::from_disk::{Way, is_too_little, is_unknown, share};
+use super::{WarningTally, part, percent};
+use crate::from_disk::{AccessDirection, is_too_little, is_unknown, share};
 use crate::warning::{Warning, WarningKind};
 
 /// Trials of files whose clients read most of what they read from memory, or wrote most of what they wrote there.
 pub(super) fn answered(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let cached = |way: Way, trial: &TrialSummary| {
+    let cached = |way: AccessDirection, trial: &TrialSummary| {
         let share = share(way, &[trial]).filter(|share| is_too_little(*share));
         share.map_or(0.0, |share| 1.0 - share)
     };
-    let either = |trial: &TrialSummary| cached(Way::Reads, trial).max(cached(Way::Writes, trial));
+    let either = |trial: &TrialSummary| {
+        cached(AccessDirection::Reads, trial).max(cached(AccessDirection::Writes, trial))
+    };
     let [reads, writes] = occurs(counted, |way, trial| cached(way, trial) > 0.0);
     let had = match (reads, writes) {
         (_, false) => "answered more than half of what clients read",
@@ -22,7 +24,7 @@ pub(super) fn answered(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
              when they had stopped"
         }
     };
-    Tally::of_trials(counted, either).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, either).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the page cache {had}, at worst {}, at {at}: these figures are of memory and not of a disk",
             part(n, m),
@@ -52,13 +54,15 @@ fn remedy(reads: bool, writes: bool) -> &'static str {
 
 /// Trials of files for which nobody counted what reached a disk.
 pub(super) fn not_known(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let of = |trial: &TrialSummary| is_unknown(Way::Reads, trial) || is_unknown(Way::Writes, trial);
+    let of = |trial: &TrialSummary| {
+        is_unknown(AccessDirection::Reads, trial) || is_unknown(AccessDirection::Writes, trial)
+    };
     let what = match occurs(counted, is_unknown) {
         [true, true] => "reads and writes",
         [_, false] => "reads",
         [false, true] => "writes",
     };
-    Tally::of_trials(counted, |trial| f64::from(u8::from(of(trial)))).say(run, |n, m, _, at| {
+    WarningTally::of_trials(counted, |trial| f64::from(u8::from(of(trial)))).say(run, |n, m, _, at| {
         let text = format!(
             "in {} it is not known which {what} reached the device, first at {at}: the kernel has no counts of a \
              block device under these files, so that the page cache can't be told from a disk",
@@ -70,6 +74,10 @@ pub(super) fn not_known(run: &Run, counted: &[&TrialSummary]) -> Option<Warning>
 }
 
 /// Whether it is so of the reads of any trial, and of the writes of any.
-fn occurs(trials: &[&TrialSummary], is_so: impl Fn(Way, &TrialSummary) -> bool) -> [bool; 2] {
-    [Way::Reads, Way::Writes].map(|way| trials.iter().any(|&trial| is_so(way, trial)))
+fn occurs(
+    trials: &[&TrialSummary],
+    is_so: impl Fn(AccessDirection, &TrialSummary) -> bool,
+) -> [bool; 2] {
+    [AccessDirection::Reads, AccessDirection::Writes]
+        .map(|way| trials.iter().any(|&trial| is_so(way, trial)))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_results::{Disturbed, Run, Transport, TrialSummary, in_words};
+use bakeoff_results::{ConnectionSecurity, Disturbed, Run, TrialSummary, in_words};
 
 use super::figures::{pair_in_words, told, told_of};
 use super::{part, place};
@@ -125,21 +125,23 @@ pub(super) fn external(run: &Run) -> Option<Warning> {
 }
 
 /// What others may read or change on its way to servers that somebody else runs, and back.
-pub fn unprotected<'e>(engines: impl IntoIterator<Item = (&'e str, Transport)>) -> Vec<Warning> {
-    let engines: Vec<(&str, Transport)> = engines.into_iter().collect();
-    let of = |wanted: Transport| {
+pub fn unprotected<'e>(
+    engines: impl IntoIterator<Item = (&'e str, ConnectionSecurity)>,
+) -> Vec<Warning> {
+    let engines: Vec<(&str, ConnectionSecurity)> = engines.into_iter().collect();
+    let of = |wanted: ConnectionSecurity| {
         let names = engines.iter().filter(|(_, transport)| *transport == wanted);
         let names: Vec<&str> = names.map(|(name, _)| *name).collect();
         (!names.is_empty()).then(|| names.join(" and "))
     };
-    let plain = of(Transport::Plain).map(|names| {
+    let plain = of(ConnectionSecurity::Plain).map(|names| {
         let text = format!(
             "what is sent to {names} and back crosses the network without TLS: anybody on the way \
              can read and change it"
         );
         Warning::new(WarningKind::WithoutTls, text)
     });
-    let unverified = of(Transport::Unverified).map(|names| {
+    let unverified = of(ConnectionSecurity::Unverified).map(|names| {
         let text = format!(
             "the certificate of {names} is not verified: somebody on the way can answer in its \
              place, and read and change what is sent"

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::measure::{ACHIEVED_LATENCY, CPU, FOREIGN_CPU, MODELLED_LATENCY, RATE, STEAL};
-use bakeoff_results::{Canary, Disturbed, Measure, Member, Merged, Run, Scope, TrialSummary};
+use bakeoff_results::{Canary, Disturbed, Measure, Merged, Run, RunMember, Scope, TrialSummary};
 use bakeoff_stats::drift;
 
-use super::{Tally, part, part_of, percent};
+use super::{WarningTally, part, part_of, percent};
 use crate::machines::{MachinesView, RatioOverMachines};
 use crate::warning::{Warning, WarningKind};
 
@@ -84,7 +84,7 @@ pub(super) fn disagree(run: &Run, machines: Option<&MachinesView>) -> Option<War
         let (least, most) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
         if it.disagree { most / least - 1.0 } else { 0.0 }
     };
-    Tally::of(&machines?.ratios, |it| &it.levels, apart).say(run, |n, m, worst, at| {
+    WarningTally::of(&machines?.ratios, |it| &it.levels, apart).say(run, |n, m, worst, at| {
         let text = format!(
             "the machines disagree on {}, at worst by {}, at {at}",
             part_of(n, m, "ratio"),
@@ -96,13 +96,13 @@ pub(super) fn disagree(run: &Run, machines: Option<&MachinesView>) -> Option<War
 }
 
 /// How many processors the machine has that ran each block.
-struct Processors<'a> {
+struct BlockProcessors<'a> {
     /// Of a run that was not merged.
     own: u32,
-    owners: BTreeMap<u32, &'a Member>,
+    owners: BTreeMap<u32, &'a RunMember>,
 }
 
-impl<'a> Processors<'a> {
+impl<'a> BlockProcessors<'a> {
     fn of(run: &'a Run) -> Self {
         let owners = run.merged.as_ref().map(Merged::owners).unwrap_or_default();
         Self { own: run.machine.processors, owners }
@@ -125,10 +125,10 @@ pub fn share_of_others(trial: &TrialSummary, processors: u32) -> Option<f64> {
 
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let processors = Processors::of(run);
+    let processors = BlockProcessors::of(run);
     let above =
         |trial: &TrialSummary| share_of_others(trial, processors.under(trial)).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} others used over {} of the machine's processors while the clients ran, at worst \
              {}, at {at}",
@@ -192,7 +192,7 @@ pub(super) fn starved(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         let short = 1.0 - achieved(trial).unwrap_or_default() / most;
         if most > 0.0 && short > STARVED { short } else { 0.0 }
     };
-    Tally::of_trials(counted, short).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, short).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the background I/O got over {} less done than beside another level of the same \
              block, at worst {} less, at {at}: that level had more of the disk for itself",
@@ -216,7 +216,7 @@ pub(super) fn strayed(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         _ => 0.0,
     };
     let above = |trial| Some(off(trial)).filter(|off| *off > STRAYED).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the virtual disk did not keep its model's time, at worst off by \
              {}, at {at}: the machine was too busy to wake in time",
@@ -238,7 +238,7 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
     let means = counted.iter().filter_map(|trial| disk_means(trial));
     let late = means.filter(|(modelled, _)| *modelled < FLOOR).map(|(m, a)| (a - m) * 1e6);
     let latest_us = late.fold(0.0, f64::max).ceil();
-    Tally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, slowed).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the modelled disk is about as fast as a file system in user space can be, at \
              worst its answers took {worst:.1} times what the model says, at {at}: there its mean \
@@ -255,7 +255,7 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
 
 /// In either loop: a client that has no processor left starts and takes its operations late.
 pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let processors = Processors::of(run);
+    let processors = BlockProcessors::of(run);
     let share = |trial: &TrialSummary| {
         let clients: f64 = trial.levels.get("clients")?.parse().ok()?;
         let used = trial.measures.get(&CPU, &Scope::Clients)?;
@@ -264,7 +264,7 @@ pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Warni
         Some(used / (trial.ran_s? * most))
     };
     let above = |trial| share(trial).filter(|share| *share > CLIENT_BUSY).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} bakeoff's clients used over {} of the processor time that they could have, at \
              worst {}, at {at}: there the figures measure the clients more than what serves them",

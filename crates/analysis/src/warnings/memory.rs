@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Levels, Machine, Member, Merged, Run, TrialSummary};
+use bakeoff_results::{Levels, Machine, Merged, Run, RunMember, TrialSummary};
 
 use super::part;
 use crate::warning::{Warning, WarningKind};
@@ -52,7 +52,7 @@ fn promises(run: &Run, levels: &Levels) -> bool {
 /// The machine that ran a trial.
 fn machine<'a>(
     run: &'a Run,
-    owners: &BTreeMap<u32, &'a Member>,
+    owners: &BTreeMap<u32, &'a RunMember>,
     trial: &TrialSummary,
 ) -> &'a Machine {
     owners.get(&trial.block).map_or(&run.machine, |member| &member.machine)

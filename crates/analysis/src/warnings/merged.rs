@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_results::{Machine, Member, Merged, Run, TrialSummary};
+use bakeoff_results::{Machine, Merged, Run, RunMember, TrialSummary};
 
 use super::part_of;
 use crate::warning::{Warning, WarningKind};
@@ -40,7 +40,7 @@ fn first_starts(merged: &Merged, trials: &[TrialSummary]) -> Vec<Option<f64>> {
         let first_s = of_blocks.entry(trial.block).or_insert(trial.started_s);
         *first_s = first_s.min(trial.started_s);
     }
-    let first = |member: &Member| {
+    let first = |member: &RunMember| {
         let blocks = member.blocks.iter().filter_map(|(number, _)| of_blocks.get(number));
         member.shard.and(blocks.copied().reduce(f64::min))
     };
@@ -52,11 +52,11 @@ fn first_starts(merged: &Merged, trials: &[TrialSummary]) -> Vec<Option<f64>> {
 pub(super) fn disks(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let merged = run.merged.as_ref()?;
     let usual = usual_file_system(merged)?;
-    let (rest, apart): (Vec<&Member>, Vec<&Member>) =
+    let (rest, apart): (Vec<&RunMember>, Vec<&RunMember>) =
         merged.members.iter().partition(|member| is_usual(merged, usual, member));
     let there: BTreeSet<u32> = counted.iter().map(|trial| trial.block).collect();
     let has_trials =
-        |member: &&&Member| member.blocks.iter().any(|(number, _)| there.contains(number));
+        |member: &&&RunMember| member.blocks.iter().any(|(number, _)| there.contains(number));
     let (first, other) = apart.iter().find(has_trials).zip(rest.first())?;
     let blocks = apart.iter().flat_map(|member| &member.blocks).map(|(number, _)| *number);
     let blocks: BTreeSet<u32> = blocks.collect();
@@ -86,7 +86,7 @@ fn usual_file_system(merged: &Merged) -> Option<&str> {
 
 /// Whether a member lay where one expects it. Machines name their devices as they like, so that of shards the
 /// file systems alone are held against each other.
-fn is_usual(merged: &Merged, usual: &str, member: &Member) -> bool {
+fn is_usual(merged: &Merged, usual: &str, member: &RunMember) -> bool {
     let mut shards = merged.members.iter().filter(|it| it.shard.is_some());
     match member.shard {
         Some(_) => member.machine.file_system == usual,
@@ -112,7 +112,7 @@ fn disk(machine: &Machine) -> String {
 }
 
 /// A part of a run: the shard, or that it went on, and its machine.
-fn named(member: &Member) -> String {
+fn named(member: &RunMember) -> String {
     let on = match member.host.name.as_str() {
         "" => String::new(),
         host => format!(" on {host}"),

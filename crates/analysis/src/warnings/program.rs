@@ -31,14 +31,14 @@ pub(super) fn uncommitted(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> O
 }
 
 /// What one program ended under one kernel.
-struct Stretch {
+struct ProgramStretch {
     by: Platform,
     trials: usize,
     cuts: usize,
 }
 
 /// The stretches of a run in which anything was ended that counts: what began it, and what took it over.
-fn stretches(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Vec<Stretch> {
+fn stretches(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Vec<ProgramStretch> {
     let made: Vec<&Cut> = cuts.iter().filter(|cut| cut.failed.is_none()).collect();
     let ends = |of: fn(&Takeover) -> u32, all: usize| -> Vec<usize> {
         let starts = run.takeovers.iter().map(|it| (of(it) as usize).min(all));
@@ -55,7 +55,7 @@ fn stretches(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Vec<Stretch> {
             let of_cuts = cut_end.saturating_sub(cut);
             (trial, cut) = (trial_end, cut_end);
             let trials = of_trials.iter().filter(|it| it.valid).count();
-            Stretch { by, trials, cuts: of_cuts }
+            ProgramStretch { by, trials, cuts: of_cuts }
         });
     all.filter(|it| it.trials + it.cuts > 0).collect()
 }
@@ -66,7 +66,7 @@ pub(super) fn taken_over(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Op
     let (first, later) = all.split_first().filter(|(_, later)| !later.is_empty())?;
     let (of_trials, of_cuts) =
         later.iter().fold((0, 0), |(trials, cuts), it| (trials + it.trials, cuts + it.cuts));
-    let whole = |of: fn(&Stretch) -> usize| all.iter().map(of).sum();
+    let whole = |of: fn(&ProgramStretch) -> usize| all.iter().map(of).sum();
     let parts = [
         (of_trials > 0).then(|| part_of(of_trials, whole(|it| it.trials), "trial")),
         (of_cuts > 0).then(|| part_of(of_cuts, whole(|it| it.cuts), "power cut")),

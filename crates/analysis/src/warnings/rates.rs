@@ -3,7 +3,7 @@
 use bakeoff_results::measure::STARVED;
 use bakeoff_results::{Run, Scope, TrialSummary};
 
-use super::{Tally, part};
+use super::{WarningTally, part};
 use crate::littles_law::{concurrency, has_counted_rates, starving};
 use crate::warning::{Warning, WarningKind};
 
@@ -11,7 +11,7 @@ use crate::warning::{Warning, WarningKind};
 pub(super) fn clients_starved(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let how_far = |trial: &TrialSummary| starving(trial).unwrap_or_default();
     let worst = counted.iter().copied().max_by(|a, b| how_far(a).total_cmp(&how_far(b)))?;
-    Tally::of_trials(counted, how_far).say(run, |n, m, _, at| {
+    WarningTally::of_trials(counted, how_far).say(run, |n, m, _, at| {
         let text = format!(
             "in {} some clients waited while others were served again and again; at worst {}, at \
              {at}. Rates count what ended, and are right; a mean time tells little there",
@@ -45,7 +45,7 @@ pub(super) fn not_counted(run: &Run, counted: &[&TrialSummary]) -> Option<Warnin
         return None;
     }
     let lacks = |trial: &TrialSummary| f64::from(u8::from(!has_counted_rates(trial)));
-    Tally::of_trials(counted, lacks).say(run, |n, m, _, at| {
+    WarningTally::of_trials(counted, lacks).say(run, |n, m, _, at| {
         let text = format!(
             "in {} the rates are not counted: an older bakeoff took them from latencies, and kept too \
              few seconds to count in, first at {at}. Where clients starved they are too low",

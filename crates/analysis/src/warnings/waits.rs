@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use bakeoff_results::{Levels, Run, TrialSummary};
 
-use super::{Tally, part, part_of, percent};
+use super::{WarningTally, part, part_of, percent};
 use crate::comparison::{Comparison, Verdict};
 use crate::open_loop::is_open;
-use crate::waits::{CLIENTS_MOST, SERVERS_MOST, Waited, of_clients, of_servers};
+use crate::waits::{CLIENTS_MOST, ProcessorWait, SERVERS_MOST, of_clients, of_servers};
 use crate::warning::{Warning, WarningKind};
 
 /// What helps where there are too few processors.
 const FEWER: &str = "take fewer clients, or a machine with more processors";
 
 /// Threads whose waiting is told.
-struct Threads {
+struct WaitingThreads {
     /// Whose they are, where engines are run and where none is.
     who: [&'static str; 2],
     /// The share of the clients' time that they may wait without a word.
@@ -26,14 +26,14 @@ struct Threads {
 }
 
 /// The clients' own, and those of all processes that serve them.
-const THREADS: [Threads; 2] = [
-    Threads {
+const THREADS: [WaitingThreads; 2] = [
+    WaitingThreads {
         who: ["the clients", "the clients"],
         most: CLIENTS_MOST,
         share: of_clients,
         kinds: [WarningKind::ClientsWaited, WarningKind::ClientsWaitedAlike],
     },
-    Threads {
+    WaitingThreads {
         who: ["an engine's processes or of the disk's daemon", "the disk's daemon"],
         most: SERVERS_MOST,
         share: of_servers,
@@ -54,7 +54,7 @@ pub(super) fn waited(
     comparisons: &[&Comparison],
 ) -> Vec<Warning> {
     let withheld = withheld(run, counted, comparisons);
-    let of_threads = |it: &Threads| {
+    let of_threads = |it: &WaitingThreads| {
         let open = it.in_open_loop(run, counted);
         open.or_else(|| if withheld.is_some() { None } else { it.alike(run, counted) })
     };
@@ -66,7 +66,7 @@ pub(super) fn waited(
 fn withheld(run: &Run, counted: &[&TrialSummary], comparisons: &[&Comparison]) -> Option<Warning> {
     let mut waits: BTreeMap<&Levels, f64> = BTreeMap::new();
     for trial in counted {
-        let Waited { clients, servers, .. } = Waited::of(trial);
+        let ProcessorWait { clients, servers, .. } = ProcessorWait::of(trial);
         let most = waits.entry(&trial.levels).or_default();
         *most = most.max(clients + servers);
     }
@@ -81,7 +81,8 @@ fn withheld(run: &Run, counted: &[&TrialSummary], comparisons: &[&Comparison]) -
     };
     let is_withheld = |it: &&&Comparison| it.verdict == Verdict::ShortOfProcessors;
     let found = comparisons.iter().filter(is_withheld).filter_map(|it| worst(it));
-    let tally = Tally { of: comparisons.len(), ..Tally::of(found, |it| it.1, |it| it.0) };
+    let tally =
+        WarningTally { of: comparisons.len(), ..WarningTally::of(found, |it| it.1, |it| it.0) };
     tally.say(run, |n, m, worst, at| {
         let text = format!(
             "{} {} no verdict, since without the waiting for a processor it could be another: threads of \
@@ -97,7 +98,7 @@ fn withheld(run: &Run, counted: &[&TrialSummary], comparisons: &[&Comparison]) -
     })
 }
 
-impl Threads {
+impl WaitingThreads {
     /// Whose they are in a run.
     fn who(&self, run: &Run) -> &'static str {
         let [with_engines, without] = self.who;
@@ -107,7 +108,7 @@ impl Threads {
     /// That they waited where operations were due at a rate: nothing tells what came of that.
     fn in_open_loop(&self, run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         let open: Vec<&TrialSummary> = counted.iter().copied().filter(|it| is_open(it)).collect();
-        Tally::of_trials(&open, |trial| self.above(trial)).say(run, |n, m, worst, at| {
+        WarningTally::of_trials(&open, |trial| self.above(trial)).say(run, |n, m, worst, at| {
             let text = format!(
                 "in {} at a rate the threads of {} waited for a processor for over {} of the clients' time, \
                  at worst {}, at {at}: each such wait holds up the operations that are due behind it, too",
@@ -122,7 +123,7 @@ impl Threads {
 
     /// That they waited, and no verdict goes by it.
     fn alike(&self, run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-        Tally::of_trials(counted, |trial| self.above(trial)).say(run, |n, m, worst, at| {
+        WarningTally::of_trials(counted, |trial| self.above(trial)).say(run, |n, m, worst, at| {
             let several = if worst > 1.0 { " (several threads waited at once)" } else { "" };
             let text = format!(
                 "in {} the threads of {} waited for a processor for over {} of the clients' time, at worst \

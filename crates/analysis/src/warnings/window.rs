@@ -9,7 +9,7 @@ use bakeoff_results::measure::{
 use bakeoff_results::{Run, Scope, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
 
-use super::{Tally, part, percent};
+use super::{WarningTally, part, percent};
 use crate::steady::rounds;
 use crate::verdict::ENOUGH;
 use crate::warning::{Warning, WarningKind};
@@ -25,7 +25,7 @@ pub(super) fn went_on(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let end = |trial: &TrialSummary| trial.window_s.map_or(0.0, |(_, end)| end / turns(trial));
     let longer =
         |trial| Some(end(trial)).filter(|end| *end > LONGER * run.seconds).unwrap_or_default();
-    Tally::of_trials(counted, longer).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, longer).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the window went on after its {} s until {ENOUGH} operations of each kind had ended, \
              at worst until {worst:.0} s, at {at}: faster levels of the block were measured for a \
@@ -44,7 +44,7 @@ pub(super) fn drain_cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<Warn
     let after = |trial: &TrialSummary| {
         of(trial, &DRAIN_CUT_OFF).and_then(|_| of(trial, &DRAIN)).unwrap_or_default()
     };
-    Tally::of_trials(counted, after).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, after).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the drain took longer than the clients had run, over {} s at {at}, and was cut \
              off there: such a debt grows for as long as clients run, and the figures leave its \
@@ -64,7 +64,7 @@ pub(super) fn warm_up(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         let from = trial.window_s.map_or(0.0, |(from, _)| from);
         if took > from { took } else { 0.0 }
     };
-    Tally::of_trials(counted, beyond).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, beyond).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the start is unlike the rest for longer than the tenth that is left out as \
              warm-up, at worst for {worst:.0} s, at {at}: what comes after that tenth counts all \
@@ -82,7 +82,7 @@ pub(super) fn never_steady(run: &Run, counted: &[&TrialSummary]) -> Option<Warni
         Some(Steadiness::NotSteady) => range(trial).unwrap_or_default().max(f64::MIN_POSITIVE),
         _ => 0.0,
     };
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "{} never steady, at worst at {at}, where the fastest of five rounds of equal numbers of \
              operations was ahead of the slowest by {} of their mean: their comparisons stay open",
@@ -100,7 +100,7 @@ pub(super) fn not_turned_over(run: &Run, counted: &[&TrialSummary]) -> Option<Wa
         let turned = trial.measures.get(&TURNED_OVER, &Scope::Trial);
         f64::from(u8::from(turned == Some(0.0)))
     };
-    Tally::of_trials(counted, lacks).say(run, |n, m, _, at| {
+    WarningTally::of_trials(counted, lacks).say(run, |n, m, _, at| {
         let text = format!(
             "{} began before all kinds of deferred work had been through one cycle, first at {at}: \
              some may still be growing",
@@ -124,7 +124,7 @@ pub(super) fn conditioned_anew(run: &Run, counted: &[&TrialSummary]) -> Option<W
         let latest = latest.get(&trial.block).copied();
         latest.zip(place(trial)).map_or(0.0, |(latest, own)| latest - own)
     };
-    Tally::of_trials(counted, earlier).say(run, |n, m, _, at| {
+    WarningTally::of_trials(counted, earlier).say(run, |n, m, _, at| {
         let text = format!(
             "{} preconditioned anew because a trial before them had failed, first at {at}, while others \
              of their block followed other trials after one preconditioning: they did not begin alike",

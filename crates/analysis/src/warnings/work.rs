@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bakeoff_results::{Levels, OperationSummary, Run, TrialSummary};
 use bakeoff_stats::steady::Steadiness;
 
-use super::{Tally, part, part_of, percent};
+use super::{WarningTally, part, part_of, percent};
 use crate::document::CellView;
 use crate::littles_law::{concurrency, littles_law, starving};
-use crate::open_loop::OpenLoop;
+use crate::open_loop::OpenLoopView;
 use crate::steady::steadiness;
 use crate::warning::{Warning, WarningKind};
 
@@ -65,7 +65,7 @@ pub(super) fn unsynced(
     let stores = |cell: &&CellView| cell.levels.get("engine").is_none_or(|it| run.stores(it));
     let strict: Vec<&CellView> = cells.iter().filter(strict).filter(stores).collect();
     let missing = |cell: &&CellView| missing_syncs(run, cell, &at_once).unwrap_or_default();
-    Tally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
+    WarningTally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "strict cell");
         let text = format!(
             "in {part} the engine did not sync for its commits, at worst it made {:.2} of the \
@@ -83,7 +83,7 @@ pub(super) fn errors(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let all = |errors: &mut dyn Iterator<Item = u64>| errors.fold(0, u64::saturating_add);
     let errors = |trial: &TrialSummary| all(&mut trial.operations.iter().map(|op| op.errors));
     let sum = all(&mut counted.iter().map(|trial| errors(trial)));
-    Tally::of_trials(counted, |trial| errors(trial) as f64).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, |trial| errors(trial) as f64).say(run, |n, m, worst, at| {
         let operations = if sum == 1 { "operation" } else { "operations" };
         let trials = part(n, m);
         let text =
@@ -98,7 +98,7 @@ pub(super) fn retries(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         sum(|op| op.retries) as f64 / sum(|op| op.count).max(1) as f64
     };
     let above = |trial| Some(share(trial)).filter(|share| *share > RETRIES).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} transactions were run again (a conflict in the engine, or a stale version of \
              the row), at worst {worst:.2} for each operation, at {at}; the latencies include it",
@@ -111,12 +111,12 @@ pub(super) fn retries(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
 /// Cells whose operations were due faster than they were done.
 pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<Warning> {
     let open = cells.iter().filter_map(|cell| Some((cell, cell.open_loop?)));
-    let lag = |(_, open): &(&CellView, OpenLoop)| match open.kept_up {
+    let lag = |(_, open): &(&CellView, OpenLoopView)| match open.kept_up {
         true => 0.0,
         // Even where it rounds to nothing over all trials.
         false => open.share_not_started().max(f64::MIN_POSITIVE),
     };
-    Tally::of(open, |(cell, _)| &cell.levels, lag).say(run, |n, m, worst, at| {
+    WarningTally::of(open, |(cell, _)| &cell.levels, lag).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "cell");
         let text = format!(
             "{part} did not keep up with the rate that was offered, at worst {} of what was due \
@@ -134,7 +134,7 @@ pub(super) fn cut_off(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
     let running = |trial: &TrialSummary| {
         trial.operations.iter().map(|operation| operation.unfinished).sum::<u64>() as f64
     };
-    Tally::of_trials(counted, running).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, running).say(run, |n, m, worst, at| {
         let text = format!(
             "{} cut off while operations were still running, most ({worst}) at {at}: they count with \
              the time that they had taken by then, so that means, quantiles and ratios there are \
@@ -153,7 +153,7 @@ pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<Warning
         littles_law(trial).filter(|_| starving(trial).is_none()).map(|law| (law - 1.0).abs())
     };
     let above = |trial| off(trial).filter(|off| *off > LITTLE_OFF).unwrap_or_default();
-    Tally::of_trials(counted, above).say(run, |n, m, worst, at| {
+    WarningTally::of_trials(counted, above).say(run, |n, m, worst, at| {
         let text = format!(
             "in {} the latencies do not add up to the clients' time, at worst by {}, at {at}: \
              clients waited for something that is in no latency, or operations are long compared \
@@ -170,7 +170,7 @@ pub(super) fn unbalanced(run: &Run, counted: &[&TrialSummary]) -> Option<Warning
 pub(super) fn unsteady(run: &Run, counted: &[&TrialSummary]) -> [Option<Warning>; 2] {
     let is = |answer| {
         let so = move |trial: &TrialSummary| steadiness(trial) == Some(answer);
-        Tally::of_trials(counted, move |trial| f64::from(u8::from(so(trial))))
+        WarningTally::of_trials(counted, move |trial| f64::from(u8::from(so(trial))))
     };
     let not = is(Steadiness::NotSteady).say(run, |n, m, _, at| {
         let text = format!(

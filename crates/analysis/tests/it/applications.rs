@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{Document, JSON_SCHEMA, document};
 use bakeoff_results::RunFolder;
 
@@ -18,7 +18,7 @@ fn make() -> Document {
     let dir = crate::place();
     let run = run(&["1"], &["0"], 8);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut trials = Trials::new(1, 1);
+    let mut trials = TrialGenerator::new(1, 1);
     for block in 0..2 {
         for trial in trials.block(block, block, ["1", "0"]) {
             folder.commit_trial(&trial).unwrap();

@@ -1,13 +1,13 @@
 //! A level that broke its promise has no verdict there, whoever found it out.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{BrokenPromise, Document, Verdict, WarningKind};
 use bakeoff_results::measure::SYNCS;
 use bakeoff_results::{RunFolder, Scope, Trial};
 
-/// Trials at strict and at relaxed, in which beta made no sync.
+/// TrialGenerator at strict and at relaxed, in which beta made no sync.
 fn trials() -> Vec<Trial> {
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let mut trials = Vec::new();
     for block in 0..8 {
         let durability = if block % 2 == 0 { "strict" } else { "relaxed" };

@@ -1,12 +1,12 @@
 //! What trials cost, what they were opened with, and what is said of it.
 
-use crate::data::{Trials, run};
-use bakeoff_analysis::{Counter, Document, Syncs, WarningKind};
+use crate::data::{TrialGenerator, run};
+use bakeoff_analysis::{Document, SyncCount, SyncObserver, WarningKind};
 use bakeoff_results::measure::SYNCS;
 use bakeoff_results::{Measures, RunFolder, Scope, Trial};
 
 fn blocks(number: u32) -> Vec<Trial> {
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     (0..number).flat_map(|block| generator.block(block, block, ["1", "0"])).collect()
 }
 
@@ -26,18 +26,18 @@ fn without_syncs(measures: &Measures) -> Measures {
     others
 }
 
-fn scope(counter: Counter) -> Scope {
+fn scope(counter: SyncObserver) -> Scope {
     match counter {
-        Counter::Disk => Scope::Disk,
-        Counter::Kernel => Scope::DATABASE,
-        Counter::Device => Scope::Device,
+        SyncObserver::Disk => Scope::Disk,
+        SyncObserver::Kernel => Scope::DATABASE,
+        SyncObserver::Device => Scope::Device,
     }
 }
 
 /// The commits of clients that are at work at once can share a sync, but not do without.
 #[test]
 fn a_strict_engine_that_does_not_sync_is_told() {
-    let with = |syncs: Option<Syncs>, durability: &str| {
+    let with = |syncs: Option<SyncCount>, durability: &str| {
         let mut trials = blocks(2);
         for trial in &mut trials {
             for (factor, level) in [("durability", durability), ("clients", "4")] {
@@ -46,7 +46,7 @@ fn a_strict_engine_that_does_not_sync_is_told() {
             let measures = &mut trial.measured.as_mut().unwrap().measures;
             if trial.levels["engine"] == "beta" {
                 *measures = without_syncs(measures);
-                if let Some(Syncs { counted_by, count }) = syncs {
+                if let Some(SyncCount { counted_by, count }) = syncs {
                     measures.set(&SYNCS, scope(counted_by), count as f64);
                 }
             }
@@ -55,9 +55,9 @@ fn a_strict_engine_that_does_not_sync_is_told() {
         let found = found.filter(|warning| warning.kind == WarningKind::NotSynced);
         found.map(|warning| warning.to_string()).collect::<Vec<_>>()
     };
-    let syncs = |counted_by, count| Some(Syncs { counted_by, count });
+    let syncs = |counted_by, count| Some(SyncCount { counted_by, count });
     // 10,000 commits of 4 clients, who can share 2500 syncs.
-    for counter in [Counter::Disk, Counter::Kernel] {
+    for counter in [SyncObserver::Disk, SyncObserver::Kernel] {
         let found = with(syncs(counter, 600), "strict");
         assert_eq!(found.len(), 1, "{found:?}");
         for part in ["In 1 of 4 strict cells", "0.24", "engine beta", "power cut"] {
@@ -66,7 +66,7 @@ fn a_strict_engine_that_does_not_sync_is_told() {
         assert_eq!(with(syncs(counter, 1300), "strict"), [""; 0], "they shared them");
         assert_eq!(with(syncs(counter, 0), "relaxed"), [""; 0], "nobody promised any");
     }
-    assert_eq!(with(syncs(Counter::Device, 0), "strict"), [""; 0], "it may have no cache");
+    assert_eq!(with(syncs(SyncObserver::Device, 0), "strict"), [""; 0], "it may have no cache");
     assert_eq!(with(None, "strict"), [""; 0], "nobody counted");
 }
 

@@ -1,14 +1,14 @@
 //! What power cuts come to, and how they are kept.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::power::cuts;
-use bakeoff_analysis::{Found, document};
+use bakeoff_analysis::{FoundInCuts, document};
 use bakeoff_results::{Cut, Promised, RunFolder};
 
 fn folder(dir: &tempfile::TempDir) -> RunFolder {
     let path = dir.path().join("run");
     let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 4), "").unwrap();
-    for trial in Trials::new(1, 1).block(0, 0, ["1", "0"]) {
+    for trial in TrialGenerator::new(1, 1).block(0, 0, ["1", "0"]) {
         folder.commit_trial(&trial).unwrap();
     }
     folder
@@ -31,10 +31,10 @@ fn cuts_are_counted_by_rule_and_a_broken_promise_says_how_to_see_it_again() {
     assert_eq!((promise.recovery_median_s, promise.recovery_max_s), (Some(0.5), Some(0.5)));
     let [drop_all, torn] = promise.rules.as_slice() else { panic!("two rules") };
     assert_eq!((drop_all.cuts, drop_all.intact, drop_all.broken), (2, 1, 0));
-    assert_eq!(drop_all.lost, Found { cuts: 1, most: 3 });
+    assert_eq!(drop_all.lost, FoundInCuts { cuts: 1, most: 3 });
     assert_eq!((drop_all.oldest_lost_s, drop_all.repeat), (Some(0.25), None));
     assert_eq!((torn.intact, torn.broken, torn.corrupt), (0, 1, 1));
-    assert_eq!((torn.torn, torn.repeat), (Found { cuts: 1, most: 2 }, Some(1)));
+    assert_eq!((torn.torn, torn.repeat), (FoundInCuts { cuts: 1, most: 2 }, Some(1)));
     assert_eq!(torn.example.as_deref(), Some("a page is torn"));
 
     let plan = document.run.run.cuts.expect("cuts are planned");

@@ -1,6 +1,6 @@
 //! What is said of trials in which several groups of processes worked for the clients.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::WarningKind::{
     ClientsWaited, ClientsWaitedAlike, ServersWaited, ServersWaitedAlike, ShortOfProcessors,
 };
@@ -21,7 +21,7 @@ fn of_blocks(blocks: u32, change: impl Fn(u32, &mut Measures)) -> Document {
     let dir = crate::place();
     let run = run(&["1"], &["0"], 4);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let trials = (0..blocks).flat_map(|block| generator.block(block, block, ["1", "0"]));
     for (number, mut trial) in trials.enumerate() {
         change(number as u32, &mut trial.measured.as_mut().unwrap().measures);
@@ -227,7 +227,7 @@ fn what_a_change_buys_is_withheld_too() {
     let dir = crate::place();
     let run = run(&["1"], &["0"], 4);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let trials = (0..6).flat_map(|block| generator.block(block, block, ["1", "0"]));
     for (number, mut trial) in trials.enumerate() {
         let measures = &mut trial.measured.as_mut().unwrap().measures;

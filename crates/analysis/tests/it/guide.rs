@@ -1,9 +1,9 @@
 //! docs/results.md against what is really there.
 
-use crate::data::{ENGINES, Trials, run};
+use crate::data::{ENGINES, TrialGenerator, run};
 use crate::power::cuts;
 use bakeoff_analysis::WarningKind;
-use bakeoff_results::measure::{MEASURES, Unit};
+use bakeoff_results::measure::{MEASURES, MeasureUnit};
 use bakeoff_results::{Canary, DATABASE, RunFolder};
 use rusqlite::Connection;
 
@@ -17,7 +17,7 @@ fn database() -> (tempfile::TempDir, Connection) {
     let canary =
         Canary { at_s: 1.7e9, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.125, read_s: None, off: None };
     folder.commit_canary(&canary).unwrap();
-    let mut trials = Trials::new(9, 10);
+    let mut trials = TrialGenerator::new(9, 10);
     for (block, clients) in [(0, "16"), (1, "1"), (2, "1")] {
         for trial in trials.block(0, block, [clients, "0"]) {
             folder.commit_trial(&trial).unwrap();
@@ -103,11 +103,11 @@ fn the_guide_names_every_table_and_column() {
 #[test]
 fn the_guide_has_every_measure() {
     let unit = |unit| match unit {
-        Unit::Seconds => "s",
-        Unit::Bytes => "B",
-        Unit::Count => "1",
-        Unit::PerSecond => "1/s",
-        Unit::Share => "share",
+        MeasureUnit::Seconds => "s",
+        MeasureUnit::Bytes => "B",
+        MeasureUnit::Count => "1",
+        MeasureUnit::PerSecond => "1/s",
+        MeasureUnit::Share => "share",
     };
     let row = |measure: &&bakeoff_results::Measure| {
         let scopes: Vec<String> = measure.scopes.iter().map(ToString::to_string).collect();

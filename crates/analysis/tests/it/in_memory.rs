@@ -1,9 +1,9 @@
 //! Promises of data that lay in memory.
 
 use bakeoff_analysis::{WarningKind, document};
-use bakeoff_results::{Host, Machine, Member, Merged, Run, RunFolder, Trial};
+use bakeoff_results::{HostIdentity, Machine, Merged, Run, RunFolder, RunMember, Trial};
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 
 fn on(file_system: &str) -> Machine {
     Machine { file_system: file_system.to_owned(), ..Machine::default() }
@@ -18,7 +18,7 @@ fn run_on(file_system: &str) -> Run {
 fn told(run: &Run, change: impl Fn(&mut Trial)) -> String {
     let dir = crate::place();
     let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
-    let mut trials = Trials::new(5, 10);
+    let mut trials = TrialGenerator::new(5, 10);
     for block in 0..2 {
         for mut trial in trials.block(block, block, ["1", "0"]) {
             change(&mut trial);
@@ -95,9 +95,9 @@ fn levels_are_those_of_their_aliases_and_each_trial_is_looked_at() {
 
 #[test]
 fn of_a_merged_run_the_machine_counts_that_ran_a_trial() {
-    let member = |shard: u32, file_system: &str| Member {
+    let member = |shard: u32, file_system: &str| RunMember {
         shard: Some(shard),
-        host: Host { name: format!("node-{shard}"), boot: format!("boot {shard}") },
+        host: HostIdentity { name: format!("node-{shard}"), boot: format!("boot {shard}") },
         machine: on(file_system),
         harness_s: 4e-8,
         load: None,

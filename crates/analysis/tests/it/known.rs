@@ -1,9 +1,9 @@
-//! Trials of which everything is known, and the documents of them.
+//! TrialGenerator of which everything is known, and the documents of them.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{Comparison, Document};
 use bakeoff_results::measure::*;
-use bakeoff_results::{Canary, Measured, RunFolder, Trial};
+use bakeoff_results::{Canary, RunFolder, Trial, TrialMeasurements};
 
 /// The document of `trials` and `canaries`, by way of a run folder.
 pub fn document_with(trials: &[Trial], canaries: &[Canary]) -> Document {
@@ -30,7 +30,7 @@ pub fn document(trials: &[Trial]) -> Document {
 
 /// Blocks of the cell of one client and no neighbour, of two slots for the sake of speed.
 pub fn blocks(number: u32) -> Vec<Trial> {
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let block = |block| generator.block(block, block, ["1", "0"]);
     let mut trials: Vec<Trial> = (0..number).flat_map(block).collect();
     for trial in &mut trials {
@@ -39,7 +39,7 @@ pub fn blocks(number: u32) -> Vec<Trial> {
     trials
 }
 
-pub fn measured(trial: &mut Trial) -> &mut Measured {
+pub fn measured(trial: &mut Trial) -> &mut TrialMeasurements {
     trial.measured.as_mut().expect("synthetic trials are measured")
 }
 
@@ -50,7 +50,7 @@ pub fn set(trial: &mut Trial, measure: &'static Measure, scope: Scope, value: f6
 /// So much of the clients' time in latencies as Little's law says where none is lost.
 pub fn balance(trial: &mut Trial, law: f64) {
     let measured = measured(trial);
-    let sum = |operation: &bakeoff_results::Operation| {
+    let sum = |operation: &bakeoff_results::OperationRecord| {
         operation.kept.len() as f64 * operation.kept.mean() / 1e9
     };
     let busy: f64 = measured.operations.iter().map(sum).sum();

@@ -1,12 +1,12 @@
 //! Searches for the highest rate that keeps a limit, from trials of known response times.
 
-use bakeoff_analysis::{Document, LimitOutcome, Said};
-use bakeoff_results::limit::Limit;
+use bakeoff_analysis::{Document, LimitOutcome, ProbeVerdict};
+use bakeoff_results::limit::ResponseTimeLimit;
 use bakeoff_results::measure::{BACKLOG, DUE, NOT_STARTED, OFFERED};
 use bakeoff_results::{RunFolder, Scope, Trial};
 use serde_json::json;
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::schema::{closed, complaints, schema};
 
 /// The document of a run with a trial for each of these loops, in their order: the rate of an open one, and
@@ -14,9 +14,9 @@ use crate::schema::{closed, complaints, schema};
 fn document(loops: &[Option<(f64, u64)>], change: impl Fn(usize, &mut Trial)) -> Document {
     let dir = crate::place();
     let mut run = run(&["1"], &["0"], 8);
-    run.limit = Some(Limit::read("p99=50ms").unwrap());
+    run.limit = Some(ResponseTimeLimit::read("p99=50ms").unwrap());
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     for (number, way) in loops.iter().enumerate() {
         let block = number as u32;
         let mut trial = generator.block(block, block, ["1", "0"]).swap_remove(0);
@@ -59,7 +59,7 @@ fn a_search_is_told_with_each_rate_that_was_tried() {
     let [view] = &document.limits[..] else { panic!("{:?}", document.limits) };
     assert!(view.closed_per_second.is_some_and(|reached| reached > 0.0));
     let said: Vec<_> = view.probes.iter().map(|it| (it.per_second, it.said)).collect();
-    let (keeps, breaks) = (Said::Keeps, Said::Breaks);
+    let (keeps, breaks) = (ProbeVerdict::Keeps, ProbeVerdict::Breaks);
     let told = [(200.0, keeps), (208.0, breaks), (200.0, keeps), (200.0, keeps), (200.0, keeps)];
     assert_eq!(said, told);
     assert_eq!(
@@ -93,7 +93,10 @@ fn a_trial_that_failed_breaks_the_limit_and_says_why() {
         }
     });
     let probe = &document.limits[0].probes[0];
-    assert_eq!((probe.said, probe.failed.as_deref()), (Said::Breaks, Some("the server ended")));
+    assert_eq!(
+        (probe.said, probe.failed.as_deref()),
+        (ProbeVerdict::Breaks, Some("the server ended"))
+    );
     let words = probe.words(document.run.run.limit.unwrap());
     assert_eq!(words, "200/s breaks it: the server ended");
 }

@@ -1,16 +1,18 @@
 //! What the machines of a merged run found, and whether they agree.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::schema::{closed, complaints, schema};
 use bakeoff_analysis::{Apart, Document, MachinesView, RatioOverMachines, WarningKind, document};
 use bakeoff_results::measure::{FOREIGN_CPU, MACHINE_WATCHED};
-use bakeoff_results::{Canary, Host, Machine, Member, Merged, Run, RunFolder, Scope, Trial};
+use bakeoff_results::{
+    Canary, HostIdentity, Machine, Merged, Run, RunFolder, RunMember, Scope, Trial,
+};
 
 /// A machine that ran four blocks from `first` on, and looked at itself once before each.
-fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> Member {
-    Member {
+fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> RunMember {
+    RunMember {
         shard,
-        host: Host { name: name.to_owned(), boot: boot.to_owned() },
+        host: HostIdentity { name: name.to_owned(), boot: boot.to_owned() },
         machine: Machine { processor: format!("processor of {name}"), ..Machine::default() },
         harness_s: 4e-8,
         load: Some(0.5),
@@ -24,7 +26,7 @@ fn member(shard: Option<u32>, name: &str, boot: &str, first: u32) -> Member {
     }
 }
 
-fn merged(members: Vec<Member>) -> Run {
+fn merged(members: Vec<RunMember>) -> Run {
     let plan = "17".to_owned();
     let merged = Merged { plan, program_sha256: None, count: 3, members };
     Run { merged: Some(merged), ..run(&["1"], &["0"], 48) }
@@ -34,7 +36,7 @@ fn merged(members: Vec<Member>) -> Run {
 fn measured(run: &Run, change: impl Fn(&mut Trial)) -> Document {
     let dir = crate::place();
     let mut folder = RunFolder::create(&dir.path().join("run"), run, "").unwrap();
-    let mut trials = Trials::new(11, 20);
+    let mut trials = TrialGenerator::new(11, 20);
     for block in 0..12 {
         let off = (block == 5).then(|| "arithmetic".to_owned());
         let (cpu_s, memory_s, sync_s) = (0.25, 0.5, 0.125);
@@ -58,7 +60,7 @@ fn swap(trial: &mut Trial) {
     trial.levels.insert("engine".to_owned(), other.to_owned());
 }
 
-fn three() -> Vec<Member> {
+fn three() -> Vec<RunMember> {
     vec![
         member(Some(1), "a", "boot a", 0),
         member(Some(2), "b", "boot b", 4),
@@ -223,7 +225,7 @@ fn a_clock_that_is_wrong_changes_nothing() {
 /// Whoever held the clocks of two machines against each other would warn of a queue in which one waited.
 #[test]
 fn times_that_can_not_be_are_told_and_others_are_not() {
-    let warned = |change: &dyn Fn(&mut Vec<Member>), of_trial: &dyn Fn(&mut Trial)| {
+    let warned = |change: &dyn Fn(&mut Vec<RunMember>), of_trial: &dyn Fn(&mut Trial)| {
         let mut members = three();
         change(&mut members);
         let mut document = measured(&merged(members), of_trial);
@@ -233,7 +235,7 @@ fn times_that_can_not_be_are_told_and_others_are_not() {
     let nothing = |_: &mut Trial| {};
     assert_eq!(warned(&|_| {}, &nothing), [""; 0]);
     // A year apart, one after the other.
-    let later = |members: &mut Vec<Member>| {
+    let later = |members: &mut Vec<RunMember>| {
         members[2].started_s += 3e7;
         members[2].ended_s = members[2].ended_s.map(|at| at + 3e7);
     };
@@ -243,13 +245,13 @@ fn times_that_can_not_be_are_told_and_others_are_not() {
         }
     };
     assert_eq!(warned(&later, &late), [""; 0]);
-    let ahead = |members: &mut Vec<Member>| members[1].ahead_s = Some(7200.0);
+    let ahead = |members: &mut Vec<RunMember>| members[1].ahead_s = Some(7200.0);
     let said = warned(&ahead, &nothing).concat();
     assert!(said.contains("1 of 3 parts"), "{said}");
     assert!(said.contains("shard 2 on b has times 2 h after it was merged"), "{said}");
     assert!(said.contains("ratios are not"), "{said}");
     // It ended before it began; and a trial began before it.
-    let back = |members: &mut Vec<Member>| members[2].ended_s = Some(members[2].started_s - 0.5);
+    let back = |members: &mut Vec<RunMember>| members[2].ended_s = Some(members[2].started_s - 0.5);
     let said = warned(&back, &nothing).concat();
     assert!(said.contains("shard 3 on c has times before its own start"), "{said}");
     let early = |trial: &mut Trial| {
@@ -260,13 +262,13 @@ fn times_that_can_not_be_are_told_and_others_are_not() {
     let said = warned(&|_| {}, &early).concat();
     assert!(said.contains("shard 2 on b has times before its own start"), "{said}");
     // Who goes on may take over a block that a shard had begun.
-    let went_on = |members: &mut Vec<Member>| members[1].shard = None;
+    let went_on = |members: &mut Vec<RunMember>| members[1].shard = None;
     assert_eq!(warned(&went_on, &early), [""; 0]);
 }
 
 #[test]
 fn trials_on_another_disk_are_told_and_names_of_devices_are_not() {
-    let lies = |member: &mut Member, device: &str, file_system: &str| {
+    let lies = |member: &mut RunMember, device: &str, file_system: &str| {
         member.machine.device = device.to_owned();
         member.machine.file_system = file_system.to_owned();
     };
@@ -300,7 +302,7 @@ fn trials_on_another_disk_are_told_and_names_of_devices_are_not() {
 fn a_machine_has_each_disk_that_its_parts_lay_on() {
     let mut members = three();
     for (member, file_system) in members.iter_mut().zip(["ext4", "ext4", "tmpfs"]) {
-        member.host = Host { name: "a".to_owned(), boot: "boot a".to_owned() };
+        member.host = HostIdentity { name: "a".to_owned(), boot: "boot a".to_owned() };
         member.machine.file_system = file_system.to_owned();
     }
     let document = measured(&merged(members), |_| {});
@@ -364,7 +366,7 @@ fn what_others_use_is_a_share_of_the_processors_of_the_machine_that_ran_it() {
 #[test]
 fn who_went_on_has_the_looks_that_are_nobody_s() {
     let mut members = three();
-    members[2] = Member { shard: None, canaries: 0, ended_s: None, ..members[2].clone() };
+    members[2] = RunMember { shard: None, canaries: 0, ended_s: None, ..members[2].clone() };
     members[2].blocks.truncate(1);
     let document = measured(&merged(members), |_| {});
     let last = &machines(&document).machines[2];

@@ -3,12 +3,12 @@
 use bakeoff_analysis::{Comparison, Document, WarningKind};
 use bakeoff_results::{RunFolder, Trial};
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 
 /// Eight blocks, half of them with one client and half with four; of each trial what `has` says of its
 /// level of `engine` and of `clients`, and of an operation's name.
 fn document(has: impl Fn(&str, &str, &str) -> bool) -> Document {
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let block = |at: u32| generator.block(at / 2, at, [["1", "4"][at as usize % 2], "0"]);
     let mut trials: Vec<Trial> = (0..8).flat_map(block).collect();
     for trial in &mut trials {
@@ -59,13 +59,13 @@ fn what_a_cell_does_not_do_is_in_no_figure_and_no_comparison_of_it() {
     }
 }
 
-/// Trials of one cell that did not do the same: each figure is of those that have it.
+/// TrialGenerator of one cell that did not do the same: each figure is of those that have it.
 #[test]
 fn the_figures_of_a_cell_are_put_together_by_name() {
     let dir = crate::place();
     let mut folder =
         RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 8), "").unwrap();
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let mut counts = [0, 0];
     for block in 0..2 {
         for mut trial in generator.block(block, block, ["1", "0"]) {

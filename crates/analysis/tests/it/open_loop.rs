@@ -1,7 +1,7 @@
 //! What is said of trials in an open loop, and what only of those in a closed one.
 
-use crate::data::{Trials, run};
-use bakeoff_analysis::{Document, OpenLoop, WarningKind, concurrency, littles_law};
+use crate::data::{TrialGenerator, run};
+use bakeoff_analysis::{Document, OpenLoopView, WarningKind, concurrency, littles_law};
 use bakeoff_results::measure::*;
 use bakeoff_results::{RunFolder, Trial};
 
@@ -10,7 +10,7 @@ fn document(change: impl Fn(&mut Trial)) -> Document {
     let dir = crate::place();
     let run = run(&["1", "4"], &["0"], 8);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     for block in 0..2 {
         for mut trial in generator.block(block, block, ["4", "0"]) {
             change(&mut trial);
@@ -48,7 +48,7 @@ fn about(document: &Document, kind: WarningKind) -> Vec<String> {
 fn a_cell_holds_what_was_offered_to_its_trials() {
     let document = document(|trial| offer(trial, 8.0));
     let cell = &document.cells[0];
-    let expected = OpenLoop {
+    let expected = OpenLoopView {
         offered_per_second: 40.0,
         due: 1600.0,
         not_started: 16,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::power::cuts;
 use bakeoff_analysis::{Document, Warning, WarningKind, document};
 use bakeoff_results::{Applied, AppliedSetting, PromiseFactors, RunFolder};
@@ -22,7 +22,7 @@ fn make() -> [Document; 2] {
     let mut of_cuts = timed.clone();
     of_cuts.cuts = run(&["1"], &["0"], 4).cuts;
     let mut timed = RunFolder::create(&dir.path().join("timed"), &timed, "").unwrap();
-    for trial in Trials::new(1, 1).block(0, 0, ["1", "0"]) {
+    for trial in TrialGenerator::new(1, 1).block(0, 0, ["1", "0"]) {
         timed.commit_trial(&trial).unwrap();
     }
     let mut of_cuts = RunFolder::create(&dir.path().join("cuts"), &of_cuts, "").unwrap();

@@ -1,12 +1,12 @@
 //! What a comparison would say if its warm-up counted, or the trials that were set aside.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{Comparison, Document, Verdict, WarningKind};
 use bakeoff_results::{RunFolder, Trial, histogram};
 
 /// The first operation of each trial takes as many milliseconds as `take` says.
 fn trials(blocks: u32, take: impl Fn(u32, &str) -> f64) -> Vec<Trial> {
-    let mut generator = Trials::new(5, 1);
+    let mut generator = TrialGenerator::new(5, 1);
     let mut trials: Vec<Trial> =
         (0..blocks).flat_map(|block| generator.block(block, block, ["1", "0"])).collect();
     for trial in &mut trials {

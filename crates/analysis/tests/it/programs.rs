@@ -1,6 +1,6 @@
 //! What a reader is warned of bakeoff's own program: that nobody can build it, and that it was not one alone.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::power::cuts;
 use bakeoff_analysis::{Warning, WarningKind, Weight, document};
 use bakeoff_results::{Cut, Platform, Run, RunFolder, Takeover, Trial};
@@ -26,7 +26,7 @@ fn began(takeovers: Vec<Takeover>) -> Run {
 
 /// Two blocks of four trials.
 fn blocks() -> Vec<Trial> {
-    let mut generator = Trials::new(3, 10);
+    let mut generator = TrialGenerator::new(3, 10);
     (0..2).flat_map(|block| generator.block(block, block, ["1", "0"])).collect()
 }
 
@@ -99,7 +99,7 @@ fn who_went_on_and_ran_nothing_is_not_told() {
     // Nor is who began it again after that, of a record that goes back.
     let back = vec![taken("b", "6.1", 6, 0), taken("a", "6.1", 2, 0)];
     assert_eq!(another(back, &trials, &[]), "");
-    // Trials that do not count are no figure of either.
+    // TrialGenerator that do not count are no figure of either.
     let mut failed = trials.clone();
     failed[6..].iter_mut().for_each(|trial| {
         trial.measured = None;

@@ -1,40 +1,42 @@
 //! Published figures against trials of known means.
 
-use bakeoff_analysis::{Document, Shape, Statement, Why, document};
-use bakeoff_results::published::{Difference, Figure, Published, Quantity, Table, Value};
+use bakeoff_analysis::{Document, PublishedStatement, RatioShape, UntoldReason, document};
+use bakeoff_results::published::{
+    Publication, PublishedFigure, PublishedTable, PublishedValue, Quantity, SetupDifference,
+};
 use bakeoff_results::{LeftOut, Levels, RunFolder};
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 
 fn levels(levels: &[(&str, &str)]) -> Levels {
     levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
 }
 
-fn figure(at: &[(&str, &str)], unit: &str, value: Option<Value>) -> Figure {
+fn figure(at: &[(&str, &str)], unit: &str, value: Option<PublishedValue>) -> PublishedFigure {
     let operation = Some("create_issue".to_owned());
-    Figure { operation, levels: levels(at), unit: unit.to_owned(), value }
+    PublishedFigure { operation, levels: levels(at), unit: unit.to_owned(), value }
 }
 
-fn table(of: Quantity, base: &[(&str, &str)], figures: Vec<Figure>) -> Table {
-    Table { file: "paper.csv".to_owned(), of, base: levels(base), figures }
+fn table(of: Quantity, base: &[(&str, &str)], figures: Vec<PublishedFigure>) -> PublishedTable {
+    PublishedTable { file: "paper.csv".to_owned(), of, base: levels(base), figures }
 }
 
 /// Those of a source that has these tables.
-pub fn published(tables: Vec<Table>) -> Published {
-    Published {
+pub fn published(tables: Vec<PublishedTable>) -> Publication {
+    Publication {
         question: "Is it so?".to_owned(),
         source: "A paper".to_owned(),
         date: "2017".to_owned(),
         url: None,
-        differs: vec![Difference { there: "large".to_owned(), here: "small".to_owned() }],
+        differs: vec![SetupDifference { there: "large".to_owned(), here: "small".to_owned() }],
         tables,
     }
 }
 
 /// Figures of the engines alpha, beta and gamma, of which alpha is the base: there beta takes this
 /// many times as long as alpha.
-pub fn of_engines(beta: Value) -> Table {
-    let exactly = |value| Some(Value::Exactly(value));
+pub fn of_engines(beta: PublishedValue) -> PublishedTable {
+    let exactly = |value| Some(PublishedValue::Exactly(value));
     let figures = vec![
         figure(&[("engine", "alpha"), ("clients", "1")], "ms", exactly(500.0)),
         figure(&[("engine", "beta"), ("clients", "1")], "s", Some(beta)),
@@ -49,7 +51,7 @@ pub fn of_engines(beta: Value) -> Table {
 /// The document of a run of so many repetitions, here beta takes twice as long as alpha and gamma
 /// half as long; what is done to the run before and after its trials is up to the caller.
 fn of(
-    published: Published,
+    published: Publication,
     repetitions: u32,
     before: impl FnOnce(&mut bakeoff_results::Run),
     after: impl FnOnce(&mut RunFolder),
@@ -59,7 +61,7 @@ fn of(
     run.published = Some(published);
     before(&mut run);
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut trials = Trials::new(7, 20);
+    let mut trials = TrialGenerator::new(7, 20);
     for repetition in 0..repetitions {
         for trial in trials.block(repetition, repetition, ["1", "0"]) {
             folder.commit_trial(&trial).unwrap();
@@ -69,17 +71,17 @@ fn of(
     document(&folder).unwrap()
 }
 
-fn statements(document: &Document) -> &[Statement] {
+fn statements(document: &Document) -> &[PublishedStatement] {
     &document.published.as_ref().expect("it has published figures").statements
 }
 
 #[test]
 fn each_side_is_divided_by_its_own_base() {
-    let table = of_engines(Value::Exactly(1.1));
+    let table = of_engines(PublishedValue::Exactly(1.1));
     let document = of(published(vec![table]), 5, |_| {}, |_| {});
     let [beta, gamma] = statements(&document) else { panic!("{:?}", document.published) };
     // Half a second there, and whatever it takes here: 1.1 s over 500 ms.
-    assert_eq!(beta.theirs, Some(Value::Exactly(2.2)));
+    assert_eq!(beta.theirs, Some(PublishedValue::Exactly(2.2)));
     let ours = beta.ours.expect("it was measured");
     assert!((1.9..2.1).contains(&ours.ratio), "{ours:?}");
     assert_eq!((ours.pairs, beta.shape.words().as_str()), (5, "same shape"));
@@ -88,7 +90,10 @@ fn each_side_is_divided_by_its_own_base() {
         document.comparisons.iter().find(|it| it.level == "beta" && it.operation == "create_issue");
     assert_eq!(compared.and_then(|it| it.ratio), Some(ours.ratio));
     // A gap is no 0.
-    assert_eq!((gamma.theirs, &gamma.shape), (None, &Shape::CantTell { why: Why::Gap }));
+    assert_eq!(
+        (gamma.theirs, &gamma.shape),
+        (None, &RatioShape::CantTell { why: UntoldReason::Gap })
+    );
     assert!(gamma.ours.is_some());
     // 8 clients are not in the plan: beta is not lost, and what was left empty is no figure.
     assert_eq!(document.published.as_ref().map(|view| view.elsewhere), Some(1));
@@ -97,12 +102,12 @@ fn each_side_is_divided_by_its_own_base() {
 #[test]
 fn each_word_follows_from_trials() {
     for (beta, words) in [
-        (Value::Exactly(1.0), "same shape"),
-        (Value::Exactly(4.0), "same direction, weaker here"),
-        (Value::Exactly(0.6), "same direction, stronger here"),
-        (Value::Exactly(0.5), "not the same: theirs stays, ours rises"),
-        (Value::Exactly(0.1), "not the same: theirs falls, ours rises"),
-        (Value::AtLeast(0.8), "same direction, size open"),
+        (PublishedValue::Exactly(1.0), "same shape"),
+        (PublishedValue::Exactly(4.0), "same direction, weaker here"),
+        (PublishedValue::Exactly(0.6), "same direction, stronger here"),
+        (PublishedValue::Exactly(0.5), "not the same: theirs stays, ours rises"),
+        (PublishedValue::Exactly(0.1), "not the same: theirs falls, ours rises"),
+        (PublishedValue::AtLeast(0.8), "same direction, size open"),
     ] {
         let document = of(published(vec![of_engines(beta)]), 5, |_| {}, |_| {});
         assert_eq!(statements(&document)[0].shape.words(), words, "{beta:?}");
@@ -111,45 +116,51 @@ fn each_word_follows_from_trials() {
 
 #[test]
 fn why_it_cannot_be_told_is_told() {
-    let table = || published(vec![of_engines(Value::Exactly(1.0))]);
+    let table = || published(vec![of_engines(PublishedValue::Exactly(1.0))]);
     let why = |document: Document| match &statements(&document)[0].shape {
-        Shape::CantTell { why } => why.clone(),
+        RatioShape::CantTell { why } => why.clone(),
         told => panic!("{told:?}"),
     };
-    assert_eq!(why(of(table(), 0, |_| {}, |_| {})), Why::NotRun);
-    assert_eq!(why(of(table(), 1, |_| {}, |_| {})), Why::OnePair);
+    assert_eq!(why(of(table(), 0, |_| {}, |_| {})), UntoldReason::NotRun);
+    assert_eq!(why(of(table(), 1, |_| {}, |_| {})), UntoldReason::OnePair);
     let at = |clients| {
-        figure(&[("engine", "beta"), ("clients", clients)], "s", Some(Value::Exactly(2.0)))
+        figure(&[("engine", "beta"), ("clients", clients)], "s", Some(PublishedValue::Exactly(2.0)))
     };
     let no_base = self::table(Quantity::Time, &[("clients", "8")], vec![at("1"), at("8")]);
     let no_base = of(published(vec![no_base]), 3, |_| {}, |_| {});
     assert_eq!(no_base.published.as_ref().map(|view| view.elsewhere), Some(0));
-    assert_eq!(why(no_base), Why::BaseNotRun);
+    assert_eq!(why(no_base), UntoldReason::BaseNotRun);
     let set_aside = |folder: &mut RunFolder| folder.invalidate(0, 0, "disturbed").unwrap();
-    assert_eq!(why(of(table(), 1, |_| {}, set_aside)), Why::SetAside);
+    assert_eq!(why(of(table(), 1, |_| {}, set_aside)), UntoldReason::SetAside);
     let left_out = |run: &mut bakeoff_results::Run| {
         let levels = levels(&[("engine", "alpha")]);
         run.left_out.push(LeftOut { levels, why: "no server".to_owned(), trials: 0, cuts: 0 });
     };
-    assert_eq!(why(of(table(), 0, left_out, |_| {})), Why::NotPossible);
+    assert_eq!(why(of(table(), 0, left_out, |_| {})), UntoldReason::NotPossible);
     let few = |run: &mut bakeoff_results::Run| run.factors[2].1.push("2".to_owned());
-    let more = of_engines(Value::Exactly(1.0));
-    let at_two = |mut it: Figure| {
+    let more = of_engines(PublishedValue::Exactly(1.0));
+    let at_two = |mut it: PublishedFigure| {
         it.levels.insert("clients".to_owned(), "2".to_owned());
         it
     };
     let figures = more.figures.iter().take(2).cloned().map(at_two).collect();
-    assert_eq!(why(of(published(vec![Table { figures, ..more }]), 3, few, |_| {})), Why::NotRun);
+    assert_eq!(
+        why(of(published(vec![PublishedTable { figures, ..more }]), 3, few, |_| {})),
+        UntoldReason::NotRun
+    );
 }
 
 #[test]
 fn a_base_that_is_a_bound_or_a_gap_divides_nothing() {
-    for (base, why) in [(Some(Value::AtLeast(0.5)), Why::BaseIsABound), (None, Why::BaseGap)] {
-        let mut table = of_engines(Value::Exactly(1.0));
+    for (base, why) in [
+        (Some(PublishedValue::AtLeast(0.5)), UntoldReason::BaseIsABound),
+        (None, UntoldReason::BaseGap),
+    ] {
+        let mut table = of_engines(PublishedValue::Exactly(1.0));
         table.figures[0].value = base;
         let document = of(published(vec![table]), 5, |_| {}, |_| {});
         assert_eq!(statements(&document)[0].theirs, None);
-        assert_eq!(statements(&document)[0].shape, Shape::CantTell { why });
+        assert_eq!(statements(&document)[0].shape, RatioShape::CantTell { why });
     }
 }
 
@@ -158,12 +169,12 @@ fn a_base_of_another_factor_is_paired_by_repetitions() {
     let dir = crate::place();
     let mut run = run(&["1", "4"], &["0"], 40);
     let at = |clients: &str, value: f64| {
-        figure(&[("clients", clients)], "ms", Some(Value::Exactly(value)))
+        figure(&[("clients", clients)], "ms", Some(PublishedValue::Exactly(value)))
     };
     let figures = vec![at("1", 100.0), at("4", 100.0)];
     run.published = Some(published(vec![table(Quantity::Time, &[("clients", "1")], figures)]));
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut trials = Trials::new(7, 20);
+    let mut trials = TrialGenerator::new(7, 20);
     for repetition in 0..5 {
         for (number, clients) in ["1", "4"].into_iter().enumerate() {
             let block = 2 * repetition + number as u32;
@@ -178,7 +189,7 @@ fn a_base_of_another_factor_is_paired_by_repetitions() {
     assert_eq!(engines, ["alpha", "beta", "gamma"]);
     for statement in statements(&document) {
         let ours = statement.ours.expect("it was measured");
-        assert_eq!((ours.pairs, statement.theirs), (5, Some(Value::Exactly(1.0))));
+        assert_eq!((ours.pairs, statement.theirs), (5, Some(PublishedValue::Exactly(1.0))));
         assert_eq!(statement.base, levels(&[("clients", "1")]));
         assert!((0.8..1.25).contains(&ours.ratio), "{ours:?}");
         assert!(ours.low < Some(ours.ratio) && ours.high > Some(ours.ratio), "{ours:?}");

@@ -1,19 +1,19 @@
 //! Runs whose levels are compared by a rate of all operations together.
 
-use crate::data::{ENGINES, Trials, run};
+use crate::data::{ENGINES, TrialGenerator, run};
 use bakeoff_analysis::{
     ALL_OPERATIONS, Comparison, Contrast, Document, FIRST_LOOK, RatioIs, Total, Verdict,
     WarningKind, schedule,
 };
 use bakeoff_results::measure::*;
-use bakeoff_results::{FigureOfMerit, Run, RunFolder, Slot, Trial, histogram};
+use bakeoff_results::{FigureOfMerit, Run, RunFolder, SlotRecord, Trial, histogram};
 
 /// Rows of each operation.
 const ROWS: f64 = 30.0;
 
 /// Whose operations take how many milliseconds each, at one client.
 fn trials(blocks: u32, take: impl Fn(u32, &str) -> [f64; 2]) -> Vec<Trial> {
-    let mut generator = Trials::new(5, 1);
+    let mut generator = TrialGenerator::new(5, 1);
     let mut trials: Vec<Trial> =
         (0..blocks).flat_map(|block| generator.block(block, block, ["1", "0"])).collect();
     for trial in &mut trials {
@@ -233,10 +233,10 @@ fn of_old_form(kept_s: f64, slots: u32) -> Document {
 }
 
 /// A second in which so many operations ended.
-fn slot(second: u32, count: u64) -> Slot {
+fn slot(second: u32, count: u64) -> SlotRecord {
     let mut histogram = histogram::empty();
     histogram.record_n(10_000_000, count).unwrap();
-    Slot { start_s: f64::from(second), end_s: f64::from(second) + 1.0, histogram }
+    SlotRecord { start_s: f64::from(second), end_s: f64::from(second) + 1.0, histogram }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! How often made-up labs say *same shape* and *compatible* of a published ratio that is so far off theirs.
 //! `cargo test -p bakeoff-analysis --test it same_shape -- --nocapture` prints the table of docs/statistics.md.
 
-use bakeoff_analysis::{Ours, RatioIs, Shape, shape};
-use bakeoff_results::published::Value;
+use bakeoff_analysis::{Ours, RatioIs, RatioShape, shape};
+use bakeoff_results::published::PublishedValue;
 
 use crate::chance::{Chance, estimate};
 
@@ -11,7 +11,7 @@ const LABS: u32 = 20_000;
 const PAIRS: [usize; 3] = [3, 5, 10];
 
 /// What a lab says whose true ratio is so many times off the published one.
-fn said(chance: &mut Chance, off: f64, noise: f64, pairs: usize) -> Shape {
+fn said(chance: &mut Chance, off: f64, noise: f64, pairs: usize) -> RatioShape {
     let found = estimate(&chance.noisy_blocks(pairs, PUBLISHED * off, noise));
     let ours = Ours {
         ratio: found.ratio,
@@ -20,7 +20,7 @@ fn said(chance: &mut Chance, off: f64, noise: f64, pairs: usize) -> Shape {
         high: found.high,
         pairs: found.pairs as u32,
     };
-    shape(Ok(Value::Exactly(PUBLISHED)), Ok(ours))
+    shape(Ok(PublishedValue::Exactly(PUBLISHED)), Ok(ours))
 }
 
 /// The shares of labs that say *same shape* and *compatible*.
@@ -29,8 +29,8 @@ fn shares(off: f64, noise: f64, pairs: usize) -> [f64; 2] {
     let (mut same, mut compatible) = (0, 0);
     for _ in 0..LABS {
         match said(&mut chance, off, noise, pairs) {
-            Shape::Same => same += 1,
-            Shape::Compatible => compatible += 1,
+            RatioShape::Same => same += 1,
+            RatioShape::Compatible => compatible += 1,
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use bakeoff_analysis::{CellView, Comparison, Document, Shape, Verdict, WorkView};
+use bakeoff_analysis::{CellView, Comparison, Document, RatioShape, Verdict, WorkView};
 use bakeoff_results::FigureOfMerit;
 
 use super::kept::{self, digits};
@@ -177,10 +177,12 @@ fn the_shapes_are_those_of_the_run() {
     let shapes = |run: &'static Run| {
         run.document.published.iter().flat_map(|it| &it.statements).map(|it| &it.shape)
     };
-    let is_same = |it: &&Shape| matches!(it, Shape::Same | Shape::SameByWords | Shape::Compatible);
+    let is_same = |it: &&RatioShape| {
+        matches!(it, RatioShape::Same | RatioShape::SameByWords | RatioShape::Compatible)
+    };
     assert_eq!(RUNS.iter().flat_map(shapes).filter(is_same).count(), 0);
     let of = |sign: &str| shapes(&RUNS[2]).filter(|it| it.sign() == sign).count();
-    assert!(shapes(&RUNS[2]).all(|it| it.sign() != "≈" || *it == Shape::Stronger));
+    assert!(shapes(&RUNS[2]).all(|it| it.sign() != "≈" || *it == RatioShape::Stronger));
     assert_eq!([shapes(&RUNS[2]).count(), of("≈"), of("?")], [12, 3, 9]);
     assert_says(
         "none of twelve statements of the same shape, three of the same direction and stronger, and \

@@ -1,13 +1,15 @@
 //! The published JSON Schema against real documents.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::power::cuts;
 use crate::published::{of_engines, published};
-use bakeoff_analysis::{Document, FIRST_LOOK, Goes, JSON_SCHEMA, Shape, Why, document, schedule};
+use bakeoff_analysis::{
+    Document, FIRST_LOOK, Goes, JSON_SCHEMA, RatioShape, UntoldReason, document, schedule,
+};
 use bakeoff_results::measure::{
     BACKLOG, LOADED, NOT_STARTED, OFFERED, READS, START_DELAY_P99, WORK_ROWS,
 };
-use bakeoff_results::published::Value::Exactly;
+use bakeoff_results::published::PublishedValue::Exactly;
 use bakeoff_results::{
     Canary, Cut, DEBT_UNITS, EveryByRule, EveryMoment, FirstBroken, LeftOut, RunFolder, Scope,
     Status, Trial,
@@ -43,7 +45,7 @@ fn documents() -> [Value; 3] {
     folder
         .commit_canary(&Canary { read_s: None, off: Some("arithmetic".into()), ..canary })
         .unwrap();
-    let mut trials = Trials::new(3, 20);
+    let mut trials = TrialGenerator::new(3, 20);
     for (block, neighbours) in [(0, "0"), (1, "25%")] {
         for mut trial in trials.block(0, block, ["1", neighbours]) {
             count(&mut trial);
@@ -168,35 +170,35 @@ fn the_schema_knows_every_shape() {
     let goes =
         [Goes::Falls, Goes::Stays, Goes::Rises, Goes::DoesNotRise, Goes::DoesNotFall].into_iter();
     let whys = [
-        Why::Gap,
-        Why::BaseGap,
-        Why::BaseIsABound,
-        Why::NotRun,
-        Why::BaseNotRun,
-        Why::NotPossible,
-        Why::SetAside,
-        Why::BaseSetAside,
-        Why::NoPair,
-        Why::BothCutOff,
-        Why::OnePair,
-        Why::TooFew,
-        Why::NeverSteady,
-        Why::TooWide,
-        Why::AcrossLimit,
-        Why::BoundIsOpen,
+        UntoldReason::Gap,
+        UntoldReason::BaseGap,
+        UntoldReason::BaseIsABound,
+        UntoldReason::NotRun,
+        UntoldReason::BaseNotRun,
+        UntoldReason::NotPossible,
+        UntoldReason::SetAside,
+        UntoldReason::BaseSetAside,
+        UntoldReason::NoPair,
+        UntoldReason::BothCutOff,
+        UntoldReason::OnePair,
+        UntoldReason::TooFew,
+        UntoldReason::NeverSteady,
+        UntoldReason::TooWide,
+        UntoldReason::AcrossLimit,
+        UntoldReason::BoundIsOpen,
     ];
     let shapes = [
-        Shape::Same,
-        Shape::SameByWords,
-        Shape::Compatible,
-        Shape::Stronger,
-        Shape::Weaker,
-        Shape::SizeOpen,
+        RatioShape::Same,
+        RatioShape::SameByWords,
+        RatioShape::Compatible,
+        RatioShape::Stronger,
+        RatioShape::Weaker,
+        RatioShape::SizeOpen,
     ];
     let shapes = shapes
         .into_iter()
-        .chain(goes.map(|it| Shape::NotTheSame { theirs: it, ours: it }))
-        .chain(whys.map(|why| Shape::CantTell { why }));
+        .chain(goes.map(|it| RatioShape::NotTheSame { theirs: it, ours: it }))
+        .chain(whys.map(|why| RatioShape::CantTell { why }));
     for shape in shapes {
         assert!(fits(serde_json::to_value(&shape).unwrap()), "{shape:?}");
     }

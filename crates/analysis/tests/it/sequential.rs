@@ -1,8 +1,8 @@
 //! Runs that go on until they are decided: when they are judged, by what, and why they end.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{
-    Comparison, ConditionState, Document, FIRST_LOOK, Judged, Verdict, WarningKind, replay,
+    Comparison, ConditionState, Document, FIRST_LOOK, JudgedRun, Verdict, WarningKind, replay,
     schedule,
 };
 use bakeoff_results::{Run, RunFolder, Status, Trial, histogram};
@@ -10,7 +10,7 @@ use bakeoff_results::{Run, RunFolder, Status, Trial, histogram};
 /// Blocks of one client, in which each level takes so many milliseconds for both operations; a hundred
 /// of each.
 fn blocks(number: u32, take: impl Fn(u32, &str) -> f64) -> Vec<Trial> {
-    let mut generator = Trials::new(5, 1);
+    let mut generator = TrialGenerator::new(5, 1);
     let mut trials: Vec<Trial> =
         (0..number).flat_map(|block| generator.block(block, block, ["1", "0"])).collect();
     trials.retain(|trial| ["alpha", "beta"].contains(&&*trial.levels["engine"]));
@@ -137,7 +137,7 @@ fn where_the_time_is_over_it_says_so() {
     run.sequential.as_mut().unwrap().max_time_s = Some(60.0);
     let dir = crate::place();
     let mut folder = folder(&dir, &run, &blocks(4, open));
-    let state = |folder: &RunFolder| Judged::of(folder).unwrap().conditions[0].state;
+    let state = |folder: &RunFolder| JudgedRun::of(folder).unwrap().conditions[0].state;
     assert_eq!(state(&folder), ConditionState::Open);
     folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
     assert_eq!(state(&folder), ConditionState::MaxTime);

@@ -2,13 +2,13 @@
 
 use bakeoff_results::{Error, OwedSeries, RunFolder, Trial};
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 
 /// Two attempts at a block, of which the first does not count: both have every slot, look and payment that
 /// was recorded.
 #[test]
 fn every_trial_has_its_series() {
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let mut trials: Vec<Trial> = generator.block(0, 0, ["1", "0"]);
     let mut again = trials.clone();
     trials.iter_mut().for_each(|trial| trial.valid = false);
@@ -47,7 +47,7 @@ fn every_trial_has_its_series() {
 /// A folder of somebody else's can have more looks than any run: nobody gets a table without end.
 #[test]
 fn more_points_than_any_run_has_are_refused() {
-    let mut trials = Trials::new(5, 10).block(0, 0, ["1", "0"]);
+    let mut trials = TrialGenerator::new(5, 10).block(0, 0, ["1", "0"]);
     trials.truncate(1);
     let measured = trials[0].measured.as_mut().unwrap();
     let points = (0..1_000_000).map(|at| (f64::from(at), 1)).collect();

@@ -1,8 +1,8 @@
 //! Lines over a numeric factor, of known trials.
 
-use crate::data::{ENGINES, Trials, run};
+use crate::data::{ENGINES, TrialGenerator, run};
 use bakeoff_analysis::{
-    Document, PointState, RatioIs, Sweep, SweepPanel, SweepPoint, Told, Verdict,
+    Document, FastestVerdict, PointState, RatioIs, Sweep, SweepPanel, SweepPoint, Verdict,
 };
 use bakeoff_results::{RunFolder, Trial};
 
@@ -38,7 +38,7 @@ impl Made<'_> {
         let cells = (self.clients.len() * self.neighbours.len()) as u32;
         let run = run(self.clients, self.neighbours, 3 * cells * ENGINES.len() as u32);
         let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-        let mut trials = Trials::new(5, 1);
+        let mut trials = TrialGenerator::new(5, 1);
         let mut block = 0;
         for repetition in 0..3 {
             for (at, clients) in self.clients.iter().enumerate() {
@@ -77,7 +77,7 @@ fn is(trial: &Trial, engine: &str, clients: &str) -> bool {
     trial.levels["engine"] == engine && trial.levels["clients"] == clients
 }
 
-fn told(panel: &SweepPanel) -> Vec<Told> {
+fn told(panel: &SweepPanel) -> Vec<FastestVerdict> {
     panel.fastest.iter().map(|it| it.told).collect()
 }
 
@@ -95,7 +95,7 @@ fn lines_have_figures_intervals_and_who_is_fastest_where() {
     let names: Vec<&str> = panel.series.iter().map(|it| it.level.as_str()).collect();
     assert_eq!(names, ["alpha", "beta", "gamma"], "a level entered twice has one line");
     assert!(!panel.levels.contains_key("clients") && !panel.levels.contains_key("engine"));
-    assert_eq!(told(panel), [Told::Won, Told::TooClose, Told::Won]);
+    assert_eq!(told(panel), [FastestVerdict::Won, FastestVerdict::TooClose, FastestVerdict::Won]);
     assert_eq!(panel.fastest[1].levels.len(), 2, "beta is behind: {:?}", panel.fastest[1]);
     assert_eq!(
         (panel.winner(0), panel.winner(1), panel.winner(2)),
@@ -199,7 +199,10 @@ fn where_a_cell_is_set_aside_nobody_is_said_to_be_fastest() {
     };
     let sweep = spoilt.sweep().expect("a numeric factor");
     let panel = &sweep.panels[0];
-    assert_eq!(told(panel), [Told::Unknown, Told::TooClose, Told::Unknown]);
+    assert_eq!(
+        told(panel),
+        [FastestVerdict::Unknown, FastestVerdict::TooClose, FastestVerdict::Unknown]
+    );
     let aside = point(panel, "beta", 2);
     assert_eq!(aside.state, PointState::SetAside);
     assert!((aside.value.unwrap() / 0.040 - 1.0).abs() < 0.02, "what it showed is kept: {aside:?}");

@@ -1,10 +1,10 @@
 //! Two runs held against each other.
 
-use crate::data::{Trials, run};
-use bakeoff_analysis::{Document, Gate, Shared, TwoRuns, Verdict, document, two_runs};
+use crate::data::{TrialGenerator, run};
+use bakeoff_analysis::{Document, GateVerdict, SharedCell, TwoRuns, Verdict, document, two_runs};
 use bakeoff_results::measure::{DUE, NOT_STARTED, OFFERED};
 use bakeoff_results::{
-    Answers, Canary, Host, Machine, Member, Merged, Run, RunFolder, Scope, Trial,
+    Answers, Canary, HostIdentity, Machine, Merged, Run, RunFolder, RunMember, Scope, Trial,
 };
 
 /// How often each block is repeated.
@@ -15,9 +15,9 @@ fn plain() -> Run {
     run(&["1"], &["0"], 4 * BLOCKS)
 }
 
-/// Trials in which each level takes so many milliseconds for both operations, a hundred of each.
+/// TrialGenerator in which each level takes so many milliseconds for both operations, a hundred of each.
 fn trials(blocks: u32, clients: &str, take: impl Fn(u32, &str) -> f64) -> Vec<Trial> {
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let block = |block| generator.block(block, block, [clients, "0"]);
     let mut trials: Vec<Trial> = (0..blocks).flat_map(block).collect();
     for trial in &mut trials {
@@ -49,8 +49,8 @@ fn even(block: u32, _: &str) -> f64 {
     5.0 + 0.05 * f64::from(block % 3)
 }
 
-fn of<'a>(found: &'a TwoRuns, engine: &str, operation: &str) -> &'a Shared {
-    let is = |it: &&Shared| {
+fn of<'a>(found: &'a TwoRuns, engine: &str, operation: &str) -> &'a SharedCell {
+    let is = |it: &&SharedCell| {
         it.comparison.levels["engine"] == engine && it.comparison.operation == operation
     };
     found.shared.iter().find(is).expect("a cell of both")
@@ -77,11 +77,11 @@ fn a_level_that_became_slower_by_a_third_is_caught_and_no_other() {
     assert_eq!(beta.comparison.adjusted_over, 6, "one family");
     assert_eq!(of(&found, "alpha", "create_issue").comparison.verdict, Verdict::Same);
     let gates = [0.1, 0.3, 0.5].map(|limit| found.gate(limit));
-    assert_eq!(gates, [Gate::Worse, Gate::Worse, Gate::Passed]);
+    assert_eq!(gates, [GateVerdict::Worse, GateVerdict::Worse, GateVerdict::Passed]);
     // The other way round it is faster, which no limit forbids.
     let back = two_runs(&after, &before);
     assert_eq!(of(&back, "beta", "create_issue").comparison.verdict, Verdict::Faster);
-    assert_eq!(back.gate(0.0), Gate::Passed);
+    assert_eq!(back.gate(0.0), GateVerdict::Passed);
 }
 
 /// Each block takes longer than the one before, in both runs: pairs of equal numbers would differ by
@@ -96,7 +96,7 @@ fn trials_of_two_runs_are_no_pairs() {
     let alpha = &of(&found, "alpha", "create_issue").comparison;
     assert!((alpha.ratio.unwrap() - 1.12).abs() < 0.01, "{alpha:?}");
     assert!(alpha.low.unwrap() < 1.0 && alpha.high.unwrap() > 1.2, "{alpha:?}");
-    assert_eq!((alpha.verdict, found.gate(0.1)), (Verdict::Undecided, Gate::Undecided));
+    assert_eq!((alpha.verdict, found.gate(0.1)), (Verdict::Undecided, GateVerdict::Undecided));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_single_trial_decides_nothing() {
     let found = two_runs(&before, &after);
     let alpha = of(&found, "alpha", "create_issue");
     assert_eq!((alpha.comparison.low, alpha.trials), (None, [1, 5]));
-    assert_eq!(found.gate(0.1), Gate::Undecided);
+    assert_eq!(found.gate(0.1), GateVerdict::Undecided);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn cells_of_one_run_alone_are_told() {
     };
     assert_eq!(clients(&found.only_before), ["alpha 1", "beta 1", "gamma 1"]);
     assert_eq!(clients(&found.only_after), ["alpha 4", "beta 4", "gamma 4"]);
-    assert_eq!(found.gate(0.1), Gate::Undecided);
+    assert_eq!(found.gate(0.1), GateVerdict::Undecided);
     assert!(two_runs(&before, &before).have_cells_in_common());
 }
 
@@ -143,10 +143,10 @@ fn a_cell_that_no_longer_keeps_up_is_worse_without_a_ratio() {
     let [kept, behind] = [0.0, 1000.0].map(|late| document_of(&plain(), &offered(|_| late)));
     let found = two_runs(&kept, &behind);
     assert_eq!((found.shared.len(), found.fell_behind.len()), (0, 3));
-    assert_eq!(found.gate(10.0), Gate::Worse);
+    assert_eq!(found.gate(10.0), GateVerdict::Worse);
     let back = two_runs(&behind, &kept);
     assert_eq!((back.fell_behind.len(), back.not_compared.len()), (0, 3));
-    assert_eq!(back.gate(0.1), Gate::Undecided);
+    assert_eq!(back.gate(0.1), GateVerdict::Undecided);
 }
 
 /// What happens once is no regression.
@@ -157,16 +157,18 @@ fn a_cell_falls_behind_where_most_of_its_trials_do() {
         document_of(&plain(), &offered(late))
     };
     let kept = late(0);
-    for (trials, gate) in [(1, Gate::Undecided), (2, Gate::Undecided), (3, Gate::Worse)] {
+    for (trials, gate) in
+        [(1, GateVerdict::Undecided), (2, GateVerdict::Undecided), (3, GateVerdict::Worse)]
+    {
         let found = two_runs(&kept, &late(trials));
-        let fell_behind = if gate == Gate::Worse { 3 } else { 0 };
+        let fell_behind = if gate == GateVerdict::Worse { 3 } else { 0 };
         assert_eq!(found.fell_behind.len(), fell_behind, "{trials} of {BLOCKS}");
         assert_eq!(found.not_compared.len(), 3 - fell_behind, "{trials} of {BLOCKS}");
         assert_eq!((found.shared.len(), found.gate(0.1)), (0, gate));
     }
 }
 
-/// Trials in which an engine has no figure of `create_issue`; so many of the others were still running when
+/// TrialGenerator in which an engine has no figure of `create_issue`; so many of the others were still running when
 /// they were cut off.
 fn without_figures(engine: &str, unfinished: u64) -> Vec<Trial> {
     let mut trials = trials(BLOCKS, "1", even);
@@ -194,20 +196,20 @@ fn a_run_that_hangs_does_not_pass() {
     assert_eq!(engines(&found.hung), ["beta"]);
     assert!(found.without_figures.is_empty(), "{found:?}");
     assert_eq!(of(&found, "alpha", "create_issue").comparison.verdict, Verdict::Same);
-    assert_eq!(found.gate(0.1), Gate::Worse);
+    assert_eq!(found.gate(0.1), GateVerdict::Worse);
     // Without a word on a hang it is told, and so it is the other way round.
     for found in [two_runs(&before, &gone), two_runs(&gone, &before), two_runs(&hung, &before)] {
         assert_eq!(engines(&found.without_figures), ["beta"]);
         assert!(found.hung.is_empty() && found.have_cells_in_common(), "{found:?}");
-        assert_eq!(found.gate(0.1), Gate::Passed);
+        assert_eq!(found.gate(0.1), GateVerdict::Passed);
     }
 }
 
 #[test]
 fn set_up_of_a_merged_run_is_that_of_all_its_machines() {
-    let member = |shard: u32, kernel: &str| Member {
+    let member = |shard: u32, kernel: &str| RunMember {
         shard: Some(shard),
-        host: Host { name: format!("host {shard}"), boot: format!("boot {shard}") },
+        host: HostIdentity { name: format!("host {shard}"), boot: format!("boot {shard}") },
         machine: Machine { kernel: kernel.into(), ..plain().machine },
         harness_s: 4e-8,
         load: None,

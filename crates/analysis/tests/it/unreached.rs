@@ -1,6 +1,6 @@
 //! Limits that were set and never reached.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{Document, Unreached};
 use bakeoff_results::measure::{
     CONCURRENCY, FLUSHES, MEMORY_LIMIT, MEMORY_PEAK, NOT_STARTED, OFFERED, READS, WRITES,
@@ -17,7 +17,7 @@ fn unreached(disk: &str, change: impl Fn(&str, &mut Measures)) -> Vec<Unreached>
         run.factors.push((factor.into(), vec![level.into()]));
     }
     let mut folder = RunFolder::create(&dir.path().join("run"), &run, "").unwrap();
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let trials = (0..3).flat_map(|block| generator.block(block, block, ["1", "x4"]));
     for mut trial in trials {
         for (factor, level) in

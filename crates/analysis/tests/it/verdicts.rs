@@ -1,11 +1,11 @@
 //! The words for comparisons, and what they rest on.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_analysis::{Comparison, Document, RatioIs, Verdict, WarningKind};
 use bakeoff_results::measure::{
     CONCURRENCY, FAULTS, ROUNDS_ERROR, ROUNDS_RANGE, ROUNDS_RISE, RUN_DELAY, TRIALS_SINCE,
 };
-use bakeoff_results::{Answers, Difference, RunFolder, Scope, Trial};
+use bakeoff_results::{AnswerDifference, Answers, RunFolder, Scope, Trial};
 
 /// Four blocks of one client, the levels as [`LEVELS`].
 const BLOCKS: u32 = 4;
@@ -14,7 +14,7 @@ const LEVELS: [&str; 4] = ["alpha", "beta", "gamma", "alpha@again"];
 /// Blocks in which each level takes so many milliseconds for the first operation, times what that
 /// block gives, and so much for the second; a hundred of each.
 fn blocks(clients: &str, first: u32, take: impl Fn(u32, &str) -> f64) -> Vec<Trial> {
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     let block = |block| generator.block(block, first + block, [clients, "0"]);
     let mut trials: Vec<Trial> = (0..BLOCKS).flat_map(block).collect();
     for trial in &mut trials {
@@ -78,7 +78,7 @@ fn engines_that_do_not_answer_alike_have_no_verdict_against_each_other() {
     assert_eq!(words(&alike), [Slower, Faster, Faster]);
     assert_eq!(told(&alike, WarningKind::AnswersDiffer), None);
     let mut all = of([Some("1"), Some("2"), Some("1")]);
-    all[1].difference = Some(Difference {
+    all[1].difference = Some(AnswerDifference {
         other: "alpha".into(),
         number: 3,
         operation: "create_issue".into(),

@@ -7,7 +7,7 @@ use bakeoff_analysis::{
     CellView, Comparison, Document, Ours, RatioIs, Verdict, changes, counted, shape,
 };
 use bakeoff_results::measure::{CPU, OPERATIONS};
-use bakeoff_results::published::Value;
+use bakeoff_results::published::PublishedValue;
 use bakeoff_results::{Levels, OperationSummary, Scope, TrialSummary};
 use bakeoff_stats::{CONFIDENCE, paired};
 
@@ -121,7 +121,7 @@ impl Times {
         let Self { ratio, low, high, pairs } = self;
         let (low, high) = (Some(low), Some(high));
         let ours = Ours { ratio, ratio_is: RatioIs::Exact, low, high, pairs };
-        shape(Ok(Value::Exactly(theirs)), Ok(ours)).words()
+        shape(Ok(PublishedValue::Exactly(theirs)), Ok(ours)).words()
     }
 }
 

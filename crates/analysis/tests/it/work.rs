@@ -1,8 +1,8 @@
 //! What each row of the clients' work took, and what the rows take on disk: of trials whose figures are
 //! known, so that every quotient can be worked out by hand.
 
-use crate::data::{Trials, run};
-use bakeoff_analysis::{CellView, Each, Figure, Lack, SpaceView, Unknown};
+use crate::data::{TrialGenerator, run};
+use bakeoff_analysis::{CellView, Each, Lack, SpaceView, Unknown, WorkFigure};
 use bakeoff_results::measure::*;
 use bakeoff_results::{RunFolder, Scope, Trial};
 
@@ -11,7 +11,7 @@ fn alpha(change: impl Fn(&mut Trial)) -> CellView {
     let dir = crate::place();
     let mut folder =
         RunFolder::create(&dir.path().join("run"), &run(&["1"], &["0"], 8), "").unwrap();
-    let mut generator = Trials::new(5, 10);
+    let mut generator = TrialGenerator::new(5, 10);
     for mut trial in (0..2).flat_map(|block| generator.block(block, block, ["1", "0"])) {
         change(&mut trial);
         folder.commit_trial(&trial).unwrap();
@@ -85,12 +85,12 @@ fn what_is_not_known_of_each_trial_is_not_known_and_has_its_reason() {
     assert_eq!((work.device_read_bytes, work.engine_cpu_s), (None, None));
     assert_eq!((work.read_amplification, work.client_cpu_s), (None, Some(3.0 / 4000.0)));
     let lacks = [
-        (Figure::CacheMisses, Unknown::NoCounter),
-        (Figure::DeviceReads, Unknown::NoVirtualDisk),
-        (Figure::DeviceReadBytes, Unknown::Elsewhere),
-        (Figure::EngineCpuS, Unknown::Elsewhere),
-        (Figure::WriteAmplification, Unknown::NothingChanged),
-        (Figure::ReadAmplification, Unknown::NothingReturned),
+        (WorkFigure::CacheMisses, Unknown::NoCounter),
+        (WorkFigure::DeviceReads, Unknown::NoVirtualDisk),
+        (WorkFigure::DeviceReadBytes, Unknown::Elsewhere),
+        (WorkFigure::EngineCpuS, Unknown::Elsewhere),
+        (WorkFigure::WriteAmplification, Unknown::NothingChanged),
+        (WorkFigure::ReadAmplification, Unknown::NothingReturned),
     ];
     assert_eq!(work.lacks, lacks.map(|(figure, why)| Lack { figure, why }));
     let json = serde_json::to_value(work.lacks[0]).unwrap();
@@ -112,7 +112,7 @@ fn without_a_virtual_disk_the_bytes_are_those_of_the_processes() {
     let work = cell.work.unwrap();
     assert_eq!(work.device_read_bytes, Some(12e3 / 4000.0));
     assert_eq!(work.read_amplification, Some(12e3 / 40e3));
-    assert_eq!(work.why_not(Figure::DeviceReads), Some(Unknown::NoVirtualDisk));
+    assert_eq!(work.why_not(WorkFigure::DeviceReads), Some(Unknown::NoVirtualDisk));
 }
 
 #[test]

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bakeoff_engines::Durability;
-use bakeoff_servers::Server;
+use bakeoff_servers::PrivateServer;
 use bakeoff_testkit::{open_to_all, skip};
 
 use ours::Oltp;
@@ -123,7 +123,7 @@ fn all_loads(number: usize, place: &Path) -> bool {
 }
 
 /// A server with an empty database.
-fn server(engine: &str, durability: Durability, folder: &Path) -> Server {
+fn server(engine: &str, durability: Durability, folder: &Path) -> PrivateServer {
     fs::create_dir(folder).expect("a folder for the server");
     let cache = ("innodb_buffer_pool_size", "512M");
     let others: &[_] = if engine == "mariadb:innodb" { &[cache] } else { &[] };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bakeoff_engines::Durability;
 use bakeoff_lab::driving::Drive;
-use bakeoff_lab::place::Place;
+use bakeoff_lab::place::TargetPlace;
 use bakeoff_lab::procedures::drive;
 use bakeoff_lab::process::job::Task;
 use bakeoff_lab::targets::Setup;
@@ -62,6 +62,6 @@ impl Oltp<'_> {
 }
 
 /// The server's own files are nobody's business here; tables of a job before may be used again.
-fn place() -> Place {
-    Place { reuse: true, ..Place::default() }
+fn place() -> TargetPlace {
+    TargetPlace { reuse: true, ..TargetPlace::default() }
 }

@@ -9,10 +9,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Action, Read};
+use bakeoff_engines::statement::{Action, TableRead};
 use bakeoff_engines::{
-    Address, Database, Durability, Engine, Listens, Rows, Schema, ServerAddress, Statement, Terms,
-    Value, find, kv,
+    Database, DatabaseAddress, Durability, Engine, Listens, OpenTerms, Rows, Schema, ServerAddress,
+    Statement, Value, find, kv,
 };
 
 use crate::Work;
@@ -59,10 +59,10 @@ struct Server {
 
 impl Server {
     fn start(folder: &Path) -> Self {
-        let read = Action::Read(Read::by_key(0, 1, &[1]));
+        let read = Action::Read(TableRead::by_key(0, 1, &[1]));
         let statements = [Statement { name: "read".into(), action: read }];
         let database = engine()
-            .open(folder, &Terms::new(Durability::None), &schema(), &statements)
+            .open(folder, &OpenTerms::new(Durability::None), &schema(), &statements)
             .expect("it starts");
         let text = "x".repeat(100);
         let mut load = database.load(0).expect("an empty table");
@@ -70,7 +70,9 @@ impl Server {
             load.row(&[Value::Int(id), text.as_str().into()]).expect("room");
         }
         load.finish().expect("room");
-        let Some(Address::Server(address)) = database.address() else { panic!("it is a server") };
+        let Some(DatabaseAddress::Server(address)) = database.address() else {
+            panic!("it is a server")
+        };
         Self { database, address }
     }
 

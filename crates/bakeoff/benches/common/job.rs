@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use bakeoff_experiment::{Changes, Experiment, Factor};
+use bakeoff_experiment::{Experiment, Factor, FlagOverrides};
 use bakeoff_lab::driving::Drive;
-use bakeoff_lab::place::Place;
-use bakeoff_lab::process::job::{Job, Message, Task};
-use bakeoff_lab::process::{Process, Program, Received};
+use bakeoff_lab::place::TargetPlace;
+use bakeoff_lab::process::job::{Message, ProcessJob, Task};
+use bakeoff_lab::process::{ChildProcess, ChildProgram, Received};
 use bakeoff_lab::targets::Setup;
 use bakeoff_lab::{Registry, resolve};
-use bakeoff_results::Measured;
+use bakeoff_results::TrialMeasurements;
 
 const BAKEOFF: &str = env!("CARGO_BIN_EXE_bakeoff");
 
@@ -27,7 +27,7 @@ pub fn cell(folder: &Path, engine: Option<&str>, keys: &[(&str, String)]) -> (Se
     fs::write(&path, text).expect("the experiment can be written");
     let registry = Registry::standard();
     let factors = engine.map(|engine| (Factor::ENGINE, engine.to_owned())).into_iter().collect();
-    let changes = Changes { factors, ..Changes::default() };
+    let changes = FlagOverrides { factors, ..FlagOverrides::default() };
     let experiment = Experiment::load(&path.to_string_lossy(), &changes, &registry.vocabulary())
         .unwrap_or_else(|error| panic!("{}", error.render(false)));
     let cell = &experiment.plan().blocks[0].trials[0].cell;
@@ -36,15 +36,15 @@ pub fn cell(folder: &Path, engine: Option<&str>, keys: &[(&str, String)]) -> (Se
 }
 
 /// Starts a process that does a task in a place.
-pub fn start(setup: &Setup, place: &Place, task: Task) -> Process {
+pub fn start(setup: &Setup, place: &TargetPlace, task: Task) -> ChildProcess {
     let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
-    let program = Program { path: BAKEOFF.into(), arguments: vec!["trial".into()] };
-    let job = Job { target, subject, place: place.clone(), task };
-    Process::start(&program, &job).expect("bakeoff starts")
+    let program = ChildProgram { path: BAKEOFF.into(), arguments: vec!["trial".into()] };
+    let job = ProcessJob { target, subject, place: place.clone(), task };
+    ChildProcess::start(&program, &job).expect("bakeoff starts")
 }
 
 /// Does a task in a process of its own, which has ended when this returns.
-pub fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
+pub fn perform(setup: &Setup, place: &TargetPlace, task: Task) -> Option<Box<TrialMeasurements>> {
     let mut process = start(setup, place, task);
     loop {
         match process.receive(PATIENCE) {

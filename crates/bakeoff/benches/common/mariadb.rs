@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use bakeoff_engines::{Durability, Terms, mysql};
-use bakeoff_servers::{Launch, Server};
+use bakeoff_engines::{Durability, OpenTerms, mysql};
+use bakeoff_servers::{Launch, PrivateServer};
 
 /// A private server in an empty or a loaded folder, with the settings that bakeoff gives it at a level
 /// of durability, and others after them.
@@ -13,21 +13,21 @@ pub fn serve(
     durability: Durability,
     others: &[(&str, &str)],
     directory: &Path,
-) -> Server {
+) -> PrivateServer {
     let engine = bakeoff_engines::find(engine).expect("an engine");
-    let settings = engine.settings(&Terms::new(durability)).into_iter();
+    let settings = engine.settings(&OpenTerms::new(durability)).into_iter();
     let others = others.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let launch = Launch {
         directory: directory.into(),
         settings: settings.map(|setting| (setting.name, setting.value)).chain(others).collect(),
         ..Launch::default()
     };
-    Server::initialise(&mysql::SERVER, &launch).expect("an initialised folder");
-    Server::start(&mysql::SERVER, &launch).expect("a server")
+    PrivateServer::initialise(&mysql::SERVER, &launch).expect("an initialised folder");
+    PrivateServer::start(&mysql::SERVER, &launch).expect("a server")
 }
 
 /// One of MariaDB's clients, as the server's administrator.
-pub fn tool(name: &str, server: &Server) -> Command {
+pub fn tool(name: &str, server: &PrivateServer) -> Command {
     let mut command = Command::new(name);
     command.args(["--no-defaults", "--user=root"]);
     command.arg(format!("--socket={}", server.socket().display()));

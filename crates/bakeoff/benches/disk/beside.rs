@@ -3,13 +3,15 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::neighbour::{Level, MOST_STREAMS};
-use bakeoff_disk::neighbour::{File, LEAST_BYTES, Neighbours, Report, measure_alone};
+use bakeoff_devices::neighbour::{MOST_STREAMS, NeighbourLevel};
+use bakeoff_disk::neighbour::{
+    LEAST_BYTES, NeighbourFile, NeighbourReport, RunningNeighbours, measure_alone,
+};
 
 use crate::{Bench, Row, Table};
 
-fn run(file: &File, level: Level, alone: f64, time: Duration) -> Report {
-    let neighbours = Neighbours::start(file, level, alone, 42);
+fn run(file: &NeighbourFile, level: NeighbourLevel, alone: f64, time: Duration) -> NeighbourReport {
+    let neighbours = RunningNeighbours::start(file, level, alone, 42);
     thread::sleep(time);
     neighbours.finish()
 }
@@ -18,27 +20,30 @@ fn run(file: &File, level: Level, alone: f64, time: Duration) -> Report {
 /// soon they end.
 pub(crate) fn on_a_real_disk(bench: &Bench, table: &mut Table) {
     table.section("neighbours on this machine's disk");
-    let file = File::prepare(&bench.place, LEAST_BYTES).expect("a disk that has direct I/O");
+    let file =
+        NeighbourFile::prepare(&bench.place, LEAST_BYTES).expect("a disk that has direct I/O");
     let time = Duration::from_secs_f64(bench.seconds / 5.0);
     let mut row = |name: &str, achieved: f64, limits| {
         table.row(name, &Row { modelled: None, achieved: Some(achieved), published: "", limits });
     };
 
     // Little's law.
-    let two = run(&file, Level::Streams(2), 0.0, time);
+    let two = run(&file, NeighbourLevel::Streams(2), 0.0, time);
     row("two streams: requests waited for", two.mean_s * two.achieved_per_second, 1.0..=2.01);
 
     let alone = measure_alone(&file, time).expect("a disk that works");
-    let share = run(&file, Level::Share(0.25), alone, time);
+    let share = run(&file, NeighbourLevel::Share(0.25), alone, time);
     row("a quarter of one: its share", share.achieved_per_second / alone, 0.20..=0.30);
 
     // All are due near the start, so that the mean waits for half of the time.
-    let late = run(&file, Level::Share(1.0), 1e8, time);
+    let late = run(&file, NeighbourLevel::Share(1.0), 1e8, time);
     row("too many: mean latency, of the time", late.mean_s / late.seconds, 0.25..=1.0);
 
     // At one arrival in an hour all threads wait.
-    for level in [Level::None, Level::Streams(MOST_STREAMS), Level::Share(0.25)] {
-        let neighbours = Neighbours::start(&file, level, 4.0 / 3600.0, 1);
+    for level in
+        [NeighbourLevel::None, NeighbourLevel::Streams(MOST_STREAMS), NeighbourLevel::Share(0.25)]
+    {
+        let neighbours = RunningNeighbours::start(&file, level, 4.0 / 3600.0, 1);
         thread::sleep(Duration::from_millis(50));
         let start = Instant::now();
         neighbours.finish();

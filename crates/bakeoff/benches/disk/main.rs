@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_devices::device::Kind;
+use bakeoff_devices::device::RequestKind;
 use bakeoff_disk::control::Stat;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 
@@ -176,7 +176,7 @@ pub(crate) fn write_file(path: &Path, bytes: u64) {
 const RANDOM_READ: [&str; 4] = ["rw=randread", "bs=4k", "direct=1", "ioengine=libaio"];
 
 fn random(depth: u64) -> Load {
-    Load { kind: Kind::Read, length: 4096, depth, random: true }
+    Load { kind: RequestKind::Read, length: 4096, depth, random: true }
 }
 
 fn random_reads(bench: &Bench, table: &mut Table) {
@@ -262,11 +262,11 @@ fn latency(bench: &Bench, table: &mut Table) {
 fn streams(bench: &Bench, table: &mut Table) {
     table.section("hdd-7200, 1 MiB sequential, MB/s");
     for (name, words, kind, depth) in [
-        ("read", &["rw=read", "bs=1m", "direct=1", "ioengine=psync"][..], Kind::Read, 1),
+        ("read", &["rw=read", "bs=1m", "direct=1", "ioengine=psync"][..], RequestKind::Read, 1),
         (
             "write",
             &["rw=write", "bs=1m", "direct=1", "ioengine=libaio", "iodepth=4"],
-            Kind::Write,
+            RequestKind::Write,
             4,
         ),
     ] {

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use bakeoff_devices::device::{Kind, Nanos, Request};
-use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::device::{DeviceRequest, Nanos, RequestKind};
+use bakeoff_devices::ext4::{DeviceWork, Ext4, Mode, Options, SyncScope};
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::{Station, StationCounts};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -15,7 +15,7 @@ const SECOND: Nanos = 1_000_000_000;
 /// A closed loop of requests: each is followed by the next one when it is done.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
-    pub kind: Kind,
+    pub kind: RequestKind,
     pub length: u64,
     pub depth: u64,
     pub random: bool,
@@ -26,7 +26,7 @@ fn station(model: &str, span: u64, neighbours: &str) -> Station {
     let spec = Models::standard().parse(model).expect("a model that there is");
     let mut station = Station::new(spec.build(1), 1);
     station.set_span(span);
-    station.set_neighbours(0, neighbours.parse::<Level>().expect("a level"));
+    station.set_neighbours(0, neighbours.parse::<NeighbourLevel>().expect("a level"));
     station
 }
 
@@ -44,7 +44,12 @@ pub(crate) fn rate(
     let mut place = 0;
     let mut request = || {
         place = if load.random { random.random_range(0..places) } else { (place + 1) % places };
-        Request { kind: load.kind, offset: place * load.length, length: load.length, stream: 0 }
+        DeviceRequest {
+            kind: load.kind,
+            offset: place * load.length,
+            length: load.length,
+            stream: 0,
+        }
     };
     for id in 0..load.depth {
         station.submit(0, id, request());
@@ -67,7 +72,7 @@ pub(crate) fn pace(model: &str, load: Load) -> f64 {
     // A multiplicative walk over the blocks: cheap, and far from sequential.
     let request = |id: u64| {
         let offset = id.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (1 << 20) * 4096;
-        Request { kind: load.kind, offset, length: load.length, stream: 0 }
+        DeviceRequest { kind: load.kind, offset, length: load.length, stream: 0 }
     };
     let (mut id, mut done) = (load.depth, Vec::new());
     let start = Instant::now();
@@ -106,7 +111,7 @@ pub(crate) fn appends(model: &str, count: u64) -> f64 {
     for append in 0..count {
         let work = files.write(now, 1, append * 4096, 4096, Mode::Buffered, None);
         now = perform(&mut station, now, work);
-        let work = files.sync(now, 1, Sync::Data);
+        let work = files.sync(now, 1, SyncScope::Data);
         let ticket = work.ticket;
         now = perform(&mut station, now, work);
         files.done(ticket);
@@ -116,7 +121,7 @@ pub(crate) fn appends(model: &str, count: u64) -> f64 {
 }
 
 /// Performs work from `now` on; when it is done.
-fn perform(station: &mut Station, mut now: Nanos, work: Work) -> Nanos {
+fn perform(station: &mut Station, mut now: Nanos, work: DeviceWork) -> Nanos {
     let mut done = Vec::new();
     for step in work.steps {
         let mut left = step.len();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use bakeoff_results::measure::{OPERATIONS, START_DELAY_P99};
-use bakeoff_results::{Measure, Measured, Scope};
+use bakeoff_results::{Measure, Scope, TrialMeasurements};
 use bakeoff_stats::quantile::median;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -69,7 +69,7 @@ pub fn schedule(folder: &Path, pairs: usize, seconds: u32) -> bool {
 }
 
 /// A figure of the clients.
-fn counted(measured: &Measured, what: &Measure) -> f64 {
+fn counted(measured: &TrialMeasurements, what: &Measure) -> f64 {
     measured.measures.get(what, &Scope::Clients).expect("counted")
 }
 

@@ -21,10 +21,10 @@ mod usage;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use bakeoff_lab::place::Place;
+use bakeoff_lab::place::TargetPlace;
 use bakeoff_lab::procedures::drive;
 use bakeoff_results::measure::{CPU, OPERATIONS};
-use bakeoff_results::{Measured, Scope};
+use bakeoff_results::{Scope, TrialMeasurements};
 use bakeoff_testkit::needs;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
@@ -124,7 +124,7 @@ fn measured(
     connections: usize,
     seconds: u32,
     rate: Option<f64>,
-) -> Box<Measured> {
+) -> Box<TrialMeasurements> {
     let mut keys = vec![
         ("workload", "\"page\"".into()),
         ("compare", "\"url\"".into()),
@@ -134,7 +134,7 @@ fn measured(
     ];
     keys.extend(rate.map(|rate| ("rate", format!("\"{rate:.0}/s\""))));
     let (setup, cell) = job::cell(folder, None, &keys);
-    let measured = job::perform(&setup, &Place::default(), drive::task(&[&cell]));
+    let measured = job::perform(&setup, &TargetPlace::default(), drive::task(&[&cell]));
     let measured = measured.expect("a trial measures");
     let errors: u64 = measured.operations.iter().map(|operation| operation.errors).sum();
     assert_eq!(errors, 0, "{:?}", measured.warnings);

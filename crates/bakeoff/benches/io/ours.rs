@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bakeoff_lab::place::Place;
+use bakeoff_lab::place::TargetPlace;
 use bakeoff_lab::procedures::drive;
 use bakeoff_lab::process::job::Task;
 use bakeoff_results::Scope;
@@ -26,7 +26,7 @@ impl<'a> Files<'a> {
         fs::create_dir(&folder).expect("a folder");
         let keys = keys(shape.iter(), 1, 1);
         let (setup, _) = job::cell(place, None, &keys);
-        job::perform(&setup, &Place::folder(&folder), Task::Load);
+        job::perform(&setup, &TargetPlace::folder(&folder), Task::Load);
         Self { place, folder, shape }
     }
 
@@ -46,7 +46,7 @@ impl<'a> Files<'a> {
         let shape = self.shape.iter().filter(|(name, _)| !named(name));
         let keys = keys(shape.chain(levels), clients, seconds);
         let (setup, cell) = job::cell(self.place, None, &keys);
-        let place = Place::folder(&self.folder);
+        let place = TargetPlace::folder(&self.folder);
         let measured = job::perform(&setup, &place, drive::task(&[&cell]));
         let measured = measured.expect("a trial measures");
         let errors: u64 = measured.operations.iter().map(|operation| operation.errors).sum();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bakeoff_devices::neighbour::Level as Neighbours;
+use bakeoff_devices::neighbour::NeighbourLevel as Neighbours;
 use bakeoff_devices::plug::{Keep, Metadata};
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -10,7 +10,7 @@ use super::{milliseconds, nth, seed};
 
 /// `bakeoff disk`.
 #[derive(Debug, Subcommand)]
-pub enum Disk {
+pub enum DiskCommand {
     /// Mount a folder as a disk that behaves like a device of another kind
     Mount(DiskMount),
     /// Show a mounted disk's model and counters
@@ -134,13 +134,13 @@ pub struct DiskArm {
     /// Where the disk is mounted
     pub mountpoint: PathBuf,
     #[command(flatten)]
-    pub moment: Moment,
+    pub moment: CutMomentArguments,
 }
 
 /// When the power is cut, counted from now: one of them.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct Moment {
+pub struct CutMomentArguments {
     /// During the N-th write, to any file
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = nth)]
     pub at_write: Option<u64>,

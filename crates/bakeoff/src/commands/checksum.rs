@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// The program that is running, also where its path leads to another file by now.
 const RUNNING: &str = "/proc/self/exe";
@@ -35,13 +35,13 @@ pub fn of_file(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 /// A program that may be run and not read.
-pub fn of_running_program() -> Result<String, Failure> {
+pub fn of_running_program() -> Result<String, CommandFailure> {
     of_file(Path::new(RUNNING)).map_err(|error| {
         let why = format!(
             "bakeoff can't read its own program, whose SHA-256 tells shards of one bakeoff from those of \
              another: {error}; make the file readable"
         );
-        Failure::new(Exit::Failed, why)
+        CommandFailure::new(Exit::Failed, why)
     })
 }
 

@@ -11,14 +11,14 @@ mod ssh;
 
 use std::path::Path;
 
-use bakeoff_experiment::{Changes, Experiment, Factor, Vocabulary, deal};
+use bakeoff_experiment::{Experiment, Factor, FlagOverrides, Vocabulary, deal};
 
-use self::named::{Brought, Named};
+use self::named::{Brought, MachineDemands};
 use super::checksum;
 use super::run::{SHARDS, instead, is_job_file, plan_is_known, text};
 use crate::Lab;
-use crate::cli::{Cli, Cluster, Command, Run};
-use crate::exit::{Exit, Failure};
+use crate::cli::{Cli, Cluster, Command, RunArguments};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, quote, say};
 
 /// Flags of a run that no job file takes, and why.
@@ -36,8 +36,8 @@ const REFUSED: [(&str, &str); 4] = [
 ];
 
 /// What all job files are made of.
-struct Job {
-    experiment: Asked,
+struct ClusterJob {
+    experiment: ClusterExperiment,
     /// The experiment's name, as schedulers take it: lower-case letters, digits and hyphens.
     name: String,
     /// Into how many parts the plan is dealt.
@@ -51,7 +51,7 @@ struct Job {
 }
 
 /// What is to be run.
-enum Asked {
+enum ClusterExperiment {
     /// A preset, by its name.
     Preset(String),
     /// A file, by its whole path.
@@ -62,16 +62,18 @@ enum Asked {
 ///
 /// # Errors
 /// An experiment that can't be loaded, and what can't stand in a job file.
-pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, CommandFailure> {
     let text = match what {
         Cluster::Slurm(asked) => {
-            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags, Brought::All)?;
+            let job =
+                ClusterJob::read(lab, &asked.experiment, asked.shards, &asked.flags, Brought::All)?;
             let out = job.out(asked.out.as_deref())?;
             slurm::script(&job, &out)
         }
         Cluster::Kubernetes(asked) => {
             let brought = Brought::Experiment;
-            let job = Job::read(lab, &asked.experiment, asked.shards, &asked.flags, brought)?;
+            let job =
+                ClusterJob::read(lab, &asked.experiment, asked.shards, &asked.flags, brought)?;
             let given = [("--image", &asked.image), ("--claim", &asked.claim)];
             given.into_iter().try_for_each(|(what, text)| plain(what, text))?;
             kubernetes::check_image(&asked.image)?;
@@ -88,7 +90,7 @@ pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
         Cluster::Ssh(asked) => {
             let shards = ssh::shards(&asked.hosts, asked.shards)?;
             let brought = Brought::Experiment;
-            let job = Job::read(lab, &asked.experiment, shards, &asked.flags, brought)?;
+            let job = ClusterJob::read(lab, &asked.experiment, shards, &asked.flags, brought)?;
             let out = job.out(asked.out.as_deref())?;
             ssh::script(&job, &asked.hosts, &out)
         }
@@ -97,14 +99,14 @@ pub fn run(lab: &Lab, what: &Cluster) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-impl Job {
+impl ClusterJob {
     fn read(
         lab: &Lab,
         name: &str,
         shards: u32,
         flags: &[String],
         brought: Brought,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandFailure> {
         plain("the experiment", name)?;
         for flag in flags {
             plain("a flag", flag)?;
@@ -121,14 +123,15 @@ impl Job {
         }
         let (loaded, arguments) = loaded(lab, name, flags)?;
         let experiment = match lab.registry.presets().iter().any(|preset| preset.name == name) {
-            true => Asked::Preset(name.to_owned()),
-            false => Asked::File(whole(Path::new(name))?),
+            true => ClusterExperiment::Preset(name.to_owned()),
+            false => ClusterExperiment::File(whole(Path::new(name))?),
         };
         let home = match &experiment {
-            Asked::Preset(_) => None,
-            Asked::File(path) => Path::new(path).parent(),
+            ClusterExperiment::Preset(_) => None,
+            ClusterExperiment::File(path) => Path::new(path).parent(),
         };
-        Named { experiment: &loaded, home, flags: &arguments }.check(&lab.registry, brought)?;
+        MachineDemands { experiment: &loaded, home, flags: &arguments }
+            .check(&lab.registry, brought)?;
         check_parts(&loaded, shards)?;
         let program = std::env::current_exe().map_err(|error| system("this program", &error))?;
         let sha256 = checksum::of_file(&program);
@@ -143,7 +146,7 @@ impl Job {
     }
 
     /// Where the run folders are collected, as a whole path.
-    fn out(&self, given: Option<&Path>) -> Result<String, Failure> {
+    fn out(&self, given: Option<&Path>) -> Result<String, CommandFailure> {
         let default = format!("{}-shards", self.name);
         whole(given.unwrap_or_else(|| Path::new(&default)))
     }
@@ -152,8 +155,8 @@ impl Job {
     /// hold variables; the experiment at a path of its own where it was copied there.
     fn command(&self, experiment: Option<&str>, shard: &str, out: &str) -> String {
         let own = match &self.experiment {
-            Asked::Preset(name) => name,
-            Asked::File(path) => path,
+            ClusterExperiment::Preset(name) => name,
+            ClusterExperiment::File(path) => path,
         };
         let flags = self.flags.iter().map(|flag| format!(" {}", quote(flag)));
         let flags: String = flags.collect();
@@ -177,7 +180,11 @@ impl Job {
 }
 
 /// The experiment as the flags of its run change it, and the flags as they were read.
-fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<(Experiment, Box<Run>), Failure> {
+fn loaded(
+    lab: &Lab,
+    name: &str,
+    flags: &[String],
+) -> Result<(Experiment, Box<RunArguments>), CommandFailure> {
     let own = ["bakeoff", "run", name, "--shard", "1/1"].map(str::to_owned);
     let cli = Cli::read_for(lab, &[&own[..], flags].concat());
     let Command::Run(arguments) = cli.map_err(|error| usage(error.to_string()))?.command else {
@@ -191,7 +198,7 @@ fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<(Experiment, Box<Ru
         ));
     }
     let (mut changes, trusts) = (arguments.changes(), arguments.trust_experiment);
-    let load = |changes: &Changes, trusts| {
+    let load = |changes: &FlagOverrides, trusts| {
         let vocabulary = Vocabulary { trusts, ..lab.registry.vocabulary() };
         Experiment::load(name, changes, &vocabulary)
     };
@@ -213,7 +220,7 @@ fn loaded(lab: &Lab, name: &str, flags: &[String]) -> Result<(Experiment, Box<Ru
 }
 
 /// Refuses what no shard would run: a plan that is not known before, or that has fewer parts.
-fn check_parts(experiment: &Experiment, shards: u32) -> Result<(), Failure> {
+fn check_parts(experiment: &Experiment, shards: u32) -> Result<(), CommandFailure> {
     plan_is_known(experiment)?;
     let plan = experiment.plan();
     // Power cuts alone are dealt by what is cut.
@@ -258,7 +265,7 @@ fn scheduler_name(name: &str) -> String {
 }
 
 /// A path from the root, as text.
-fn whole(path: &Path) -> Result<String, Failure> {
+fn whole(path: &Path) -> Result<String, CommandFailure> {
     let path = std::path::absolute(path).map_err(|error| system("a path", &error))?;
     match path.to_str() {
         Some(text) => plain("a path", text).map(|()| text.to_owned()),
@@ -270,7 +277,7 @@ fn whole(path: &Path) -> Result<String, Failure> {
 }
 
 /// Refuses what could begin a line of its own in a job file.
-fn plain(what: &str, text: &str) -> Result<(), Failure> {
+fn plain(what: &str, text: &str) -> Result<(), CommandFailure> {
     match text.chars().any(char::is_control) {
         true => Err(usage(format!(
             "{what} holds a control character, which can't stand in a job file: {}",
@@ -280,12 +287,12 @@ fn plain(what: &str, text: &str) -> Result<(), Failure> {
     }
 }
 
-fn usage(message: String) -> Failure {
-    Failure::new(Exit::Usage, message)
+fn usage(message: String) -> CommandFailure {
+    CommandFailure::new(Exit::Usage, message)
 }
 
-fn system(what: &str, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Failed, format!("{what} can't be read: {error}"))
+fn system(what: &str, error: &std::io::Error) -> CommandFailure {
+    CommandFailure::new(Exit::Failed, format!("{what} can't be read: {error}"))
 }
 
 #[cfg(test)]

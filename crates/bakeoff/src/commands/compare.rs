@@ -1,12 +1,12 @@
 //! `bakeoff compare`: two runs held against each other, and an exit code that a script can go by.
 
-use bakeoff_analysis::{Gate, TwoRuns};
+use bakeoff_analysis::{GateVerdict, TwoRuns};
 use bakeoff_report::Side;
 use bakeoff_results::{in_words, visible};
 
 use super::report::{self, is_same};
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::print;
 
 /// Prints how the second run stands against the first.
@@ -14,14 +14,14 @@ use crate::output::print;
 /// # Errors
 /// What keeps the two from being compared. It ends with [`Exit::Usage`], or with [`Exit::Full`] where
 /// standard output is full: other codes say how the runs stand.
-pub fn run(arguments: &cli::Compare) -> Result<Exit, Failure> {
+pub fn run(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
     compared(arguments).map_err(|failure| match failure.exit {
         Exit::Full => failure,
-        _ => Failure { exit: Exit::Usage, ..failure },
+        _ => CommandFailure { exit: Exit::Usage, ..failure },
     })
 }
 
-fn compared(arguments: &cli::Compare) -> Result<Exit, Failure> {
+fn compared(arguments: &cli::Compare) -> Result<Exit, CommandFailure> {
     let paths = [&arguments.before, &arguments.after].map(|path| path.as_path());
     if is_same(paths[0], paths[1]) {
         let path = paths[0].display();
@@ -41,21 +41,21 @@ fn compared(arguments: &cli::Compare) -> Result<Exit, Failure> {
     let options = report::options(true);
     let text =
         bakeoff_report::two_runs(runs, &found, arguments.fail_above, &arguments.format, &options)
-            .map_err(|error| Failure::new(Exit::Failed, error))?;
+            .map_err(|error| CommandFailure::new(Exit::Failed, error))?;
     print(&text)?;
     Ok(match arguments.fail_above.map(|limit| found.gate(limit)) {
-        None | Some(Gate::Passed) => Exit::Done,
-        Some(Gate::Worse) => Exit::Worse,
-        Some(Gate::Undecided) => Exit::Undecided,
+        None | Some(GateVerdict::Passed) => Exit::Done,
+        Some(GateVerdict::Worse) => Exit::Worse,
+        Some(GateVerdict::Undecided) => Exit::Undecided,
     })
 }
 
-fn usage(message: String) -> Failure {
-    Failure::new(Exit::Usage, message)
+fn usage(message: String) -> CommandFailure {
+    CommandFailure::new(Exit::Usage, message)
 }
 
 /// Refuses runs of different work: no ratio of their times says anything.
-fn alike(runs: [Side<'_>; 2]) -> Result<(), Failure> {
+fn alike(runs: [Side<'_>; 2]) -> Result<(), CommandFailure> {
     let [one, other] = runs.map(|side| &side.document.run.run);
     let [before, after] = runs.map(|side| side.folder);
     if one.workload != other.workload {

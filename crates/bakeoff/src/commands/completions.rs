@@ -4,11 +4,11 @@ use clap_complete::aot::{self, generate};
 
 use crate::Lab;
 use crate::cli::{self, Cli};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, program};
 
 /// Prints the script for a shell.
-pub fn run(lab: &Lab, arguments: &cli::Completions) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::Completions) -> Result<Exit, CommandFailure> {
     let shell = match arguments.shell {
         cli::Shell::Bash => aot::Shell::Bash,
         cli::Shell::Zsh => aot::Shell::Zsh,

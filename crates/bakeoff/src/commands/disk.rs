@@ -7,40 +7,40 @@ use std::time::Duration;
 use bakeoff_devices::ext4::Flow;
 use bakeoff_devices::models::Models;
 use bakeoff_devices::trigger::Trigger;
-use bakeoff_disk::control::{Control, Stat};
+use bakeoff_disk::control::{DiskControl, Stat};
 use bakeoff_disk::daemon;
 use bakeoff_disk::executor::Quantiles;
 use bakeoff_disk::mount::{self, Error, MountOptions};
-use bakeoff_disk::registry::Note;
+use bakeoff_disk::registry::MountNote;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use super::disk_daemon;
 use crate::Lab;
 use crate::cli::{self, Switch};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, table_width};
 
 /// Does what is asked of a disk, after what killed daemons left is gone.
-pub fn run(lab: &Lab, what: &cli::Disk) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, what: &cli::DiskCommand) -> Result<Exit, CommandFailure> {
     disk_daemon::sweep()?;
     let done = match what {
-        cli::Disk::Mount(arguments) => mount(lab, arguments),
-        cli::Disk::Stat(arguments) => stat(lab, arguments),
-        cli::Disk::Set(arguments) => set(arguments),
-        cli::Disk::Cut(arguments) => cut(arguments),
-        cli::Disk::Snapshot(arguments) => snapshot(arguments),
-        cli::Disk::Arm(arguments) => arm(arguments),
-        cli::Disk::Fault(arguments) => fault(arguments),
-        cli::Disk::Unmount(arguments) => unmount(arguments),
+        cli::DiskCommand::Mount(arguments) => mount(lab, arguments),
+        cli::DiskCommand::Stat(arguments) => stat(lab, arguments),
+        cli::DiskCommand::Set(arguments) => set(arguments),
+        cli::DiskCommand::Cut(arguments) => cut(arguments),
+        cli::DiskCommand::Snapshot(arguments) => snapshot(arguments),
+        cli::DiskCommand::Arm(arguments) => arm(arguments),
+        cli::DiskCommand::Fault(arguments) => fault(arguments),
+        cli::DiskCommand::Unmount(arguments) => unmount(arguments),
     };
     done.map(|()| Exit::Done)
 }
 
-fn connect(mountpoint: &Path) -> Result<Control, Failure> {
-    Ok(Control::connect(mountpoint)?)
+fn connect(mountpoint: &Path) -> Result<DiskControl, CommandFailure> {
+    Ok(DiskControl::connect(mountpoint)?)
 }
 
-fn mount(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), Failure> {
+fn mount(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), CommandFailure> {
     let options = MountOptions {
         backing: arguments.backing.clone(),
         mountpoint: arguments.mountpoint.clone(),
@@ -61,14 +61,14 @@ fn mount(lab: &Lab, arguments: &cli::DiskMount) -> Result<(), Failure> {
     print(&by_own_name(&text))
 }
 
-fn say_mounted(disk: &Note) -> io::Result<()> {
+fn say_mounted(disk: &MountNote) -> io::Result<()> {
     let (backing, mountpoint) = (disk.backing.display(), disk.mountpoint.display());
     let mut output = io::stdout();
     writeln!(output, "mounted {backing} on {mountpoint} as {}", disk.model)?;
     output.flush()
 }
 
-fn stat(lab: &Lab, arguments: &cli::DiskStat) -> Result<(), Failure> {
+fn stat(lab: &Lab, arguments: &cli::DiskStat) -> Result<(), CommandFailure> {
     let stat = connect(&arguments.mountpoint)?.stat()?;
     if arguments.json {
         let text = serde_json::to_string_pretty(&stat).expect("it is plain data");
@@ -77,10 +77,10 @@ fn stat(lab: &Lab, arguments: &cli::DiskStat) -> Result<(), Failure> {
     print(&table(&stat, lab.registry.models()))
 }
 
-fn set(arguments: &cli::DiskSet) -> Result<(), Failure> {
+fn set(arguments: &cli::DiskSet) -> Result<(), CommandFailure> {
     if arguments.neighbours.is_none() && arguments.timing.is_none() {
         let why = "nothing is to be set: give --neighbours LEVEL, --timing on or off, or both";
-        return Err(Failure::new(Exit::Usage, why));
+        return Err(CommandFailure::new(Exit::Usage, why));
     }
     let disk = connect(&arguments.mountpoint)?;
     let mut set = Vec::new();
@@ -95,7 +95,7 @@ fn set(arguments: &cli::DiskSet) -> Result<(), Failure> {
     print(&format!("{}: {}\n", arguments.mountpoint.display(), set.join(", ")))
 }
 
-fn cut(arguments: &cli::DiskCut) -> Result<(), Failure> {
+fn cut(arguments: &cli::DiskCut) -> Result<(), CommandFailure> {
     let disk = connect(&arguments.mountpoint)?;
     let image = match &arguments.image {
         Some(image) => image.clone(),
@@ -108,15 +108,15 @@ fn cut(arguments: &cli::DiskCut) -> Result<(), Failure> {
     print(&format!("the power is off; what is left is in {}\n", image.display()))
 }
 
-fn snapshot(arguments: &cli::DiskSnapshot) -> Result<(), Failure> {
+fn snapshot(arguments: &cli::DiskSnapshot) -> Result<(), CommandFailure> {
     let disk = connect(&arguments.mountpoint)?;
     disk.snapshot(arguments.keep, arguments.seed, &arguments.folder)?;
     let folder = arguments.folder.display();
     print(&format!("what a power cut would have left is in {folder}; the disk runs on\n"))
 }
 
-fn arm(arguments: &cli::DiskArm) -> Result<(), Failure> {
-    let cli::Moment { at_write, at_sync, after_ms } = arguments.moment;
+fn arm(arguments: &cli::DiskArm) -> Result<(), CommandFailure> {
+    let cli::CutMomentArguments { at_write, at_sync, after_ms } = arguments.moment;
     let trigger = at_write.map(Trigger::Writes).or(at_sync.map(Trigger::Syncs));
     let after = || Trigger::After(Duration::from_millis(after_ms.unwrap_or_default()));
     let trigger = trigger.unwrap_or_else(after);
@@ -130,12 +130,12 @@ fn arm(arguments: &cli::DiskArm) -> Result<(), Failure> {
     print(&format!("the power goes {when}\n"))
 }
 
-fn fault(arguments: &cli::DiskFault) -> Result<(), Failure> {
+fn fault(arguments: &cli::DiskFault) -> Result<(), CommandFailure> {
     let rule = connect(&arguments.mountpoint)?.fault(&arguments.rule)?;
     print(&format!("{}\n", rule.describe()))
 }
 
-fn unmount(arguments: &cli::DiskUnmount) -> Result<(), Failure> {
+fn unmount(arguments: &cli::DiskUnmount) -> Result<(), CommandFailure> {
     mount::unmount(&arguments.mountpoint)?;
     print(&format!("{} is unmounted\n", arguments.mountpoint.display()))
 }

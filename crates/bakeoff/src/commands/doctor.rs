@@ -11,7 +11,7 @@ use bakeoff_disk::mount::{MountOptions, Mounted};
 use bakeoff_disk::neighbour;
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::{
-    Access, Action, Durability, Engine, Home, Rows, Schema, Statement, Terms, Value,
+    Access, Action, Durability, Engine, EngineHome, OpenTerms, Rows, Schema, Statement, Value,
 };
 
 use bakeoff_lab::Registry;
@@ -23,7 +23,7 @@ use super::disk_daemon;
 
 use crate::Lab;
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, plain, print};
 
 /// Strict commits that are timed for each engine.
@@ -35,9 +35,9 @@ const STREAM: Duration = Duration::from_millis(300);
 const ROOM: u64 = 2 << 30;
 
 /// Looks at the machine and the folder; says what is missing and what brings it.
-pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, CommandFailure> {
     bakeoff_trust::holder(&arguments.dir).map_err(|error| {
-        Failure::new(Exit::Folder, format!("no run folder can be made: {error}"))
+        CommandFailure::new(Exit::Folder, format!("no run folder can be made: {error}"))
     })?;
     let mut folder = tempfile::Builder::new();
     // A server that runs as another user has to get through.
@@ -49,9 +49,9 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
             arguments.dir.display(),
             plain(&error)
         );
-        Failure::new(Exit::Folder, message)
+        CommandFailure::new(Exit::Folder, message)
     })?;
-    let mut found = Findings::default();
+    let mut found = DoctorFindings::default();
     found.ask("What is this machine?")?;
     found.say(Needed::Yes, "machine", machine(folder.path()))?;
     found.say(Needed::Yes, "settings of the machine", settings(folder.path()))?;
@@ -60,7 +60,7 @@ pub fn run(lab: &Lab, arguments: &cli::Doctor) -> Result<Exit, Failure> {
     let mut timed = false;
     for engine in lab.registry.engines() {
         let about = engine.about();
-        let needed = if about.home == Home::Server { Needed::No } else { Needed::Yes };
+        let needed = if about.home == EngineHome::Server { Needed::No } else { Needed::Yes };
         let place = folder.path().join(about.name.replace(':', "-"));
         let tried = try_engine(engine, &place);
         timed |= tried.is_ok();
@@ -96,15 +96,15 @@ enum Needed {
 
 /// What is missing so far.
 #[derive(Default)]
-struct Findings {
+struct DoctorFindings {
     asked: bool,
     needed: Vec<String>,
     other: Vec<String>,
 }
 
-impl Findings {
+impl DoctorFindings {
     /// Prints the question that the findings after it answer.
-    fn ask(&mut self, question: &str) -> Result<(), Failure> {
+    fn ask(&mut self, question: &str) -> Result<(), CommandFailure> {
         let before = if std::mem::replace(&mut self.asked, true) { "\n" } else { "" };
         print(&format!("{before}{question}\n"))
     }
@@ -114,7 +114,7 @@ impl Findings {
         needed: Needed,
         what: &str,
         result: Result<String, String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         match result {
             Ok(text) => return print(&format!("ok       {what}: {text}\n")),
             Err(text) => print(&by_own_name(&format!("missing  {what}: {text}\n")))?,
@@ -126,7 +126,7 @@ impl Findings {
         Ok(())
     }
 
-    fn conclude(self, registry: &Registry) -> Result<Exit, Failure> {
+    fn conclude(self, registry: &Registry) -> Result<Exit, CommandFailure> {
         if !self.needed.is_empty() {
             print(&by_own_name(&format!(
                 "\n`bakeoff run redmine --quick` can't run here, since this is missing: {}. To \
@@ -214,7 +214,7 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
         let table = Table::new("doctor").generated_key("id").column("text", Type::STRING);
         let schema = Schema { tables: vec![table] };
         let insert = Statement { name: "insert".into(), action: Action::Insert { table: 0 } };
-        let terms = Terms::new(Durability::Strict);
+        let terms = OpenTerms::new(Durability::Strict);
         let database = engine.open(place, &terms, &schema, &[insert])?;
         let mut session = database.session()?;
         let mut rows = Rows::new();
@@ -269,9 +269,12 @@ fn try_disk(folder: &Path) -> Result<String, String> {
 }
 
 fn try_neighbours(folder: &Path) -> Result<String, String> {
-    let rates = neighbour::File::prepare(folder, neighbour::FILE_BYTES / 8).and_then(|file| {
-        (0..STREAMS).map(|_| neighbour::measure_alone(&file, STREAM)).collect::<Result<Vec<_>, _>>()
-    });
+    let rates =
+        neighbour::NeighbourFile::prepare(folder, neighbour::FILE_BYTES / 8).and_then(|file| {
+            (0..STREAMS)
+                .map(|_| neighbour::measure_alone(&file, STREAM))
+                .collect::<Result<Vec<_>, _>>()
+        });
     let rates = rates.map_err(|error| error.to_string())?;
     let [rate, low, high] = Spread::of(rates).ok_or("no stream was measured")?.in_digits();
     Ok(format!(

@@ -2,22 +2,22 @@
 
 use bakeoff_analysis::Warning;
 use bakeoff_engines::urls::{self, Password};
-use bakeoff_engines::{Engine, urls::Transport};
+use bakeoff_engines::{Engine, urls::TransportSecurity};
 use bakeoff_experiment::{Experiment, Factor, Vocabulary, base};
 use bakeoff_lab::Registry;
-use bakeoff_results::{EngineFact, Run, RunFolder, Transport as Recorded};
+use bakeoff_results::{ConnectionSecurity as Recorded, EngineFact, Run, RunFolder};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::quote;
 
 /// How an engine is spoken to, as it is recorded.
 pub fn transport(engine: &dyn Engine) -> Option<Recorded> {
     engine.transport().map(|transport| match transport {
-        Transport::Local => Recorded::Local,
-        Transport::Plain => Recorded::Plain,
-        Transport::Unverified => Recorded::Unverified,
-        Transport::Authority => Recorded::Authority,
-        Transport::Verified => Recorded::Verified,
+        TransportSecurity::Local => Recorded::Local,
+        TransportSecurity::Plain => Recorded::Plain,
+        TransportSecurity::Unverified => Recorded::Unverified,
+        TransportSecurity::Authority => Recorded::Authority,
+        TransportSecurity::Verified => Recorded::Verified,
     })
 }
 
@@ -36,7 +36,7 @@ pub fn unprotected(registry: &Registry, experiment: &Experiment) -> Vec<Warning>
 }
 
 /// Refuses to go on with a run without a password that it began with.
-pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(), Failure> {
+pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(), CommandFailure> {
     let missing = |fact: &&EngineFact| {
         fact.password_in_url && urls::password(&fact.name) == Some(Password::Missing)
     };
@@ -44,7 +44,7 @@ pub fn check_passwords(folder: &RunFolder, engines: &[EngineFact]) -> Result<(),
     if names.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(
+    Err(CommandFailure::new(
         Exit::Usage,
         format!(
             "the run in {} began with a password in the URL of {}, and bakeoff keeps no password; \

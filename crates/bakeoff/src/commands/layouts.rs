@@ -13,10 +13,10 @@ use bakeoff_devices::size::size_of;
 use bakeoff_results::visible;
 
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, say};
 
-use self::state::States;
+use self::state::DiskStates;
 
 /// Bytes of a block of ext4, as `mkfs.ext4` makes it.
 const BLOCK: u64 = 4 << 10;
@@ -37,11 +37,11 @@ faster than others.
 ";
 
 /// Prints the layouts, unless a disk is in use or none; where the disks hold what would be lost, the exit code says so.
-pub fn run(arguments: &cli::Layouts) -> Result<Exit, Failure> {
-    let wrong = |why: String| Failure::new(Exit::Usage, why);
+pub fn run(arguments: &cli::Layouts) -> Result<Exit, CommandFailure> {
+    let wrong = |why: String| CommandFailure::new(Exit::Usage, why);
     let devices = devices::read(&arguments.devices).map_err(wrong)?;
     let chunk = chunk(&arguments.chunk).map_err(wrong)?;
-    let states = States::of(&devices);
+    let states = DiskStates::of(&devices);
     if let Some(why) = states.refusal() {
         return Err(wrong(why));
     }
@@ -66,7 +66,12 @@ fn chunk(text: &str) -> Result<u64, String> {
 }
 
 /// All layouts of some devices that are in these states, by arrays whose names are not among those that are taken.
-fn describe(devices: &[String], chunk: u64, states: &States, taken: &BTreeSet<String>) -> String {
+fn describe(
+    devices: &[String],
+    chunk: u64,
+    states: &DiskStates,
+    taken: &BTreeSet<String>,
+) -> String {
     let mut text = format!(
         "# Nothing of this is run. Each of these layouts destroys what is on its disks ({}).\n{}",
         devices.join(" "),
@@ -101,7 +106,7 @@ fn describe(devices: &[String], chunk: u64, states: &States, taken: &BTreeSet<St
 
 /// One layout.
 #[derive(Debug, PartialEq)]
-struct Layout {
+struct StorageLayout {
     title: String,
     /// The folder of the run that measures it.
     name: String,
@@ -119,7 +124,7 @@ struct Layout {
     model: String,
 }
 
-impl Layout {
+impl StorageLayout {
     fn describe(&self) -> String {
         let Self { title, name, device, price, survives, commands, undo, model } = self;
         let disks = if *price == 1 { "disk" } else { "disks" };
@@ -136,7 +141,7 @@ impl Layout {
 
 /// The layouts worth comparing: one disk, then arrays of 2, 4, 8 and so on, and of all. The first of the devices for
 /// arrays has the file system, and mirrors below it are the others.
-fn layouts(devices: &[String], chunk: u64, arrays: &[String]) -> Vec<Layout> {
+fn layouts(devices: &[String], chunk: u64, arrays: &[String]) -> Vec<StorageLayout> {
     let all = in_arrays(devices);
     let doubled = std::iter::successors(Some(2), |number| Some(number * 2));
     let mut numbers: Vec<usize> = doubled.take_while(|number| *number < all).skip(1).collect();
@@ -144,11 +149,11 @@ fn layouts(devices: &[String], chunk: u64, arrays: &[String]) -> Vec<Layout> {
     let mut layouts = vec![single(&devices[0])];
     for number in numbers {
         let devices = &devices[..number];
-        layouts.push(in_one_step(devices, chunk, Copies::Near, &arrays[0]));
+        layouts.push(in_one_step(devices, chunk, CopyPlacement::Near, &arrays[0]));
         if number > 2 {
             layouts.push(stripe_over_mirrors(devices, chunk, arrays));
         }
-        layouts.push(in_one_step(devices, chunk, Copies::Far, &arrays[0]));
+        layouts.push(in_one_step(devices, chunk, CopyPlacement::Far, &arrays[0]));
     }
     layouts
 }
@@ -165,7 +170,7 @@ fn left_over(devices: &[String]) -> Option<&String> {
 
 /// How the copies of an array lie.
 #[derive(Clone, Copy, PartialEq)]
-enum Copies {
+enum CopyPlacement {
     Near,
     Far,
 }
@@ -182,8 +187,8 @@ fn undo(layers: &[&str]) -> String {
     steps.join(" && ")
 }
 
-fn single(device: &str) -> Layout {
-    Layout {
+fn single(device: &str) -> StorageLayout {
+    StorageLayout {
         title: "One disk".into(),
         name: "one-disk".into(),
         device: device.to_owned(),
@@ -195,18 +200,23 @@ fn single(device: &str) -> Layout {
     }
 }
 
-fn in_one_step(devices: &[String], chunk: u64, copies: Copies, array: &str) -> Layout {
+fn in_one_step(
+    devices: &[String],
+    chunk: u64,
+    copies: CopyPlacement,
+    array: &str,
+) -> StorageLayout {
     let number = devices.len();
     let (name, layout, model) = match copies {
-        Copies::Near => ("near", "n2", format!("raid10:{number}×MODEL")),
-        Copies::Far => ("far", "f2", format!("raid10:{number}×MODEL/layout=far")),
+        CopyPlacement::Near => ("near", "n2", format!("raid10:{number}×MODEL")),
+        CopyPlacement::Far => ("far", "f2", format!("raid10:{number}×MODEL/layout=far")),
     };
     let create = format!(
         "mdadm --create {array} --level=10 --layout={layout} --chunk={}K --raid-devices={number} {}",
         chunk >> 10,
         devices.join(" ")
     );
-    Layout {
+    StorageLayout {
         title: format!("RAID-10 of {number}, {name} copies, in one step"),
         name: format!("raid10-{number}-{name}"),
         device: array.to_owned(),
@@ -218,7 +228,7 @@ fn in_one_step(devices: &[String], chunk: u64, copies: Copies, array: &str) -> L
     }
 }
 
-fn stripe_over_mirrors(devices: &[String], chunk: u64, arrays: &[String]) -> Layout {
+fn stripe_over_mirrors(devices: &[String], chunk: u64, arrays: &[String]) -> StorageLayout {
     let number = devices.len();
     let (array, mirrors) = (arrays[0].as_str(), &arrays[1..=number / 2]);
     // Without a form of its superblock named, mdadm asks before it makes a mirror. Source: mdadm(8).
@@ -236,12 +246,12 @@ fn stripe_over_mirrors(devices: &[String], chunk: u64, arrays: &[String]) -> Lay
     ));
     commands.push(mkfs(number, chunk, array));
     commands.push(wait(&mirrors));
-    Layout {
+    StorageLayout {
         title: format!("RAID-10 of {number}, a stripe over {number_of_mirrors} mirrors"),
         name: format!("raid10-{number}-stripe"),
         device: array.to_owned(),
         price: 2,
-        survives: survives(number, Copies::Near),
+        survives: survives(number, CopyPlacement::Near),
         commands,
         // The stripe goes first: it uses the mirrors.
         undo: undo(&[array, &mirrors, &devices.join(" ")]),
@@ -271,15 +281,15 @@ fn with_chunk(model: String, chunk: u64) -> String {
 
 /// Which failed disks an array survives. Copies that are near lie on a disk and its partner; those that are
 /// far on a disk and the two beside it, the first and the last being neighbours, too.
-fn survives(number: usize, copies: Copies) -> String {
+fn survives(number: usize, copies: CopyPlacement) -> String {
     let others = number - 1;
     if others == 1 {
         return "survives either disk's failure".into();
     }
-    let fatal = if copies == Copies::Near { 1 } else { 2 };
+    let fatal = if copies == CopyPlacement::Near { 1 } else { 2 };
     let most = match copies {
-        Copies::Near => "no two of one mirror",
-        Copies::Far => "no two side by side",
+        CopyPlacement::Near => "no two of one mirror",
+        CopyPlacement::Far => "no two side by side",
     };
     format!(
         "survives any one failure, and up to {} where {most} are among them: of two at random {} in 100 \
@@ -298,7 +308,7 @@ mod tests {
     }
 
     /// The layouts of so many disks where these names are taken.
-    fn layouts_of(number: u8, chunk: u64, taken: &[&str]) -> Vec<Layout> {
+    fn layouts_of(number: u8, chunk: u64, taken: &[&str]) -> Vec<StorageLayout> {
         let taken: BTreeSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
         layouts(&of(number), chunk, &arrays::free(usize::from(number) / 2 + 1, &taken))
     }
@@ -327,7 +337,7 @@ mod tests {
     #[test]
     fn a_disk_that_no_array_has_is_named_and_new_arrays_are_waited_for() {
         let none = BTreeSet::new();
-        let told = |number| describe(&of(number), 512 << 10, &States::default(), &none);
+        let told = |number| describe(&of(number), 512 << 10, &DiskStates::default(), &none);
         let line = "# LEFT OVER: /dev/xvdi is in none of these arrays";
         assert!(told(3).contains(line), "{}", told(3));
         for (number, has_arrays) in [(1, false), (2, true), (4, true)] {
@@ -370,7 +380,7 @@ mod tests {
     #[test]
     fn an_array_that_is_here_is_in_no_command() {
         for layout in layouts_of(8, 512 << 10, &["md0", "md2"]) {
-            let Layout { title, device, commands, undo, .. } = layout;
+            let StorageLayout { title, device, commands, undo, .. } = layout;
             let all = format!("{}\n{undo}", commands.join("\n"));
             let has = |array: &str| all.split([' ', '\n']).any(|word| word == array);
             assert!(!has("/dev/md0") && !has("/dev/md2"), "{title}: {all}");
@@ -395,7 +405,7 @@ mod tests {
         let names: Vec<&str> = all.iter().map(|layout| layout.name.as_str()).collect();
         assert_eq!(names, ["one-disk", "raid10-4-near", "raid10-4-stripe", "raid10-4-far"]);
         let none = BTreeSet::new();
-        let told = |number| describe(&of(number), 512 << 10, &States::default(), &none);
+        let told = |number| describe(&of(number), 512 << 10, &DiskStates::default(), &none);
         assert!(told(4).ends_with("\n  bakeoff compare one-disk raid10-4-near\n"), "{}", told(4));
         assert!(!told(1).contains("bakeoff compare"), "{}", told(1));
     }
@@ -404,13 +414,14 @@ mod tests {
     fn what_an_array_survives_is_counted_over_all_pairs() {
         for number in [4, 6, 8] {
             let pairs = number * (number - 1) / 2;
-            for (copies, fatal) in [(Copies::Near, number / 2), (Copies::Far, number)] {
+            for (copies, fatal) in [(CopyPlacement::Near, number / 2), (CopyPlacement::Far, number)]
+            {
                 let share = 100 * (pairs - fatal) / pairs;
                 let said = survives(number, copies);
                 assert!(said.contains(&format!(" {share} in 100")), "{number}: {said}, {share}");
             }
         }
-        assert_eq!(survives(2, Copies::Far), "survives either disk's failure");
+        assert_eq!(survives(2, CopyPlacement::Far), "survives either disk's failure");
     }
 
     #[test]

@@ -2,21 +2,23 @@
 
 mod settings;
 
-use bakeoff_engines::Home;
-use bakeoff_experiment::{Changes, Declared, Experiment, Factor, HOST, Vocabulary, WorkloadNames};
-use bakeoff_lab::{Estimate, Possible, Registry};
+use bakeoff_engines::EngineHome;
+use bakeoff_experiment::{
+    Declared, Experiment, Factor, FlagOverrides, HOST, Vocabulary, WorkloadNames,
+};
+use bakeoff_lab::{Possible, Registry, RunEstimate};
 use clap::ValueEnum;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width, presets};
 
 use super::plan::rounded;
 use crate::Lab;
-use crate::cli::{self, Listed};
-use crate::exit::{Exit, Failure};
+use crate::cli::{self, ListTopic};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{by_own_name, print, table_width, wrapped};
 use crate::progress::span;
 
 /// Prints one list whole, or the names of all, by question.
-pub fn run(lab: &Lab, arguments: &cli::List) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::ListArguments) -> Result<Exit, CommandFailure> {
     match arguments.what {
         Some(what) => print(&list(&lab.registry, what, table_width()))?,
         None => print(&by_own_name(&names(&lab.registry)))?,
@@ -26,43 +28,45 @@ pub fn run(lab: &Lab, arguments: &cli::List) -> Result<Exit, Failure> {
 
 /// The names of all that there is, below the question that each list answers.
 fn names(registry: &Registry) -> String {
-    let part = |what: &Listed| {
+    let part = |what: &ListTopic| {
         let question = match what {
-            Listed::Presets => "What can be run as it is?",
-            Listed::Engines => "Which engines can be compared?",
-            Listed::Settings => "What does bakeoff set of which engine, and why?",
-            Listed::Workloads => "What can clients do?",
-            Listed::Disks => "Which disks can be under the data?",
-            Listed::Arrivals => "How can operations follow each other, where a rate is given?",
-            Listed::Planners => "What decides how often a block is run?",
-            Listed::Factors => "What else can be varied?",
+            ListTopic::Presets => "What can be run as it is?",
+            ListTopic::Engines => "Which engines can be compared?",
+            ListTopic::Settings => "What does bakeoff set of which engine, and why?",
+            ListTopic::Workloads => "What can clients do?",
+            ListTopic::Disks => "Which disks can be under the data?",
+            ListTopic::Arrivals => "How can operations follow each other, where a rate is given?",
+            ListTopic::Planners => "What decides how often a block is run?",
+            ListTopic::Factors => "What else can be varied?",
         };
         let name = what.to_possible_value().map_or_else(String::new, |it| it.get_name().to_owned());
         format!("{question} More: bakeoff list {name}\n{}", lines(&names_of(registry, *what)))
     };
-    Listed::value_variants().iter().map(part).collect::<Vec<_>>().join("\n")
+    ListTopic::value_variants().iter().map(part).collect::<Vec<_>>().join("\n")
 }
 
 /// The names of one list.
-fn names_of(registry: &Registry, what: Listed) -> Vec<String> {
+fn names_of(registry: &Registry, what: ListTopic) -> Vec<String> {
     let vocabulary = registry.vocabulary();
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     match what {
-        Listed::Presets => owned(vocabulary.presets.iter().map(|it| it.name).collect()),
-        Listed::Engines => {
+        ListTopic::Presets => owned(vocabulary.presets.iter().map(|it| it.name).collect()),
+        ListTopic::Engines => {
             let engines = registry.engines().map(|it| it.about().name.to_owned());
             let urls = bakeoff_engines::urls::KINDS.iter().map(|(scheme, _)| format!("{scheme}…"));
             engines.chain(urls).collect()
         }
-        Listed::Settings => settings::engines(registry),
-        Listed::Workloads => vocabulary.workloads.iter().map(|it| (*it.name).to_owned()).collect(),
-        Listed::Disks => {
+        ListTopic::Settings => settings::engines(registry),
+        ListTopic::Workloads => {
+            vocabulary.workloads.iter().map(|it| (*it.name).to_owned()).collect()
+        }
+        ListTopic::Disks => {
             let models = registry.models().listed().into_iter().map(|it| it.name);
             std::iter::once(HOST.to_owned()).chain(models).collect()
         }
-        Listed::Arrivals => owned(registry.arrivals().iter().map(|it| it.name).collect()),
-        Listed::Planners => owned(registry.planners().iter().map(|it| it.name).collect()),
-        Listed::Factors => {
+        ListTopic::Arrivals => owned(registry.arrivals().iter().map(|it| it.name).collect()),
+        ListTopic::Planners => owned(registry.planners().iter().map(|it| it.name).collect()),
+        ListTopic::Factors => {
             let mut all: Vec<String> = Vec::new();
             for factor in described(&vocabulary).into_iter().chain(vocabulary.options(None)) {
                 if all.iter().all(|known| known != factor.name()) {
@@ -98,7 +102,7 @@ const INDENT: &str = "  ";
 const INDENTS: [&str; 2] = ["  ", "      "];
 
 /// One list, in lines of so many columns.
-fn list(registry: &Registry, what: Listed, width: usize) -> String {
+fn list(registry: &Registry, what: ListTopic, width: usize) -> String {
     match table_of(registry, what) {
         Some(table) => set(table, width),
         None => settings::text(registry, width),
@@ -106,17 +110,17 @@ fn list(registry: &Registry, what: Listed, width: usize) -> String {
 }
 
 /// A list as a table; `None` of what is none.
-fn table_of(registry: &Registry, what: Listed) -> Option<Table> {
+fn table_of(registry: &Registry, what: ListTopic) -> Option<Table> {
     let vocabulary = registry.vocabulary();
     Some(match what {
-        Listed::Settings => return None,
-        Listed::Presets => presets_table(registry, &vocabulary),
-        Listed::Engines => engines(registry),
-        Listed::Workloads => workloads(registry),
-        Listed::Disks => disks(registry),
-        Listed::Arrivals => arrivals(registry),
-        Listed::Planners => planners(registry),
-        Listed::Factors => factors(&vocabulary),
+        ListTopic::Settings => return None,
+        ListTopic::Presets => presets_table(registry, &vocabulary),
+        ListTopic::Engines => engines(registry),
+        ListTopic::Workloads => workloads(registry),
+        ListTopic::Disks => disks(registry),
+        ListTopic::Arrivals => arrivals(registry),
+        ListTopic::Planners => planners(registry),
+        ListTopic::Factors => factors(&vocabulary),
     })
 }
 
@@ -178,12 +182,12 @@ fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
     let mut table = table(&["preset", "what it asks", "takes about", "with --quick"]);
     for preset in &vocabulary.presets {
         let load = |quick| {
-            let changes = Changes { quick, ..Changes::default() };
+            let changes = FlagOverrides { quick, ..FlagOverrides::default() };
             Experiment::load(preset.name, &changes, vocabulary)
         };
         let takes = |experiment: &Experiment| {
             let possible = Possible::of(registry, experiment);
-            span(rounded(Estimate::of(registry, experiment, &possible).total_s()))
+            span(rounded(RunEstimate::of(registry, experiment, &possible).total_s()))
         };
         let title = load(false).map_or_else(|error| error.to_string(), |it| registry.title(&it));
         let [whole, quick] =
@@ -211,7 +215,7 @@ fn engines(registry: &Registry) -> Table {
             let Declared { name, syntax, summary, .. } = option.factor;
             table.add_row(["", "option", &format!("/{name}={syntax}"), summary]);
         }
-        if about.home == Home::Server {
+        if about.home == EngineHome::Server {
             table.add_row([
                 "",
                 "option",
@@ -371,7 +375,7 @@ mod tests {
         let registry = Registry::standard();
         let all = names(&registry);
         let words: Vec<&str> = all.split([' ', ',', '\n']).collect();
-        for what in Listed::value_variants() {
+        for what in ListTopic::value_variants() {
             let missing: Vec<String> = names_of(&registry, *what)
                 .into_iter()
                 .filter(|name| !words.contains(&&**name))
@@ -386,7 +390,7 @@ mod tests {
     fn no_list_breaks_a_word_or_is_wider_than_the_terminal() {
         let registry = Lab::standard().registry;
         let bare = |word: &str| word.trim_end_matches([';', ':']).to_owned();
-        for (what, width) in Listed::value_variants()
+        for (what, width) in ListTopic::value_variants()
             .iter()
             .flat_map(|what| [40, 60, 80, 100].map(|width| (what, width)))
         {
@@ -414,10 +418,11 @@ mod tests {
         for preset in &vocabulary.presets {
             for line in preset.toml.lines().filter(|line| line.contains(" trials, ")) {
                 let Some(minutes) = minutes(line) else { continue };
-                let changes = Changes { quick: line.contains("--quick"), ..Changes::default() };
+                let changes =
+                    FlagOverrides { quick: line.contains("--quick"), ..FlagOverrides::default() };
                 let experiment = Experiment::load(preset.name, &changes, &vocabulary).unwrap();
                 let possible = Possible::of(&registry, &experiment);
-                let planned = Estimate::of(&registry, &experiment, &possible).total_s() / 60.0;
+                let planned = RunEstimate::of(&registry, &experiment, &possible).total_s() / 60.0;
                 let share = minutes / planned;
                 assert!((0.95..1.4).contains(&share), "{}: {planned:.1} min, {line}", preset.name);
                 told += 1;

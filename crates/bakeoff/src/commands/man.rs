@@ -6,11 +6,11 @@ use clap_mangen::Man;
 
 use crate::Lab;
 use crate::cli::{self, Cli};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, write};
 
 /// Prints the page of the program, or writes one for each command.
-pub fn run(lab: &Lab, arguments: &cli::Man) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::Man) -> Result<Exit, CommandFailure> {
     let mut command = Cli::command_for(lab);
     // Commands know by it that they are called `bakeoff disk cut`.
     command.build();
@@ -39,6 +39,6 @@ fn text(page: &Man) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn failure(error: io::Error) -> Failure {
-    Failure::new(Exit::Failed, format!("a manual page can't be made: {error}"))
+fn failure(error: io::Error) -> CommandFailure {
+    CommandFailure::new(Exit::Failed, format!("a manual page can't be made: {error}"))
 }

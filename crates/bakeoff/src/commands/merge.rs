@@ -8,35 +8,39 @@ mod sources;
 
 use std::path::Path;
 
-use bakeoff_results::{Applied, Error, Member, Merged, Part, Run, RunFolder, Snapshot, Status};
+use bakeoff_results::{
+    Applied, Error, FolderSnapshot, MergePart, Merged, Run, RunFolder, RunMember, Status,
+};
 
-use self::earlier::Earlier;
-use self::missing::Left;
-use self::piece::Piece;
-use self::sources::Source;
+use self::earlier::EarlierMerge;
+use self::missing::MergeGaps;
+use self::piece::MergePiece;
+use self::sources::ShardSource;
 use super::report;
 use super::run::REPORT;
 use crate::Lab;
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, quote, write_here};
 
 /// Merges shards into a new folder, or into one that holds a merged run of the same plan.
-pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, CommandFailure> {
     let folders: Result<Vec<RunFolder>, Error> =
         arguments.shards.iter().map(|dir| RunFolder::open(dir)).collect();
-    let folders = folders.map_err(Failure::folder)?;
+    let folders = folders.map_err(CommandFailure::folder)?;
     // A shard may be going on: all that is read of it is of one moment.
-    let still: Result<Vec<Snapshot<'_>>, Error> = folders.iter().map(RunFolder::snapshot).collect();
-    let _still = still.map_err(Failure::folder)?;
-    let sources: Result<Vec<Source<'_>>, Failure> = folders.iter().map(Source::read).collect();
+    let still: Result<Vec<FolderSnapshot<'_>>, Error> =
+        folders.iter().map(RunFolder::snapshot).collect();
+    let _still = still.map_err(CommandFailure::folder)?;
+    let sources: Result<Vec<ShardSource<'_>>, CommandFailure> =
+        folders.iter().map(ShardSource::read).collect();
     let sources = sources?;
-    alike::check(&sources[0].terms(), sources[1..].iter().map(Source::terms))?;
+    alike::check(&sources[0].terms(), sources[1..].iter().map(ShardSource::terms))?;
     let sources = sources::once(sources)?;
     let out = &arguments.out;
     if out.is_file() {
         let text = "is a file, and no run folder; name first the folder of the merged run";
-        return Err(Failure::new(Exit::Folder, format!("{} {text}", out.display())));
+        return Err(CommandFailure::new(Exit::Folder, format!("{} {text}", out.display())));
     }
     let left = match RunFolder::check_free(out) {
         Ok(()) => {
@@ -48,15 +52,15 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
         }
         Err(Error::Exists(_)) => {
             let held = RunFolder::hold(out).map_err(unwritten)?;
-            let mut earlier = Earlier::read(out)?;
-            alike::check(&earlier.terms(), sources.iter().map(Source::terms))?;
+            let mut earlier = EarlierMerge::read(out)?;
+            alike::check(&earlier.terms(), sources.iter().map(ShardSource::terms))?;
             earlier.leave_to(&sources);
             earlier.check(&sources)?;
             let it = Merging::of(&sources, Some(&earlier));
             held.rewrite(&it.run, &earlier.experiment, it.ended(), &it.parts).map_err(unwritten)?;
             it.left
         }
-        Err(error) => return Err(Failure::folder(error)),
+        Err(error) => return Err(CommandFailure::folder(error)),
     };
     left.tell(out, &sources);
     show(lab, out)?;
@@ -66,15 +70,15 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, Failure> {
 /// What is written of a merged run.
 struct Merging<'a> {
     run: Run,
-    parts: Vec<Part<'a>>,
-    left: Left,
+    parts: Vec<MergePart<'a>>,
+    left: MergeGaps,
 }
 
 impl<'a> Merging<'a> {
     /// Of shards, one at least, and what stays of an earlier merge.
-    fn of(sources: &'a [Source<'_>], earlier: Option<&'a Earlier>) -> Self {
-        let others = earlier.map(Earlier::went_on).unwrap_or_default();
-        let mut pieces: Vec<Piece<'a>> = sources.iter().map(|it| it.piece(&others)).collect();
+    fn of(sources: &'a [ShardSource<'_>], earlier: Option<&'a EarlierMerge>) -> Self {
+        let others = earlier.map(EarlierMerge::went_on).unwrap_or_default();
+        let mut pieces: Vec<MergePiece<'a>> = sources.iter().map(|it| it.piece(&others)).collect();
         pieces.extend(earlier.into_iter().flat_map(|it| it.pieces(sources)));
         // Who went on with the merged run stands last.
         pieces.sort_by_key(|piece| piece.member.shard.unwrap_or(u32::MAX));
@@ -83,7 +87,7 @@ impl<'a> Merging<'a> {
         let each_cut = sources.iter().filter_map(|it| cuts_each(&it.run, it.shard.cuts.len()));
         let of_earlier = earlier.and_then(|it| cuts_each(&it.run, it.cut_cells));
         let each_cut = each_cut.chain(of_earlier).max().unwrap_or(0);
-        let members: Vec<Member> = pieces.iter().map(|piece| piece.member.clone()).collect();
+        let members: Vec<RunMember> = pieces.iter().map(|piece| piece.member.clone()).collect();
         let shard = &sources[0].shard;
         let merged = Merged {
             plan: shard.plan.clone(),
@@ -96,7 +100,7 @@ impl<'a> Merging<'a> {
         // Where all trials are somebody's, who went on has run, or runs, what was missing by then.
         let missing = if went_on && lacks == 0 { Vec::new() } else { merged.missing() };
         let unfinished = pieces.iter().map(|piece| (piece.member.shard, piece.unfinished()));
-        let left = Left {
+        let left = MergeGaps {
             trials: if missing.is_empty() { lacks } else { 0 },
             shards: missing,
             count: merged.count,
@@ -182,7 +186,7 @@ fn whole_command(command: &str) -> String {
 }
 
 /// Writes the page of the merged run, and says what it found.
-fn show(lab: &Lab, out: &Path) -> Result<(), Failure> {
+fn show(lab: &Lab, out: &Path) -> Result<(), CommandFailure> {
     let document = report::document(out)?;
     if document.trials.is_empty() && document.cuts.is_empty() {
         return print("nothing has been measured yet\n");
@@ -195,22 +199,22 @@ fn show(lab: &Lab, out: &Path) -> Result<(), Failure> {
 }
 
 /// Why the page of a run that is merged could not be written, and how it is made elsewhere.
-fn pageless(out: &Path, failure: &Failure) -> Failure {
+fn pageless(out: &Path, failure: &CommandFailure) -> CommandFailure {
     let (dir, why, folder) = (out.display(), &failure.message, quote(&out.to_string_lossy()));
     let text = format!(
         "the run is merged in {dir}, and only its page is missing: {why}; make it elsewhere: \
          bakeoff report {folder} -o page.html"
     );
-    Failure::new(failure.exit, text)
+    CommandFailure::new(failure.exit, text)
 }
 
 /// Why the merged run could not be written.
-fn unwritten(error: Error) -> Failure {
+fn unwritten(error: Error) -> CommandFailure {
     match error {
         Error::CannotWrite { path, cause } => {
             let what = path.display();
             let why = format!("cannot write {what}: {cause}; the shards are as they were");
-            Failure::new(Exit::Folder, why)
+            CommandFailure::new(Exit::Folder, why)
         }
         // Nobody had written there when it was looked at, a moment ago.
         Error::Busy(dir) | Error::Exists(dir) => {
@@ -218,9 +222,9 @@ fn unwritten(error: Error) -> Failure {
             let why = format!(
                 "another bakeoff is writing to {what}; wait until it ends, or merge into another folder"
             );
-            Failure::new(Exit::Folder, why)
+            CommandFailure::new(Exit::Folder, why)
         }
-        error => Failure::folder(error),
+        error => CommandFailure::folder(error),
     }
 }
 
@@ -239,7 +243,8 @@ mod tests {
 
     #[test]
     fn a_page_that_finds_no_room_keeps_its_exit_code_and_says_that_the_run_is_merged() {
-        let full = Failure::new(Exit::Full, "my all/report.html can't be written: no space left");
+        let full =
+            CommandFailure::new(Exit::Full, "my all/report.html can't be written: no space left");
         let failure = pageless(Path::new("my all"), &full);
         assert_eq!(failure.exit, Exit::Full);
         let wanted = "the run is merged in my all, and only its page is missing: my all/report.html can't be \

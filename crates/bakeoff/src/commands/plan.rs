@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_engines::Home;
+use bakeoff_engines::EngineHome;
 use bakeoff_experiment::{
-    Block, Bounds, Cell, Cpus, Cuts, Experiment, Factor, Instead, Memory, PlannedTrial, State, base,
+    Bounds, Cell, Cpus, Cuts, EngineState, Experiment, Factor, LevelSubstitute, MemoryLimit,
+    PlannedTrial, TrialBlock, base,
 };
 use bakeoff_lab::possible::line as refused;
 use bakeoff_lab::targets::{self, GroupLimit, tables};
-use bakeoff_lab::{Estimate, Medium, Possible, Registry, spec};
-use bakeoff_results::published::Published;
+use bakeoff_lab::{MediumKind, Possible, Registry, RunEstimate, spec};
+use bakeoff_results::published::Publication;
 use bakeoff_results::{AppliedSetting, ENOUGH_OPERATIONS};
 
 use crate::find_limit;
@@ -27,7 +28,7 @@ pub fn describe(
     registry: &Registry,
     experiment: &Experiment,
     possible: &Possible,
-    medium: Medium,
+    medium: MediumKind,
 ) -> String {
     // Of what goes on until it is decided, the part that is run in any case.
     let sure = match experiment.bounds {
@@ -35,10 +36,10 @@ pub fn describe(
         None => possible,
     };
     let blocks = &sure.plan.blocks;
-    let estimate = Estimate::on(medium, registry, experiment, sure);
+    let estimate = RunEstimate::on(medium, registry, experiment, sure);
     let mut total = total(experiment, sure, &estimate);
     if let Some(bounds) = experiment.bounds {
-        let whole = Estimate::on(medium, registry, experiment, possible);
+        let whole = RunEstimate::on(medium, registry, experiment, possible);
         total += &more(&whole, possible, bounds);
     }
     if experiment.limit.is_some() {
@@ -66,7 +67,7 @@ pub fn clients_within(registry: &Registry, possible: &Possible) -> Option<String
     let limited = trials.filter(|trial| trial.cell.cpus() != Cpus::Unlimited);
     let shares = |trial: &PlannedTrial| {
         let engine = spec::engine(registry, &trial.cell).ok()?;
-        let inside = engine.home() == Home::Process && !tables::is_served(&trial.cell);
+        let inside = engine.home() == EngineHome::Process && !tables::is_served(&trial.cell);
         inside.then(|| trial.cell.base(Factor::ENGINE).to_owned())
     };
     let engines: BTreeSet<String> = limited.filter_map(shares).collect();
@@ -130,7 +131,7 @@ fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> 
             let rows = target.size(subject).map(|size| size.rows);
             let limit = GroupLimit { memory, cpus: Cpus::Unlimited }.of(rows.unwrap_or(0));
             let limit = limit.memory_bytes;
-            if let Memory::Share(_) = memory {
+            if let MemoryLimit::Share(_) = memory {
                 let (Some(limit), Some(rows)) = (limit, rows) else { continue };
                 shares.insert(share(memory, limit, rows, trial.setup.home));
             }
@@ -167,9 +168,9 @@ fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) 
 }
 
 /// A line on how many bytes a share of the data is.
-fn share(memory: Memory, limit: u64, data: u64, home: targets::Home) -> String {
+fn share(memory: MemoryLimit, limit: u64, data: u64, home: targets::TargetHome) -> String {
     let of = match home {
-        targets::Home::Files => "files",
+        targets::TargetHome::Files => "files",
         _ => "rows",
     };
     let (limit, data) = (limit as f64 / 1e6, data as f64 / 1e6);
@@ -185,7 +186,7 @@ fn words(AppliedSetting { name, value, reason }: &AppliedSetting) -> String {
 }
 
 /// What so many searches for the highest rate come to, of whose first trials this is the estimate.
-fn searched(searches: usize, estimate: &Estimate) -> String {
+fn searched(searches: usize, estimate: &RunEstimate) -> String {
     let what = match searches {
         1 => "this is what a search begins".to_owned(),
         searches => format!("these are what {searches} searches begin"),
@@ -201,8 +202,8 @@ fn searched(searches: usize, estimate: &Estimate) -> String {
 }
 
 /// What a run comes to at most that goes on until it is decided.
-fn more(estimate: &Estimate, possible: &Possible, bounds: Bounds) -> String {
-    let Estimate { loads_s, trials_s, .. } = estimate;
+fn more(estimate: &RunEstimate, possible: &Possible, bounds: Bounds) -> String {
+    let RunEstimate { loads_s, trials_s, .. } = estimate;
     let most_s = rounded(loads_s + trials_s);
     let time_s = bounds.max_time.map_or(most_s, |time| time.as_secs_f64().min(most_s));
     let ended = if time_s < most_s { ", when --max-time ends it" } else { "" };
@@ -238,7 +239,7 @@ fn published(experiment: &Experiment) -> String {
 }
 
 /// Levels that published figures are divided by and that are not run.
-fn bases_not_run(experiment: &Experiment, of: &Published) -> String {
+fn bases_not_run(experiment: &Experiment, of: &Publication) -> String {
     let line = |(name, level): (&String, &String)| {
         let (_, levels) = experiment.factors.iter().find(|(factor, _)| factor.name() == name)?;
         let is_run = levels.iter().any(|it| base(it) == level);
@@ -259,7 +260,7 @@ fn left_out(possible: &Possible) -> String {
 }
 
 /// How many trials and power cuts there are, and how long they take.
-fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> String {
+fn total(experiment: &Experiment, possible: &Possible, estimate: &RunEstimate) -> String {
     let mut total = String::new();
     let trials = possible.plan.trials();
     if trials > 0 {
@@ -291,9 +292,9 @@ fn total(experiment: &Experiment, possible: &Possible, estimate: &Estimate) -> S
 }
 
 /// What is not in the time of trials that are to be steady: it is learnt in the run.
-fn conditioned(possible: &Possible, estimate: &Estimate) -> String {
+fn conditioned(possible: &Possible, estimate: &RunEstimate) -> String {
     let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
-    let steady = trials.filter(|trial| trial.cell.state() == State::Steady).count();
+    let steady = trials.filter(|trial| trial.cell.state() == EngineState::Steady).count();
     let conditionings = possible.plan.conditionings();
     if steady == 0 {
         return String::new();
@@ -317,7 +318,7 @@ fn conditioned(possible: &Possible, estimate: &Estimate) -> String {
 /// What is not in the time of power cuts at `steady`.
 fn conditioned_cuts(experiment: &Experiment, possible: &Possible) -> &'static str {
     let mut cells = possible.cuts.iter().map(|(engine, level)| experiment.cut_cell(engine, level));
-    match cells.any(|cell| cell.state() == State::Steady) {
+    match cells.any(|cell| cell.state() == EngineState::Steady) {
         false => "",
         true => {
             "the clients of the power cuts precondition each engine first, for every ten cuts anew, \
@@ -334,7 +335,7 @@ fn describe_cuts(
     experiment: &Experiment,
     possible: &Possible,
     cuts: &Cuts,
-    estimate: &Estimate,
+    estimate: &RunEstimate,
 ) -> String {
     if let Some(images) = cuts.every {
         return format!(
@@ -380,7 +381,7 @@ fn at_work(experiment: &Experiment, possible: &Possible, cuts: &Cuts) -> String 
 
 /// The levels that power cuts have in the place of others, at which nothing is promised.
 fn in_place(experiment: &Experiment, cuts: &Cuts) -> String {
-    let cut = |it: &&Instead| match it.factor == cuts.by.promise[1] {
+    let cut = |it: &&LevelSubstitute| match it.factor == cuts.by.promise[1] {
         true => experiment.levels(it.factor).iter().any(|level| base(level) == it.level),
         false => experiment.levels(it.factor).first().is_some_and(|level| base(level) == it.level),
     };
@@ -411,7 +412,7 @@ pub fn rounded(seconds: f64) -> f64 {
 }
 
 /// A block in a line, with the numbers that the reports have.
-fn line(experiment: &Experiment, block: &Block) -> String {
+fn line(experiment: &Experiment, block: &TrialBlock) -> String {
     let first = &block.trials[0].cell;
     let others = experiment.factors.keys().filter(|factor| **factor != experiment.compare);
     let terms: Vec<String> = others

@@ -2,7 +2,7 @@
 
 use bakeoff_experiment::Experiment;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// The factors of a run or an experiment, each with its levels.
 pub type Factors = [(String, Vec<String>)];
@@ -17,15 +17,18 @@ pub fn factors(experiment: &Experiment) -> Vec<(String, Vec<String>)> {
 ///
 /// # Errors
 /// The first piece that is no level of a factor, with what there is.
-pub fn read(given: Option<&str>, factors: &Factors) -> Result<Vec<(String, String)>, Failure> {
+pub fn read(
+    given: Option<&str>,
+    factors: &Factors,
+) -> Result<Vec<(String, String)>, CommandFailure> {
     let mut present: Vec<(String, String)> = Vec::new();
     for piece in given.into_iter().flat_map(|given| given.split(',')).map(str::trim) {
         let (factor, level) = one(piece, factors).map_err(|why| {
-            Failure::new(Exit::Usage, format!("--present can't take `{piece}`: {why}"))
+            CommandFailure::new(Exit::Usage, format!("--present can't take `{piece}`: {why}"))
         })?;
         if present.iter().any(|(known, _)| *known == factor) {
             let why = format!("--present has two levels of {factor}; name one");
-            return Err(Failure::new(Exit::Usage, why));
+            return Err(CommandFailure::new(Exit::Usage, why));
         }
         present.push((factor, level));
     }

@@ -5,29 +5,29 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::Document;
-use bakeoff_report::{Options, Reports, Rows};
+use bakeoff_report::{CsvRows, Options, Reports};
 use bakeoff_results::{DATABASE, EXPERIMENT, RunFolder, visible};
 
 use super::present;
 use crate::Lab;
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{WIDTH, has_color, has_unicode, print, terminal_width, write};
 
 /// Prints or writes the report.
-pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
-    let usage = |message| Failure::new(Exit::Usage, message);
+pub fn run(lab: &Lab, arguments: &cli::ReportArguments) -> Result<Exit, CommandFailure> {
+    let usage = |message| CommandFailure::new(Exit::Usage, message);
     let format = arguments.format(&lab.reports).map_err(usage)?;
     if arguments.rows.is_some() && format != "csv" {
-        return Err(Failure::new(Exit::Usage, "--rows needs --format csv"));
+        return Err(CommandFailure::new(Exit::Usage, "--rows needs --format csv"));
     }
-    let folder = RunFolder::open(&arguments.dir).map_err(Failure::folder)?;
-    let mut document = bakeoff_analysis::document(&folder).map_err(Failure::folder)?;
+    let folder = RunFolder::open(&arguments.dir).map_err(CommandFailure::folder)?;
+    let mut document = bakeoff_analysis::document(&folder).map_err(CommandFailure::folder)?;
     take_cuts(&mut document, arguments)?;
     take_applications(&mut document, arguments)?;
-    let rows = arguments.rows.map(Rows::from);
-    if rows == Some(Rows::Series) {
-        document.take_series(&folder).map_err(Failure::folder)?;
+    let rows = arguments.rows.map(CsvRows::from);
+    if rows == Some(CsvRows::Series) {
+        document.take_series(&folder).map_err(CommandFailure::folder)?;
     }
     let present = present::read(arguments.present.as_deref(), &document.run.run.factors)?;
     let options = Options { rows, present, ..options(arguments.output.is_none()) };
@@ -43,13 +43,13 @@ pub fn run(lab: &Lab, arguments: &cli::Report) -> Result<Exit, Failure> {
 }
 
 /// Refuses to write over what a run that is read has recorded, under whatever name.
-fn spare_records(output: &Path, arguments: &cli::Report) -> Result<(), Failure> {
+fn spare_records(output: &Path, arguments: &cli::ReportArguments) -> Result<(), CommandFailure> {
     let identity = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
     let Some(target) = identity(output) else { return Ok(()) };
     let runs = arguments.cuts.iter().chain(&arguments.beside).chain([&arguments.dir]);
     let records = runs.flat_map(|dir| [DATABASE, EXPERIMENT].map(|name| dir.join(name)));
     match records.into_iter().find(|record| identity(record) == Some(target)) {
-        Some(record) => Err(Failure::new(
+        Some(record) => Err(CommandFailure::new(
             Exit::Usage,
             format!("{} is the run's own record; name another file", record.display()),
         )),
@@ -58,8 +58,11 @@ fn spare_records(output: &Path, arguments: &cli::Report) -> Result<(), Failure> 
 }
 
 /// Takes the power cuts of the other runs that are named.
-fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Failure> {
-    let usage = |message: String| Err(Failure::new(Exit::Usage, message));
+fn take_cuts(
+    document: &mut Document,
+    arguments: &cli::ReportArguments,
+) -> Result<(), CommandFailure> {
+    let usage = |message: String| Err(CommandFailure::new(Exit::Usage, message));
     for (number, dir) in arguments.cuts.iter().enumerate() {
         let (name, run) = (dir.display(), arguments.dir.display());
         let is_known = |it: &PathBuf| is_same(it, dir);
@@ -84,8 +87,11 @@ fn take_cuts(document: &mut Document, arguments: &cli::Report) -> Result<(), Fai
 }
 
 /// Takes what the other runs that are named found of the same levels.
-fn take_applications(document: &mut Document, arguments: &cli::Report) -> Result<(), Failure> {
-    let usage = |message: String| Failure::new(Exit::Usage, message);
+fn take_applications(
+    document: &mut Document,
+    arguments: &cli::ReportArguments,
+) -> Result<(), CommandFailure> {
+    let usage = |message: String| CommandFailure::new(Exit::Usage, message);
     for (number, dir) in arguments.beside.iter().enumerate() {
         let name = dir.display();
         let mut known = [&arguments.dir].into_iter().chain(&arguments.beside[..number]);
@@ -98,12 +104,12 @@ fn take_applications(document: &mut Document, arguments: &cli::Report) -> Result
     Ok(())
 }
 
-impl From<cli::Rows> for Rows {
-    fn from(rows: cli::Rows) -> Self {
+impl From<cli::CsvRowKind> for CsvRows {
+    fn from(rows: cli::CsvRowKind) -> Self {
         match rows {
-            cli::Rows::Trials => Rows::Trials,
-            cli::Rows::Cuts => Rows::Cuts,
-            cli::Rows::Series => Rows::Series,
+            cli::CsvRowKind::Trials => CsvRows::Trials,
+            cli::CsvRowKind::Cuts => CsvRows::Cuts,
+            cli::CsvRowKind::Series => CsvRows::Series,
         }
     }
 }
@@ -114,10 +120,10 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// What a run folder holds.
-pub fn document(dir: &Path) -> Result<Document, Failure> {
+pub fn document(dir: &Path) -> Result<Document, CommandFailure> {
     RunFolder::open(dir)
         .and_then(|folder| bakeoff_analysis::document(&folder))
-        .map_err(Failure::folder)
+        .map_err(CommandFailure::folder)
 }
 
 /// The document as text, in a format.
@@ -126,9 +132,9 @@ pub fn render(
     document: &Document,
     format: &str,
     options: &Options,
-) -> Result<String, Failure> {
+) -> Result<String, CommandFailure> {
     let rendered = reports.render(document, format, options);
-    rendered.map_err(|error| Failure::new(Exit::Failed, error))
+    rendered.map_err(|error| CommandFailure::new(Exit::Failed, error))
 }
 
 /// How a text is written that goes to standard output, or to a file.

@@ -23,29 +23,29 @@ use bakeoff_lab::possible::line;
 use bakeoff_lab::{Ending, LabError, Possible, Preflight, Runner, now_s};
 use bakeoff_report::Options;
 use bakeoff_results::{RunFolder, Status, visible};
-use bakeoff_trust::Folder;
+use bakeoff_trust::TrustedFolder;
 
-use self::asked::Asked;
+use self::asked::RunInvocation;
 pub use self::asked::text;
 pub use self::durability::instead;
 pub use self::fio::is_job_file;
-use self::path::Data;
+use self::path::DataLocation;
 pub use self::scheduler::SHARDS;
 pub use self::shard::plan_is_known;
 use super::{disk_daemon, external, plan, present, report, trial};
 use crate::Lab;
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::find_limit;
 use crate::output::{by_own_name, print, say, write_here};
-use crate::progress::Progress;
+use crate::progress::ProgressDisplay;
 use crate::stop;
 
 /// The page of a run, in its folder.
 pub const REPORT: &str = "report.html";
 
 /// Runs an experiment or the articles, or goes on with a run.
-pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
+pub fn run(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFailure> {
     match articles::asked_for(lab, arguments) {
         Some(presets) => articles::run(lab, arguments, &presets),
         None => one(lab, arguments),
@@ -53,16 +53,16 @@ pub fn run(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
 }
 
 /// Runs an experiment, or goes on with one.
-fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
+fn one(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFailure> {
     let registry = &lab.registry;
-    let asked = Asked { registry, reports: &lab.reports, arguments };
+    let asked = RunInvocation { registry, reports: &lab.reports, arguments };
     let (experiment, resumed) = match &arguments.resume {
         Some(dir) => {
             // A plan changes nothing.
             let open = if arguments.dry_run { RunFolder::open } else { RunFolder::resume };
-            let folder = open(dir).map_err(Failure::folder)?;
+            let folder = open(dir).map_err(CommandFailure::folder)?;
             // Nor is it of a text that was never run.
-            folder.check_experiment().map_err(Failure::folder)?;
+            folder.check_experiment().map_err(CommandFailure::folder)?;
             (asked.resumed_experiment(dir)?, Some(folder))
         }
         None => (asked.new_experiment()?, None),
@@ -71,7 +71,7 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let destroys = arguments.i_know_this_destroys_data;
     let held = |path| path::held(path, destroys);
     let data = arguments.path.as_deref().map(held).transpose()?;
-    let began = resumed.as_ref().map(RunFolder::run).transpose().map_err(Failure::folder)?;
+    let began = resumed.as_ref().map(RunFolder::run).transpose().map_err(CommandFailure::folder)?;
     let shard = shard::asked(arguments, began.as_ref())?;
     // Refused before anything runs.
     present::read(arguments.present.as_deref(), &present::factors(&experiment))?;
@@ -113,13 +113,14 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
             let now =
                 record::check_terms(asked, &folder, &began, &experiment, &possible, data.as_ref())?;
             let by = takeover::check(&folder, &began, &now, arguments.another_binary)?;
-            by.map_or(Ok(()), |by| folder.note_platform(by)).map_err(Failure::folder)?;
+            by.map_or(Ok(()), |by| folder.note_platform(by)).map_err(CommandFailure::folder)?;
             machines::go_on(&mut folder, began, &now, &experiment, &possible)?;
-            folder.set_status(Status::Unfinished, None).map_err(Failure::folder)?;
+            folder.set_status(Status::Unfinished, None).map_err(CommandFailure::folder)?;
             folder
         }
         None => {
-            let short = time::check(registry, &experiment, &possible, Data::medium(data.as_ref()))?;
+            let short =
+                time::check(registry, &experiment, &possible, DataLocation::medium(data.as_ref()))?;
             short.filter(|_| !arguments.quiet).inspect(|short| say(format_args!("{short}")));
             record::create_folder(asked, &experiment, &possible, shard, data.as_ref())?
         }
@@ -130,15 +131,15 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let told = data.as_ref().filter(|data| !arguments.quiet || data.device().is_some());
     if let Some(data) = told {
         say(format_args!("{}", data.described()?));
-        let folder = data.folder().map(Folder::path);
+        let folder = data.folder().map(TrustedFolder::path);
         folder.map(path::left).unwrap_or_default().iter().for_each(|it| say(format_args!("{it}")));
     }
-    let began_on = folder.run().map_err(Failure::folder)?;
+    let began_on = folder.run().map_err(CommandFailure::folder)?;
     let in_memory = memory::warning(registry, &possible, began_on.machine_now());
     in_memory.filter(|_| !arguments.quiet).into_iter().for_each(say);
-    let mut progress = Progress::new(arguments.quiet, &experiment, &possible.plan);
+    let mut progress = ProgressDisplay::new(arguments.quiet, &experiment, &possible.plan);
     if goes_on {
-        progress.resume(&folder.trials().map_err(Failure::folder)?);
+        progress.resume(&folder.trials().map_err(CommandFailure::folder)?);
     }
     let ended = Runner {
         registry,
@@ -147,8 +148,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         experiment: &experiment,
         possible: &possible,
         folder: &mut folder,
-        data_in: data.as_ref().and_then(Data::folder),
-        device: data.as_ref().and_then(Data::device),
+        data_in: data.as_ref().and_then(DataLocation::folder),
+        device: data.as_ref().and_then(DataLocation::device),
         stop: &stop,
         reuse: arguments.reuse,
         keep_images: arguments.keep_images,
@@ -159,8 +160,8 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
         && folder.cuts().is_ok_and(|cuts| cuts.is_empty());
     if ended.is_err() && arguments.resume.is_none() && empty {
         // Nothing was measured: the same command, mended, must find its place free.
-        folder.remove().map_err(Failure::folder)?;
-        return Err(Failure::lab(ended.expect_err("it was looked at"), None));
+        folder.remove().map_err(CommandFailure::folder)?;
+        return Err(CommandFailure::lab(ended.expect_err("it was looked at"), None));
     }
     if matches!(ended, Ok(Ending::Finished { .. })) && before == Some(how_much(&folder)?) {
         let dir = folder.dir().display();
@@ -169,26 +170,26 @@ fn one(lab: &Lab, arguments: &cli::Run) -> Result<Exit, Failure> {
     let exit = conclude(asked, &mut folder, ended)?;
     let answers = find_limit::answers(&experiment, &possible.plan, &mut folder);
     let answers: String =
-        answers.map_err(Failure::folder)?.iter().map(|it| format!("{it}\n")).collect();
+        answers.map_err(CommandFailure::folder)?.iter().map(|it| format!("{it}\n")).collect();
     print(&visible(&answers))?;
     Ok(exit)
 }
 
 /// How many trials and power cuts have ended.
-fn how_much(folder: &RunFolder) -> Result<(usize, usize), Failure> {
-    let done = folder.done().map_err(Failure::folder)?;
-    Ok((done.len(), folder.cuts().map_err(Failure::folder)?.len()))
+fn how_much(folder: &RunFolder) -> Result<(usize, usize), CommandFailure> {
+    let done = folder.done().map_err(CommandFailure::folder)?;
+    Ok((done.len(), folder.cuts().map_err(CommandFailure::folder)?.len()))
 }
 
 /// Shows the plan, and what would keep the run from beginning on this machine: it ends as that run would. Nothing
 /// is mounted, and nothing is changed on any server, to find out.
 fn dry_run(
-    asked: Asked<'_>,
+    asked: RunInvocation<'_>,
     experiment: &Experiment,
     shard: Option<Shard>,
-    data: Option<&Data>,
-) -> Result<Exit, Failure> {
-    let Asked { registry, arguments, .. } = asked;
+    data: Option<&DataLocation>,
+) -> Result<Exit, CommandFailure> {
+    let RunInvocation { registry, arguments, .. } = asked;
     let possible = Possible::of(registry, experiment);
     // Where nothing can be run there is no plan.
     durability::suffices(registry, experiment, &possible)?;
@@ -196,7 +197,7 @@ fn dry_run(
     if let Some(shard) = shard {
         print(&format!("{}\n", shard::line(experiment, possible, shard)))?;
     }
-    let medium = Data::medium(data);
+    let medium = DataLocation::medium(data);
     print(&visible(&by_own_name(&plan::describe(registry, experiment, possible, medium))))?;
     durability::advice(registry, experiment, possible).into_iter().for_each(say);
     // In the order in which the run would meet them.
@@ -207,13 +208,13 @@ fn dry_run(
     }
     let out = arguments.out.as_deref().or(arguments.resume.as_deref());
     let folder = above(out.unwrap_or(Path::new(".")));
-    refusals.extend(unfit(arguments, folder).into_iter().map(Failure::folder));
-    let device = data.and_then(Data::device).map(HeldDevice::device);
+    refusals.extend(unfit(arguments, folder).into_iter().map(CommandFailure::folder));
+    let device = data.and_then(DataLocation::device).map(HeldDevice::device);
     if let Some(data) = data.filter(|_| device.is_some()) {
         print(&format!("{}\n", visible(&data.described()?)))?;
     }
-    let results = data.and_then(Data::folder).map(|_| folder);
-    let folder = data.and_then(Data::folder).map_or(folder, Folder::path);
+    let results = data.and_then(DataLocation::folder).map(|_| folder);
+    let folder = data.and_then(DataLocation::folder).map_or(folder, TrustedFolder::path);
     let machine = path::machine(data, folder).ok();
     let in_memory = machine.and_then(|machine| memory::warning(registry, possible, &machine));
     in_memory.into_iter().for_each(say);
@@ -221,7 +222,7 @@ fn dry_run(
     let preflight =
         Preflight { registry, experiment, possible, folder, results, device, launcher, reuse };
     let problems = preflight.check(possible.plan.blocks.iter()).err();
-    refusals.extend(problems.map(|it| Failure::lab(LabError::Preflight(it), None)));
+    refusals.extend(problems.map(|it| CommandFailure::lab(LabError::Preflight(it), None)));
     for refusal in &refusals {
         say(format_args!("it would not begin here: {}", refusal.message));
     }
@@ -229,7 +230,7 @@ fn dry_run(
 }
 
 /// Why the run folder could not be made in the folder that is there, or be gone on with.
-fn unfit(arguments: &cli::Run, folder: &Path) -> Vec<bakeoff_results::Error> {
+fn unfit(arguments: &cli::RunArguments, folder: &Path) -> Vec<bakeoff_results::Error> {
     let taken = arguments.out.as_deref().and_then(|out| RunFolder::check_free(out).err());
     let out = arguments.out.as_deref().or(arguments.resume.as_deref());
     let open = if out == Some(folder) { bakeoff_trust::folder } else { bakeoff_trust::holder };
@@ -238,22 +239,22 @@ fn unfit(arguments: &cli::Run, folder: &Path) -> Vec<bakeoff_results::Error> {
 
 /// Notes how the run ended, and shows what it found.
 fn conclude(
-    asked: Asked<'_>,
+    asked: RunInvocation<'_>,
     folder: &mut RunFolder,
     ended: Result<Ending, LabError>,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CommandFailure> {
     let status = match &ended {
         Ok(Ending::Finished { .. }) => Status::Finished,
         Ok(Ending::Interrupted) => Status::Interrupted,
         Err(_) => Status::Unfinished,
     };
-    let noted = folder.set_status(status, Some(now_s())).map_err(Failure::folder);
+    let noted = folder.set_status(status, Some(now_s())).map_err(CommandFailure::folder);
     let ending = ended.map_err(|error| {
         // Why it stopped is more than that the folder can't be read.
-        Failure::lab(error, to_go_on(asked, folder).ok().as_deref())
+        CommandFailure::lab(error, to_go_on(asked, folder).ok().as_deref())
     })?;
     noted?;
-    let document = bakeoff_analysis::document(folder).map_err(Failure::folder)?;
+    let document = bakeoff_analysis::document(folder).map_err(CommandFailure::folder)?;
     if !document.trials.is_empty() || !document.cuts.is_empty() {
         show(asked, folder, &document)?;
     }
@@ -269,10 +270,10 @@ fn conclude(
 }
 
 /// The command that goes on with a run, with all that no run folder says by itself.
-fn to_go_on(asked: Asked<'_>, folder: &RunFolder) -> Result<String, Failure> {
-    let (path, run) = (folder.dir().display(), folder.run().map_err(Failure::folder)?);
+fn to_go_on(asked: RunInvocation<'_>, folder: &RunFolder) -> Result<String, CommandFailure> {
+    let (path, run) = (folder.dir().display(), folder.run().map_err(CommandFailure::folder)?);
     let external = external::again(&run, &asked.registry.vocabulary());
-    let Asked { arguments, .. } = asked;
+    let RunInvocation { arguments, .. } = asked;
     let data = path::again(arguments.path.as_deref(), arguments.i_know_this_destroys_data);
     let owns = if arguments.i_run_this_server { " --i-run-this-server" } else { "" };
     Ok(format!("bakeoff run --resume {path}{data}{owns}{external}"))
@@ -291,8 +292,12 @@ fn any_failed(document: &Document) -> bool {
 }
 
 /// Writes the HTML report and prints the tables, or only the verdict.
-fn show(asked: Asked<'_>, folder: &RunFolder, document: &Document) -> Result<(), Failure> {
-    let Asked { reports, arguments, .. } = asked;
+fn show(
+    asked: RunInvocation<'_>,
+    folder: &RunFolder,
+    document: &Document,
+) -> Result<(), CommandFailure> {
+    let RunInvocation { reports, arguments, .. } = asked;
     let path = folder.dir().join(REPORT);
     let present = present::read(arguments.present.as_deref(), &document.run.run.factors)?;
     let page = Options { present: present.clone(), ..report::options(false) };
@@ -327,6 +332,6 @@ fn name_unused_settings(experiment: &Experiment) {
     }
 }
 
-fn usage(error: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::Usage, error)
+fn usage(error: impl std::fmt::Display) -> CommandFailure {
+    CommandFailure::new(Exit::Usage, error)
 }

@@ -1,8 +1,9 @@
 //! The planner on made-up trials of servers that are slow from some rate on.
 
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_experiment::{Experiment, FlagOverrides};
 use bakeoff_results::{
-    Debts, Machine, Measured, Measures, Operation, Run, Scope, Trial, histogram, measure,
+    Debts, Machine, Measures, OperationRecord, Run, Scope, Trial, TrialMeasurements, histogram,
+    measure,
 };
 
 use super::*;
@@ -12,7 +13,7 @@ use crate::Lab;
 struct Bench {
     dir: tempfile::TempDir,
     experiment: Experiment,
-    plan: Plan,
+    plan: TrialPlan,
 }
 
 impl Bench {
@@ -25,7 +26,8 @@ impl Bench {
         std::fs::write(&file, toml).unwrap();
         let vocabulary = Lab::standard().registry.vocabulary();
         let experiment =
-            Experiment::load(&file.to_string_lossy(), &Changes::default(), &vocabulary).unwrap();
+            Experiment::load(&file.to_string_lossy(), &FlagOverrides::default(), &vocabulary)
+                .unwrap();
         let plan = experiment.plan();
         Self { dir, experiment, plan }
     }
@@ -53,10 +55,15 @@ fn most(clients: &str) -> f64 {
 }
 
 /// So many operations of a time in milliseconds; an open loop at a rate where one is given.
-fn measured(rate: Option<f64>, count: u64, milliseconds: f64, per_second: f64) -> Measured {
+fn measured(
+    rate: Option<f64>,
+    count: u64,
+    milliseconds: f64,
+    per_second: f64,
+) -> TrialMeasurements {
     let mut kept = histogram::empty();
     kept.record_n((milliseconds * 1e6) as u64, count).unwrap();
-    let operation = Operation {
+    let operation = OperationRecord {
         name: "read".into(),
         service: rate.is_some().then(|| kept.clone()),
         kept,
@@ -73,7 +80,7 @@ fn measured(rate: Option<f64>, count: u64, milliseconds: f64, per_second: f64) -
         measures.set(&measure::NOT_STARTED, Scope::Clients, 0.0);
         measures.set(&measure::BACKLOG, Scope::Clients, 7.0);
     }
-    Measured {
+    TrialMeasurements {
         ran_s: 2.0,
         window_s: (0.2, 2.0),
         operations: vec![operation],
@@ -84,12 +91,12 @@ fn measured(rate: Option<f64>, count: u64, milliseconds: f64, per_second: f64) -
 }
 
 /// Records the trial of a block, of so many operations.
-fn record(folder: &mut RunFolder, due: &Due, count: u64) {
+fn record(folder: &mut RunFolder, due: &DueBlock, count: u64) {
     folder.commit_trial(&trial(due, count)).unwrap();
 }
 
 /// Records one that broke the limit while the machine was disturbed: noted when it began, or by what others used.
-fn disturb(folder: &mut RunFolder, due: &Due, noted: bool) {
+fn disturb(folder: &mut RunFolder, due: &DueBlock, noted: bool) {
     let mut trial = trial(due, 2_000);
     let measured = trial.measured.as_mut().unwrap();
     measured.operations[0].kept = histogram::empty();
@@ -104,7 +111,7 @@ fn disturb(folder: &mut RunFolder, due: &Due, noted: bool) {
 }
 
 /// The trial of a block, of so many operations.
-fn trial(due: &Due, count: u64) -> Trial {
+fn trial(due: &DueBlock, count: u64) -> Trial {
     let [planned] = &due.block.trials[..] else { panic!("{due:?}") };
     let levels = planned.cell.to_map();
     let most = most(&levels["clients"]);

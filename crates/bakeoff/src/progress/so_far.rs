@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_experiment::{Experiment, Plan, base};
+use bakeoff_experiment::{Experiment, TrialPlan, base};
 use bakeoff_results::{Levels, Trial, TrialSummary};
 
 /// Ratios that are nearer to 1 than this, either way, are told as one word.
@@ -19,12 +19,12 @@ pub struct SoFar {
     /// The other factors that vary.
     varied: Vec<&'static str>,
     /// Of each condition its blocks, by their numbers.
-    conditions: BTreeMap<Levels, BTreeMap<u32, Block>>,
+    conditions: BTreeMap<Levels, BTreeMap<u32, BlockMeans>>,
 }
 
 /// A block: the latest attempt at it, and the mean seconds of each operation at each level.
 #[derive(Default)]
-struct Block {
+struct BlockMeans {
     attempt: u32,
     trials: usize,
     means: BTreeMap<String, BTreeMap<String, f64>>,
@@ -32,7 +32,7 @@ struct Block {
 
 impl SoFar {
     /// Of a plan of which nothing has ended yet.
-    pub fn new(experiment: &Experiment, plan: &Plan) -> Self {
+    pub fn new(experiment: &Experiment, plan: &TrialPlan) -> Self {
         let sizes = plan.blocks.iter().map(|block| (block.number, block.trials.len())).collect();
         let others = experiment.factors.keys().filter(|factor| **factor != experiment.compare);
         let varied = others.filter(|factor| experiment.levels(**factor).len() > 1);
@@ -79,7 +79,7 @@ impl SoFar {
         let block = blocks.entry(number).or_default();
         if attempt > block.attempt {
             // What was disturbed is run again as a whole.
-            *block = Block { attempt, ..Block::default() };
+            *block = BlockMeans { attempt, ..BlockMeans::default() };
         }
         block.trials += 1;
         if let Some(level) = of.get(self.compare) {
@@ -118,7 +118,7 @@ impl SoFar {
     }
 }
 
-impl Block {
+impl BlockMeans {
     /// How many times as long a level's operations take, all of them alike in weight; `None` where the
     /// block does not have both.
     fn ratio(&self, baseline: &str, level: &str) -> Option<f64> {
@@ -142,14 +142,14 @@ fn in_words(ratio: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Changes, Factor};
-    use bakeoff_results::{Debts, Measured, Measures, Operation, histogram};
+    use bakeoff_experiment::{Factor, FlagOverrides};
+    use bakeoff_results::{Debts, Measures, OperationRecord, TrialMeasurements, histogram};
 
     use super::*;
     use crate::Lab;
 
     /// Three engines, of which the first runs twice, at two levels of durability.
-    fn so_far() -> (SoFar, Plan) {
+    fn so_far() -> (SoFar, TrialPlan) {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("e.toml");
         let toml = "workload = 'point'\nengine = ['sqlite', 'lmdb', 'fjall']\nnoise_floor = true\n\
@@ -157,16 +157,16 @@ mod tests {
         std::fs::write(&file, toml).unwrap();
         let vocabulary = Lab::standard().registry.vocabulary();
         let file = file.to_string_lossy();
-        let experiment = Experiment::load(&file, &Changes::default(), &vocabulary).unwrap();
+        let experiment = Experiment::load(&file, &FlagOverrides::default(), &vocabulary).unwrap();
         let plan = experiment.plan();
         (SoFar::new(&experiment, &plan), plan)
     }
 
-    fn trial(of: &bakeoff_experiment::Block, place: usize, milliseconds: f64) -> Trial {
+    fn trial(of: &bakeoff_experiment::TrialBlock, place: usize, milliseconds: f64) -> Trial {
         let planned = &of.trials[place];
         let mut kept = histogram::empty();
         kept.record((milliseconds * 1e6) as u64).unwrap();
-        let operation = Operation {
+        let operation = OperationRecord {
             name: "read".into(),
             kept,
             unfinished: 0,
@@ -185,7 +185,7 @@ mod tests {
             started_s: 0.0,
             valid: true,
             reason: None,
-            measured: Some(Measured {
+            measured: Some(TrialMeasurements {
                 ran_s: 1.0,
                 window_s: (0.0, 1.0),
                 operations: vec![operation],
@@ -197,7 +197,7 @@ mod tests {
     }
 
     /// What is told of a block whose engines take so long; nothing before its last trial.
-    fn told(so_far: &mut SoFar, of: &bakeoff_experiment::Block, times: [f64; 3]) -> String {
+    fn told(so_far: &mut SoFar, of: &bakeoff_experiment::TrialBlock, times: [f64; 3]) -> String {
         let mut told = Vec::new();
         for (place, planned) in of.trials.iter().enumerate() {
             let at = match planned.cell.base(Factor::ENGINE) {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_block_tells_how_its_condition_stands() {
         let (mut so_far, plan) = so_far();
-        let strict = |block: &&bakeoff_experiment::Block| {
+        let strict = |block: &&bakeoff_experiment::TrialBlock| {
             block.trials[0].cell.to_map()["durability"] == "strict"
         };
         let blocks: Vec<_> = plan.blocks.iter().filter(strict).collect();

@@ -1,13 +1,13 @@
 //! What the planner has decided, in a line.
 
-use bakeoff_analysis::{Comparison, ConditionState, ConditionView, Judged};
+use bakeoff_analysis::{Comparison, ConditionState, ConditionView, JudgedRun};
 use bakeoff_results::{Levels, Run};
 
 /// So many open conditions are named.
 const NAMED: usize = 3;
 
 /// After a look at so many blocks of each open condition.
-pub fn of(run: &Run, judged: &Judged, look: u32) -> String {
+pub fn of(run: &Run, judged: &JudgedRun, look: u32) -> String {
     let open = count(judged, ConditionState::Open);
     let told = format!("{} after {look} blocks", tally(judged));
     match open {
@@ -17,17 +17,17 @@ pub fn of(run: &Run, judged: &Judged, look: u32) -> String {
 }
 
 /// Where the time is over.
-pub fn of_time(run: &Run, judged: &Judged) -> String {
+pub fn of_time(run: &Run, judged: &JudgedRun) -> String {
     let told = "another block would not end within --max-time";
     format!("{told}: {}; open: {}", tally(judged), open_ones(run, judged))
 }
 
-fn count(judged: &Judged, state: ConditionState) -> usize {
+fn count(judged: &JudgedRun, state: ConditionState) -> usize {
     judged.conditions.iter().filter(|it| it.state == state).count()
 }
 
 /// "3 of 8 conditions decided, 1 out of reach".
-fn tally(judged: &Judged) -> String {
+fn tally(judged: &JudgedRun) -> String {
     let all = judged.conditions.len();
     let plural = if all == 1 { "" } else { "s" };
     let decided = count(judged, ConditionState::Decided);
@@ -45,7 +45,7 @@ fn tally(judged: &Judged) -> String {
 }
 
 /// The open conditions, each with the comparison that is furthest from a word: the widest.
-fn open_ones(run: &Run, judged: &Judged) -> String {
+fn open_ones(run: &Run, judged: &JudgedRun) -> String {
     let open = || judged.conditions.iter().filter(|it| it.state == ConditionState::Open);
     let mut told: Vec<String> = open().take(NAMED).map(|it| one(run, judged, it)).collect();
     match open().count() {
@@ -56,7 +56,7 @@ fn open_ones(run: &Run, judged: &Judged) -> String {
     told.join("; ")
 }
 
-fn one(run: &Run, judged: &Judged, at: &ConditionView) -> String {
+fn one(run: &Run, judged: &JudgedRun, at: &ConditionView) -> String {
     let width = |it: &Comparison| it.low.zip(it.high).map_or(f64::MAX, |(low, high)| high / low);
     let widest = judged.open(at).max_by(|a, b| width(a).total_cmp(&width(b)));
     let place = place(run, &at.levels);

@@ -1,8 +1,10 @@
 //! The planner on made-up trials.
 
 use bakeoff_analysis::FIRST_LOOK;
-use bakeoff_experiment::{Changes, Experiment};
-use bakeoff_results::{Debts, Machine, Measured, Measures, Operation, Run, Trial, histogram};
+use bakeoff_experiment::{Experiment, FlagOverrides};
+use bakeoff_results::{
+    Debts, Machine, Measures, OperationRecord, Run, Trial, TrialMeasurements, histogram,
+};
 
 use super::*;
 use crate::Lab;
@@ -12,7 +14,7 @@ use crate::Lab;
 struct Bench {
     dir: tempfile::TempDir,
     experiment: Experiment,
-    plan: Plan,
+    plan: TrialPlan,
 }
 
 impl Bench {
@@ -29,7 +31,8 @@ impl Bench {
         std::fs::write(&file, format!("{toml}{more}")).unwrap();
         let vocabulary = Lab::standard().registry.vocabulary();
         let experiment =
-            Experiment::load(&file.to_string_lossy(), &Changes::default(), &vocabulary).unwrap();
+            Experiment::load(&file.to_string_lossy(), &FlagOverrides::default(), &vocabulary)
+                .unwrap();
         let plan = experiment.plan();
         Self { dir, experiment, plan }
     }
@@ -73,10 +76,10 @@ fn takes(levels: &Levels, repetition: u32) -> f64 {
     }
 }
 
-fn measured(milliseconds: f64) -> Measured {
+fn measured(milliseconds: f64) -> TrialMeasurements {
     let mut kept = histogram::empty();
     kept.record_n((milliseconds * 1e6) as u64, 100).unwrap();
-    let operation = Operation {
+    let operation = OperationRecord {
         name: "read".into(),
         kept,
         unfinished: 0,
@@ -86,7 +89,7 @@ fn measured(milliseconds: f64) -> Measured {
         errors: 0,
         retries: 0,
     };
-    Measured {
+    TrialMeasurements {
         ran_s: 2.0,
         window_s: (0.2, 2.0),
         operations: vec![operation],
@@ -97,7 +100,7 @@ fn measured(milliseconds: f64) -> Measured {
 }
 
 /// Records so many trials of a block, ten seconds each.
-fn record(folder: &mut RunFolder, due: &Due, trials: usize) {
+fn record(folder: &mut RunFolder, due: &DueBlock, trials: usize) {
     for planned in due.block.trials.iter().take(trials) {
         let levels = planned.cell.to_map();
         let place = f64::from(2 * due.block.number + planned.order);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use bakeoff_engines::mysql;
 use bakeoff_results::measure::{SPACE, Scope};
-use bakeoff_servers::{Launch, Server};
+use bakeoff_servers::{Launch, PrivateServer};
 use bakeoff_testkit::folder_for_all;
 
 use super::servers::{installed, trials};
@@ -20,7 +20,7 @@ pub const SHORT: [&str; 6] = ["--seconds", "1", "--repetitions", "1", "--clients
 
 /// Somebody's MariaDB, with a user who has a password.
 pub struct Theirs {
-    server: Server,
+    server: PrivateServer,
     _folder: tempfile::TempDir,
 }
 
@@ -50,9 +50,9 @@ impl Theirs {
                 .collect(),
             ..Launch::default()
         };
-        Server::initialise(&mysql::SERVER, &launch).unwrap();
+        PrivateServer::initialise(&mysql::SERVER, &launch).unwrap();
         before(&launch.directory.join("data"));
-        let server = Server::start(&mysql::SERVER, &launch).unwrap();
+        let server = PrivateServer::start(&mysql::SERVER, &launch).unwrap();
         Self { server, _folder: folder }
     }
 

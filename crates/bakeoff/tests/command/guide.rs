@@ -1,8 +1,8 @@
 //! The guide says what the engines and the disks say.
 
 use bakeoff_devices::models::Models;
-use bakeoff_engines::Home;
-use bakeoff_experiment::{Changes, Experiment, Factor};
+use bakeoff_engines::EngineHome;
+use bakeoff_experiment::{Experiment, Factor, FlagOverrides};
 
 const DISKS: &str = include_str!("../../../../docs/disks.md");
 const ENGINES: &str = include_str!("../../../../docs/engines.md");
@@ -65,7 +65,7 @@ fn rows_of_engines() -> String {
             .into_iter()
             .map(|option| option.factor)
             .map(|option| format!("`{}`: {} ({})", option.name, option.summary, option.syntax));
-        let server = about.home == Home::Server;
+        let server = about.home == EngineHome::Server;
         let settings = server.then(|| "any setting of the server by its name".to_owned());
         let options: Vec<String> = declared.chain(settings).collect();
         let options = if options.is_empty() { "none".into() } else { options.join("; ") };
@@ -107,7 +107,7 @@ fn the_page_on_disks_names_them_all() {
 
 #[test]
 fn the_arrival_processes_on_the_page_are_their_list() {
-    let row = |it: &&bakeoff_load::Arrivals| format!("| `{}` | {} |\n", it.name, it.summary);
+    let row = |it: &&bakeoff_load::ArrivalProcess| format!("| `{}` | {} |\n", it.name, it.summary);
     let rows: String = bakeoff_load::ARRIVALS.iter().map(row).collect();
     assert!(EXPERIMENTS.contains(&rows), "docs/experiments.md should hold these rows:\n{rows}");
 }
@@ -194,7 +194,7 @@ fn the_experiments_on_the_pages_are_right() {
         let path = path.to_str().unwrap();
         Experiment::load(
             path,
-            &Changes::default(),
+            &FlagOverrides::default(),
             &bakeoff_lab::Registry::standard().vocabulary(),
         )
         .unwrap();

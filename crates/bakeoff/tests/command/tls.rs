@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 
 use bakeoff_engines::postgres;
-use bakeoff_servers::{Launch, Server};
+use bakeoff_servers::{Launch, PrivateServer};
 use bakeoff_testkit::{comes_while, folder_for_all, in_time, is_root, wait_until};
 
 use super::elsewhere::{SHORT, Theirs};
@@ -88,7 +88,7 @@ impl Postgres {
     fn start(certificates: &Certificates) -> Self {
         let folder = folder_for_all();
         let launch = Launch { directory: folder.path().join("server"), ..Launch::default() };
-        Server::initialise(&postgres::SERVER, &launch).unwrap();
+        PrivateServer::initialise(&postgres::SERVER, &launch).unwrap();
         let data = launch.directory.join("data");
         certificates.give_key_to(&data);
         let mut conf = std::fs::read_to_string(data.join("postgresql.conf")).unwrap();

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
-use bakeoff_lab::place::group::Group;
-use bakeoff_lab::place::{Place, ProcessGroup, page_cache};
-use bakeoff_lab::process::job::{Job, Task};
+use bakeoff_lab::place::group::LimitedGroup;
+use bakeoff_lab::place::{ProcessGroup, TargetPlace, page_cache};
+use bakeoff_lab::process::job::{ProcessJob, Task};
 use bakeoff_testkit::{needs, open_to_all, wait_until};
 use tempfile::TempDir;
 
@@ -93,7 +93,7 @@ impl Stage {
     /// Fails if more is in use than the group's limit, or more in the page cache. Whether the limit was put to
     /// use: the machine may take back pages at any time.
     #[track_caller]
-    fn is_held_and_used(&self, group: &Group) -> bool {
+    fn is_held_and_used(&self, group: &LimitedGroup) -> bool {
         let limit = group.limit().memory_bytes.unwrap();
         let lately = if self.disk.is_some() { LATELY } else { 0 };
         let resident = self.resident_at_most(limit + lately + ROUNDING);
@@ -129,23 +129,23 @@ impl Stage {
 }
 
 /// A group of processes over the files in a folder.
-fn over(files: &Path, group: &Group) -> ProcessGroup {
+fn over(files: &Path, group: &LimitedGroup) -> ProcessGroup {
     let (limit, cgroups) = (group.limit(), group.processes());
     ProcessGroup { files: Some(files.into()), limit, cgroups, runtime: None }
 }
 
 /// Reads all files below a folder, in a trial's own process.
-fn read(directory: &Path, group: Option<&Group>) {
+fn read(directory: &Path, group: Option<&LimitedGroup>) {
     let groups = group.iter().map(|group| ("readers".into(), over(directory, group)));
-    let place = Place { groups: groups.collect(), ..Place::folder(directory) };
+    let place = TargetPlace { groups: groups.collect(), ..TargetPlace::folder(directory) };
     read_in(&place, group.map(|_| "readers"));
 }
 
 /// Reads the files of a group in a place, in a trial's own process.
-fn read_in(place: &Place, group: Option<&str>) {
+fn read_in(place: &TargetPlace, group: Option<&str>) {
     let (target, subject) = ("tables".into(), serde_json::Value::Null);
     let task = Task::Read { group: group.map(Into::into) };
-    let job = Job { target, subject, place: place.clone(), task };
+    let job = ProcessJob { target, subject, place: place.clone(), task };
     let job = serde_json::to_string(&job).unwrap();
     let mut process = Command::new(BAKEOFF)
         .arg("trial")

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_lab::place::group::{Group, Limit};
-use bakeoff_lab::place::{Place, page_cache};
+use bakeoff_lab::place::group::{LimitedGroup, ResourceLimit};
+use bakeoff_lab::place::{TargetPlace, page_cache};
 use bakeoff_testkit::{in_time, wait_until};
 use rustix::pipe::{SpliceFlags, splice};
 
@@ -48,7 +48,7 @@ fn a_limit_holds_on(model: &str) {
     }
     // Twice the limit together.
     let stage = Stage::new(model, true, |folder| fill(folder, LIMIT));
-    let group = Group::create(Limit::memory(LIMIT)).unwrap();
+    let group = LimitedGroup::create(ResourceLimit::memory(LIMIT)).unwrap();
     for _ in 0..2 {
         in_time("a full group", |_| {
             read(&stage.seen, Some(&group));
@@ -70,10 +70,15 @@ fn what_is_read_for_a_group_is_charged_to_it_alone() {
             fs::write(folder.join(name).join("file"), vec![1; 2 * limit as usize]).unwrap();
         }
     });
-    let groups = limits.map(|(name, limit)| (name, Group::create(Limit::memory(limit)).unwrap()));
-    let named =
-        |(name, group): &(&str, Group)| ((*name).to_owned(), over(&stage.seen.join(name), group));
-    let place = Place { groups: groups.iter().map(named).collect(), ..Place::folder(&stage.seen) };
+    let groups = limits
+        .map(|(name, limit)| (name, LimitedGroup::create(ResourceLimit::memory(limit)).unwrap()));
+    let named = |(name, group): &(&str, LimitedGroup)| {
+        ((*name).to_owned(), over(&stage.seen.join(name), group))
+    };
+    let place = TargetPlace {
+        groups: groups.iter().map(named).collect(),
+        ..TargetPlace::folder(&stage.seen)
+    };
     in_time("full groups", |_| {
         for (reader, files) in place.readers() {
             assert_eq!(files, stage.seen.join(reader.unwrap()));
@@ -145,7 +150,7 @@ fn a_group_goes_with_its_processes() {
     if !can(false) {
         return;
     }
-    let group = Group::create(Limit::memory(LIMIT)).unwrap();
+    let group = LimitedGroup::create(ResourceLimit::memory(LIMIT)).unwrap();
     let [list] = &group.processes()[..] else { panic!("one limit") };
     let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
     fs::write(list, child.id().to_string()).unwrap();

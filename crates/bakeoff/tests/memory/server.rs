@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bakeoff_engines::mysql;
-use bakeoff_lab::place::group::{Group, Limit};
-use bakeoff_servers::{Launch, Server};
+use bakeoff_lab::place::group::{LimitedGroup, ResourceLimit};
+use bakeoff_servers::{Launch, PrivateServer};
 use bakeoff_testkit::{in_time, needs};
 
 use super::{Stage, can};
@@ -17,7 +17,7 @@ const LIMIT: u64 = 192 << 20;
 const ROWS: u64 = 2 * LIMIT / 1000;
 
 /// A server over data in a folder.
-fn launch(directory: &Path, runtime: &Path, group: Option<&Group>) -> Launch {
+fn launch(directory: &Path, runtime: &Path, group: Option<&LimitedGroup>) -> Launch {
     let settings = [("aria_pagecache_buffer_size", "16M"), ("innodb_buffer_pool_size", "8M")];
     Launch {
         directory: directory.into(),
@@ -27,13 +27,13 @@ fn launch(directory: &Path, runtime: &Path, group: Option<&Group>) -> Launch {
     }
 }
 
-fn start(launch: &Launch) -> Server {
-    Server::initialise(&mysql::SERVER, launch).unwrap();
-    Server::start(&mysql::SERVER, launch).unwrap()
+fn start(launch: &Launch) -> PrivateServer {
+    PrivateServer::initialise(&mysql::SERVER, launch).unwrap();
+    PrivateServer::start(&mysql::SERVER, launch).unwrap()
 }
 
 /// Runs a statement; its answer.
-fn sql(server: &Server, statement: &str) -> String {
+fn sql(server: &PrivateServer, statement: &str) -> String {
     let mut client = Command::new("mariadb");
     client.arg("--no-defaults").arg("--user=root").arg("--socket").arg(server.socket());
     client.args(["--batch", "--skip-column-names", "--execute", statement]);
@@ -69,7 +69,7 @@ fn a_server_is_held_on_a_disk_that_takes_no_time() {
         sql(&server, &format!("USE d; INSERT INTO d.t {rows}"));
         server.stop().unwrap();
     });
-    let group = Group::create(Limit::memory(LIMIT)).unwrap();
+    let group = LimitedGroup::create(ResourceLimit::memory(LIMIT)).unwrap();
     let server = start(&launch(&stage.seen, &runtime("2"), Some(&group)));
     for list in group.processes() {
         let inside = fs::read_to_string(list).unwrap();

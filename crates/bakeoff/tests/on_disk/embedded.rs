@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use bakeoff_conformance::{STORING, TRANSACTIONAL, concurrency, on, sequences, survival};
-use bakeoff_engines::{ENGINES, Engine, Home};
+use bakeoff_engines::{ENGINES, Engine, EngineHome};
 
 use crate::place::Place;
 
@@ -31,7 +31,7 @@ pub fn conform(model: &str) {
 
 /// All of them. Servers have tests of their own on a disk.
 fn embedded() -> Vec<&'static dyn Engine> {
-    ENGINES.iter().copied().filter(|engine| engine.home() == Home::Process).collect()
+    ENGINES.iter().copied().filter(|engine| engine.home() == EngineHome::Process).collect()
 }
 
 /// What asks most of a file system: files that are mapped when their process is killed, all kinds of

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_devices::plug::Keep;
-use bakeoff_disk::control::Control;
+use bakeoff_disk::control::DiskControl;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_testkit::{folder_for_all, needs, open_to_all};
 use tempfile::TempDir;
@@ -83,7 +83,7 @@ impl Place {
         self.folder.path().join(format!("image-{}", self.cuts))
     }
 
-    fn control(&self) -> &Control {
+    fn control(&self) -> &DiskControl {
         self.disk.as_ref().expect("a power cut needs a disk").control()
     }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bakeoff::engines::{
-    About, Access, Database, Engine, Loader, Result, Rows, Schema, Session, Statement, Terms, Value,
+    Access, Database, Engine, EngineDescription, Loader, OpenTerms, Result, Rows, Schema, Session,
+    Statement, Value,
 };
 
 /// What is wrong with it.
@@ -50,8 +51,8 @@ pub static ALL: [Bad; 8] = [
 const GOOD: u64 = 600;
 
 impl Engine for Bad {
-    fn about(&self) -> About {
-        About { name: self.0, ..sqlite().about() }
+    fn about(&self) -> EngineDescription {
+        EngineDescription { name: self.0, ..sqlite().about() }
     }
 
     fn version(&self) -> String {
@@ -61,7 +62,7 @@ impl Engine for Bad {
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {

@@ -5,8 +5,8 @@ use std::process::Output;
 use std::thread;
 use std::time::Duration;
 
-use bakeoff::experiment::{Block, Plan};
-use bakeoff::planner::{Due, Planner, PlannerKind, due};
+use bakeoff::experiment::{TrialBlock, TrialPlan};
+use bakeoff::planner::{DueBlock, Planner, PlannerKind, due};
 use bakeoff::results::{Error, RunFolder};
 use bakeoff_testkit::in_time;
 use serde_json::Value;
@@ -27,21 +27,25 @@ pub static ONE_MORE: PlannerKind = PlannerKind {
 
 struct OneMore {
     /// Those that were not asked for yet, whether or not an earlier run has done them.
-    blocks: std::vec::IntoIter<Block>,
+    blocks: std::vec::IntoIter<TrialBlock>,
     planned: usize,
 }
 
 impl OneMore {
-    fn new(plan: &Plan) -> Self {
+    fn new(plan: &TrialPlan) -> Self {
         let (mut blocks, planned) = (plan.blocks.clone(), plan.blocks.len());
         let first = blocks[0].clone();
-        blocks.push(Block { number: planned as u32, repetition: first.repetition + 1, ..first });
+        blocks.push(TrialBlock {
+            number: planned as u32,
+            repetition: first.repetition + 1,
+            ..first
+        });
         Self { blocks: blocks.into_iter(), planned }
     }
 }
 
 impl Planner for OneMore {
-    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, Error> {
+    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
         for block in self.blocks.by_ref() {
             let beyond = block.number as usize >= self.planned;
             if beyond && std::env::var_os(STOP).is_some() {
@@ -56,7 +60,7 @@ impl Planner for OneMore {
     }
 
     /// It says nothing of what is to come.
-    fn left(&self) -> Vec<&Due> {
+    fn left(&self) -> Vec<&DueBlock> {
         Vec::new()
     }
 }

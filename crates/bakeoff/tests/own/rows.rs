@@ -3,7 +3,8 @@
 use bakeoff::engines::schema::{Table, Type};
 use bakeoff::engines::{Schema, Statement};
 use bakeoff::workloads::{
-    Client, Name, Parameters, Prepared, RowsError, Scale, SourceError, Take, Workload, names,
+    Name, PreparedWorkload, RowsError, SourceError, Take, Workload, WorkloadClient,
+    WorkloadParameters, WorkloadScale, names,
 };
 
 /// What is wrong with them.
@@ -27,7 +28,7 @@ pub static ALL: [Faulty; 3] = [
     Faulty("too-long", Fault::TooLong),
 ];
 
-static SCALES: [Scale; 1] = [Scale::new("only", "a few rows", 100)];
+static SCALES: [WorkloadScale; 1] = [WorkloadScale::new("only", "a few rows", 100)];
 
 impl Workload for Faulty {
     fn name(&self) -> &'static str {
@@ -38,7 +39,7 @@ impl Workload for Faulty {
         "has no rows to load"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &'static [WorkloadScale] {
         &SCALES
     }
 
@@ -46,7 +47,7 @@ impl Workload for Faulty {
         names(["nothing"])
     }
 
-    fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, _: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         let table =
             Table::new("notes").key_column("id", Type::Int).column("title", Type::Text { most: 5 });
         Box::new(Notes { schema: Schema { tables: vec![table] }, fault: self.1 })
@@ -58,7 +59,7 @@ struct Notes {
     fault: Fault,
 }
 
-impl Prepared for Notes {
+impl PreparedWorkload for Notes {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -78,7 +79,7 @@ impl Prepared for Notes {
         Err(SourceError::new("the file ends here").in_file("notes.csv".as_ref()).at_line(2).into())
     }
 
-    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
+    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
         unreachable!("nothing was loaded")
     }
 }

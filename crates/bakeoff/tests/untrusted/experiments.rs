@@ -1,10 +1,10 @@
-//! Changes of experiments, word by word: of the presets, of the other files that come with bakeoff, and
+//! FlagOverrides of experiments, word by word: of the presets, of the other files that come with bakeoff, and
 //! of the examples in the guide.
 
 use std::fs;
 use std::path::Path;
 
-use bakeoff_experiment::{Changes, Experiment, presets};
+use bakeoff_experiment::{Experiment, FlagOverrides, presets};
 use bakeoff_lab::Registry;
 use rand::RngExt;
 
@@ -28,7 +28,7 @@ fn no_change_of_an_experiment_is_too_much_soak() {
 /// Experiments that are tried, but for those that are kept.
 const SEEDS: u64 = 1_000;
 
-/// Changes experiments in the test of that name.
+/// FlagOverrides experiments in the test of that name.
 fn changed(test: &str, extent: Extent) {
     let samples: Vec<Vec<String>> = sources().iter().map(|text| words(text)).collect();
     let all: Vec<String> = samples.concat();
@@ -45,7 +45,7 @@ fn changed(test: &str, extent: Extent) {
         }
         let path = folder.join("odd.toml");
         fs::write(&path, bytes).unwrap();
-        let changes = Changes { quick: random.random_bool(0.2), ..Changes::default() };
+        let changes = FlagOverrides { quick: random.random_bool(0.2), ..FlagOverrides::default() };
         let name = path.to_str().unwrap();
         match Experiment::load(name, &changes, &vocabulary) {
             Ok(experiment) => {
@@ -82,7 +82,7 @@ fn again(experiment: &Experiment, folder: &Path, vocabulary: &bakeoff_experiment
     let path = folder.join("kept.toml");
     let toml = experiment.to_toml();
     fs::write(&path, &toml).unwrap();
-    let kept = Experiment::load(path.to_str().unwrap(), &Changes::default(), vocabulary);
+    let kept = Experiment::load(path.to_str().unwrap(), &FlagOverrides::default(), vocabulary);
     let kept = kept.unwrap_or_else(|error| panic!("{error}\nin:\n{toml}"));
     assert_eq!(kept.to_toml(), toml);
 }

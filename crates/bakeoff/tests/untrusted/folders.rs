@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bakeoff_report::{Options, Reports, Rows};
+use bakeoff_report::{CsvRows, Options, Reports};
 use bakeoff_results::{DATABASE, Error, RunFolder, visible};
 use rand::RngExt;
 use rusqlite::Connection;
@@ -83,7 +83,7 @@ fn look_at(dir: &Path) -> &'static str {
 fn show(document: &bakeoff_analysis::Document) {
     let reports = Reports::standard();
     for format in reports.formats() {
-        for rows in [None, Some(Rows::Trials), Some(Rows::Cuts), Some(Rows::Series)] {
+        for rows in [None, Some(CsvRows::Trials), Some(CsvRows::Cuts), Some(CsvRows::Series)] {
             if rows.is_some() && format != "csv" {
                 continue;
             }

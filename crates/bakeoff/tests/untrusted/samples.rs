@@ -9,7 +9,7 @@ use bakeoff_results::measure::{
 use bakeoff_results::{Calibration, Canary, Measures, Run, RunFolder, Scope, Sequential, Trial};
 
 use crate::cuts::cuts;
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 
 /// The experiment of a folder.
 const TOML: &str = "workload = \"ledger\"\nengine = \"sqlite\"\n";
@@ -41,7 +41,7 @@ fn fill_states(path: &Path) {
     let mut folder = RunFolder::create(path, &run, TOML).unwrap();
     let learnt = Calibration { operations: 12_000, seconds: 40.0, turned_over: true };
     folder.note_calibration(CALIBRATED, &learnt).unwrap();
-    let mut trials = Trials::new(2, 10);
+    let mut trials = TrialGenerator::new(2, 10);
     for block in 0..6 {
         let state = ["steady", "cold"][block as usize % 2];
         for mut trial in trials.block(block / 2, block, ["1", "0"]) {
@@ -75,7 +75,7 @@ fn fill(path: &Path) {
     let canary = Canary { at_s: 1.5, cpu_s: 0.25, memory_s: 0.5, sync_s: 0.1, read_s: None, off };
     folder.commit_canary(&canary).unwrap();
     folder.note_disturbed(0, 0, "the processor was slow").unwrap();
-    let mut trials = Trials::new(1, 10);
+    let mut trials = TrialGenerator::new(1, 10);
     for (block, clients) in [(0, "1"), (1, "4"), (2, "1"), (3, "4")] {
         for mut trial in trials.block(block / 2, block, [clients, "0"]) {
             if let (3, Some(measured)) = (block, &mut trial.measured) {

@@ -13,30 +13,34 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::model::{self, Model};
-use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
+use super::model::{self, DeviceModel};
+use super::{
+    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, ordered, within,
+    wrongs,
+};
 
 /// The previous generation's magnetic volume.
-pub(crate) const MAGNETIC: Model =
-    Model::new("ebs-magnetic", "magnetic cloud volume: about 100 operations a second", || {
-        Box::new(Parameters::magnetic())
-    });
+pub(crate) const MAGNETIC: DeviceModel = DeviceModel::new(
+    "ebs-magnetic",
+    "magnetic cloud volume: about 100 operations a second",
+    || Box::new(CloudParameters::magnetic()),
+);
 /// General purpose volumes, whose rate comes with their size.
-pub(crate) const GP2: Model = Model::of_size(
+pub(crate) const GP2: DeviceModel = DeviceModel::of_size(
     "ebs-gp2",
     "cloud volume, 3 operations a GiB and second, with a burst bucket",
     1..=16 << 10,
-    |gib| Box::new(Parameters::gp2(gib as f64)),
+    |gib| Box::new(CloudParameters::gp2(gib as f64)),
 );
 /// The general purpose volume whose rate does not depend on its size.
-pub(crate) const GP3: Model =
-    Model::new("ebs-gp3", "cloud volume, 3,000 operations a second and 125 MiB/s", || {
-        Box::new(Parameters::gp3())
+pub(crate) const GP3: DeviceModel =
+    DeviceModel::new("ebs-gp3", "cloud volume, 3,000 operations a second and 125 MiB/s", || {
+        Box::new(CloudParameters::gp3())
     });
 
 /// What a cloud volume is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
+pub struct CloudParameters {
     /// I/O operations a second that it always serves, and I/O credits it earns a second.
     pub iops: f64,
     /// Operations a second while there are credits.
@@ -58,7 +62,7 @@ pub struct Parameters {
 const GP2_CREDITS: f64 = 5.4e6;
 const GP2_BURST: f64 = 3000.0;
 
-impl Parameters {
+impl CloudParameters {
     /// The general purpose volume gp2 of so many GiB.
     pub fn gp2(gib: f64) -> Self {
         let iops = (3.0 * gib).clamp(100.0, 16_000.0);
@@ -103,8 +107,8 @@ impl Parameters {
     }
 }
 
-impl model::Parameters for Parameters {
-    fn check(&self) -> Vec<Wrong> {
+impl model::DeviceParameters for CloudParameters {
+    fn check(&self) -> Vec<ParameterProblem> {
         wrongs([
             within("iops", self.iops, 0.001..=1e9),
             within("burst_iops", self.burst_iops, 0.001..=1e9),
@@ -130,8 +134,8 @@ impl model::Parameters for Parameters {
 
 /// The operation that a request which goes on from the last one may still join.
 #[derive(Clone, Copy, Default)]
-struct Run {
-    kind: Option<Kind>,
+struct MergeableOperation {
+    kind: Option<RequestKind>,
     stream: u32,
     end: u64,
     /// Bytes that still fit into it.
@@ -142,20 +146,20 @@ struct Run {
 
 /// A cloud volume.
 pub struct Cloud {
-    parameters: Parameters,
+    parameters: CloudParameters,
     seed: u64,
     rng: Xoshiro256PlusPlus,
     agenda: Agenda,
     /// When each place in service is free.
     slots: Vec<f64>,
-    bucket: Bucket,
+    bucket: CreditBucket,
     /// When the bytes asked for so far have passed the limit on bytes.
     bytes_free: f64,
-    run: Run,
+    run: MergeableOperation,
 }
 
 /// I/O credits; moments and spans in nanoseconds.
-struct Bucket {
+struct CreditBucket {
     credits: f64,
     counted: f64,
     next: f64,
@@ -163,27 +167,27 @@ struct Bucket {
 
 impl Cloud {
     /// A volume whose bucket is full.
-    pub fn new(parameters: Parameters, seed: u64) -> Self {
+    pub fn new(parameters: CloudParameters, seed: u64) -> Self {
         Self {
             seed,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             agenda: Agenda::default(),
             slots: vec![0.0; parameters.at_once as usize],
-            bucket: Bucket { credits: parameters.credits.max(1.0), counted: 0.0, next: 0.0 },
+            bucket: CreditBucket { credits: parameters.credits.max(1.0), counted: 0.0, next: 0.0 },
             bytes_free: 0.0,
-            run: Run::default(),
+            run: MergeableOperation::default(),
             parameters,
         }
     }
 
     /// Operations that a request adds: none if it fits into one that is in flight.
-    fn operations(&mut self, now: Nanos, request: &Request) -> u64 {
-        let Run { kind, stream, end, room, until } = self.run;
+    fn operations(&mut self, now: Nanos, request: &DeviceRequest) -> u64 {
+        let MergeableOperation { kind, stream, end, room, until } = self.run;
         let follows = (kind, stream, end) == (Some(request.kind), request.stream, request.offset);
         let room = if follows && now < until { room } else { 0 };
         let over = request.length.saturating_sub(room);
         let operations = over.div_ceil(self.parameters.operation);
-        self.run = Run {
+        self.run = MergeableOperation {
             kind: Some(request.kind),
             stream: request.stream,
             end: request.offset.saturating_add(request.length),
@@ -197,7 +201,7 @@ impl Cloud {
     /// When the last of some operations is let through: each spends a credit, waits for one if
     /// there is none, and keeps the burst rate's distance from the one before.
     fn pass(&mut self, at: f64, operations: u64) -> f64 {
-        let Parameters { iops, burst_iops, credits, .. } = self.parameters;
+        let CloudParameters { iops, burst_iops, credits, .. } = self.parameters;
         let bucket = &mut self.bucket;
         let mut last = at;
         for _ in 0..operations {
@@ -214,14 +218,14 @@ impl Cloud {
     }
 
     fn latency(&mut self) -> f64 {
-        let Parameters { latency_ms, jitter, .. } = self.parameters;
+        let CloudParameters { latency_ms, jitter, .. } = self.parameters;
         // The sum of two uniform numbers: a triangle around the mean, without a far tail.
         let stray = self.rng.random::<f64>() + self.rng.random::<f64>() - 1.0;
         latency_ms * 1e6 * (1.0 + jitter * stray)
     }
 
     /// When a read or write that comes now is done.
-    fn serve(&mut self, now: Nanos, request: &Request) -> Nanos {
+    fn serve(&mut self, now: Nanos, request: &DeviceRequest) -> Nanos {
         let operations = self.operations(now, request);
         let passed = self.pass(now as f64, operations);
         // A request that was merged is part of an operation whose latency is already paid.
@@ -241,12 +245,12 @@ impl Cloud {
 impl Device for Cloud {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.agenda.enter(now);
         let at = match request.kind {
             // What was acknowledged is durable: the volume has no cache to flush.
-            Kind::Flush => now,
-            Kind::Read | Kind::Write => self.serve(now, &request),
+            RequestKind::Flush => now,
+            RequestKind::Read | RequestKind::Write => self.serve(now, &request),
         };
         self.agenda.end(at, Some(id));
     }

@@ -12,23 +12,26 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::model::{self, Model, Parameters as _};
-use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
+use super::model::{self, DeviceModel, DeviceParameters as _};
+use super::{
+    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, ordered, within,
+    wrongs,
+};
 
 mod cache;
 mod geometry;
 mod queue;
 mod seek;
 
-use cache::{Cache, Drain};
+use cache::{DrainingExtent, WriteCache};
 use geometry::Geometry;
-use queue::{Queue, Waiting};
+use queue::{StreamQueues, Waiting};
 pub use seek::Curve;
 
 /// Which of the waiting requests is served next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum ServiceOrder {
     /// The one whose place is reached first, less a credit for its age.
     Shortest,
     /// The one that came first.
@@ -36,19 +39,19 @@ pub enum Order {
 }
 
 /// The desktop disk.
-pub(crate) const DESKTOP: Model =
-    Model::new("hdd-7200", "desktop disk, 7200 rpm: about 78 random reads a second", || {
-        Box::new(Parameters::rpm_7200())
+pub(crate) const DESKTOP: DeviceModel =
+    DeviceModel::new("hdd-7200", "desktop disk, 7200 rpm: about 78 random reads a second", || {
+        Box::new(HddParameters::rpm_7200())
     });
 /// The notebook disk.
-pub(crate) const NOTEBOOK: Model =
-    Model::new("hdd-5400", "notebook disk, 5400 rpm: about 59 random reads a second", || {
-        Box::new(Parameters::rpm_5400())
+pub(crate) const NOTEBOOK: DeviceModel =
+    DeviceModel::new("hdd-5400", "notebook disk, 5400 rpm: about 59 random reads a second", || {
+        Box::new(HddParameters::rpm_5400())
     });
 
 /// What a hard disk is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
+pub struct HddParameters {
     /// Turns a minute.
     pub rpm: u64,
     /// Milliseconds from one track to the next.
@@ -68,7 +71,7 @@ pub struct Parameters {
     /// Share of the disk's bytes, from the outside, over which the data lie.
     pub used: f64,
     /// Which request is next.
-    pub order: Order,
+    pub order: ServiceOrder,
     /// How many requests of a stream the disk looks at.
     pub tags: u64,
     /// Milliseconds of positioning that a millisecond of waiting makes up for (Jacobson and Wilkes,
@@ -83,7 +86,7 @@ pub struct Parameters {
     pub cache: u64,
 }
 
-impl Parameters {
+impl HddParameters {
     /// A desktop disk of 7200 turns a minute, after the class's data sheets (Hitachi Deskstar
     /// 7K1000.C, Western Digital Caviar Black, Seagate Barracuda 7200.12): average seek 8.5–8.9 ms.
     pub fn rpm_7200() -> Self {
@@ -97,7 +100,7 @@ impl Parameters {
             link_mb_s: 300.0,
             command_ms: 0.1,
             used: 1.0,
-            order: Order::Shortest,
+            order: ServiceOrder::Shortest,
             tags: 32,
             aging: 0.1,
             read_ahead: 8 << 20,
@@ -120,8 +123,8 @@ impl Parameters {
     }
 }
 
-impl model::Parameters for Parameters {
-    fn check(&self) -> Vec<Wrong> {
+impl model::DeviceParameters for HddParameters {
+    fn check(&self) -> Vec<ParameterProblem> {
         let turn_ms = 60_000.0 / self.rpm as f64;
         let mut wrong = wrongs([
             within("rpm", self.rpm as f64, 60.0..=60_000.0),
@@ -138,12 +141,13 @@ impl model::Parameters for Parameters {
             within("aging", self.aging, 0.0..=1e6),
         ]);
         let times = ["track_to_track_ms", "average_seek_ms", "full_stroke_ms"].map(str::to_owned);
-        let alone = |wrong: &Wrong| wrong.parameters.iter().any(|name| times.contains(name));
+        let alone =
+            |wrong: &ParameterProblem| wrong.parameters.iter().any(|name| times.contains(name));
         if !wrong.iter().any(alone)
             && let Err(why) =
                 Curve::fit(self.track_to_track_ms, self.average_seek_ms, self.full_stroke_ms)
         {
-            wrong.push(Wrong { parameters: times.to_vec(), why });
+            wrong.push(ParameterProblem { parameters: times.to_vec(), why });
         }
         wrong
     }
@@ -170,23 +174,23 @@ struct Ahead {
 }
 
 /// What the head does until a moment.
-struct Job {
+struct HeadJob {
     until: Nanos,
-    drain: Option<Drain>,
+    drain: Option<DrainingExtent>,
 }
 
 /// A hard disk.
 pub struct Hdd {
-    parameters: Parameters,
+    parameters: HddParameters,
     seed: u64,
     span: Option<u64>,
     geometry: Geometry,
     agenda: Agenda,
-    queue: Queue,
-    cache: Cache,
+    queue: StreamQueues,
+    cache: WriteCache,
     /// Where the head is once its job is done.
     head: u64,
-    job: Option<Job>,
+    job: Option<HeadJob>,
     ahead: Option<Ahead>,
     /// When the link to the host is free.
     link_free: Nanos,
@@ -198,19 +202,19 @@ impl Hdd {
     ///
     /// # Errors
     /// What is wrong with the parameters, as a sentence.
-    pub fn new(parameters: Parameters, seed: u64) -> Result<Self, String> {
+    pub fn new(parameters: HddParameters, seed: u64) -> Result<Self, String> {
         if let Some(wrong) = parameters.check().into_iter().next() {
             return Err(wrong.why);
         }
         let phase = Xoshiro256PlusPlus::seed_from_u64(seed).random();
         Ok(Self {
             geometry: Geometry::new(&parameters, phase)?,
-            cache: Cache::new(parameters.cache),
+            cache: WriteCache::new(parameters.cache),
             parameters,
             seed,
             span: None,
             agenda: Agenda::default(),
-            queue: Queue::default(),
+            queue: StreamQueues::default(),
             head: 0,
             job: None,
             ahead: None,
@@ -273,12 +277,12 @@ impl Hdd {
         let end = request.offset + request.length;
         let until = reached + self.geometry.pass(request.offset, end);
         self.head = end;
-        if request.kind == Kind::Read {
+        if request.kind == RequestKind::Read {
             let limit = end + self.parameters.read_ahead;
             self.ahead = Some(Ahead { start: request.offset, from: end, since: until, limit });
         }
         self.agenda.end(until, Some(id));
-        self.job = Some(Job { until, drain: None });
+        self.job = Some(HeadJob { until, drain: None });
     }
 
     /// The place in the queue of the request to serve, and when the head has reached it.
@@ -289,8 +293,8 @@ impl Hdd {
             self.geometry.arrive(start, &from, &waiting.place)
         };
         let tags = match self.parameters.order {
-            Order::Shortest => self.parameters.tags as usize,
-            Order::FirstCome => 1,
+            ServiceOrder::Shortest => self.parameters.tags as usize,
+            ServiceOrder::FirstCome => 1,
         };
         let aging = self.parameters.aging;
         let aged = |waiting: &Waiting, reached: Nanos| {
@@ -318,12 +322,12 @@ impl Hdd {
         self.head = offset + drain.length;
         self.agenda.enter(now);
         let until = reached + self.geometry.pass(offset, self.head);
-        self.job = Some(Job { until, drain: Some(drain) });
+        self.job = Some(HeadJob { until, drain: Some(drain) });
         true
     }
 
     /// When a read is done that goes on where the head reads ahead; `None` if it does not.
-    fn read_on(&mut self, now: Nanos, request: &Request) -> Option<Nanos> {
+    fn read_on(&mut self, now: Nanos, request: &DeviceRequest) -> Option<Nanos> {
         let mut ahead =
             self.ahead.filter(|ahead| self.job.is_none() && ahead.start <= request.offset)?;
         let end = request.offset + request.length;
@@ -345,7 +349,7 @@ impl Hdd {
             self.pass_link(now, request.length)
         } else {
             let until = passed.max(now + self.command());
-            self.job = Some(Job { until, drain: None });
+            self.job = Some(HeadJob { until, drain: None });
             (ahead.from, ahead.since) = (end, passed);
             until
         };
@@ -354,10 +358,10 @@ impl Hdd {
     }
 
     /// When a request is done that needs no place in the queue; `None` if the head must see to it.
-    fn answer(&mut self, now: Nanos, request: &Request) -> Option<Nanos> {
-        let &Request { kind, offset, length, .. } = request;
+    fn answer(&mut self, now: Nanos, request: &DeviceRequest) -> Option<Nanos> {
+        let &DeviceRequest { kind, offset, length, .. } = request;
         match kind {
-            Kind::Write => {
+            RequestKind::Write => {
                 let is_cached = self.parameters.cache > 0 && self.cache.admit(offset, length);
                 // What was read ahead may now be old; the head's place is kept.
                 if self
@@ -368,10 +372,12 @@ impl Hdd {
                 }
                 is_cached.then(|| self.pass_link(now, length))
             }
-            Kind::Read if self.cache.holds(offset, length) => Some(self.pass_link(now, length)),
-            Kind::Read => self.read_on(now, request),
+            RequestKind::Read if self.cache.holds(offset, length) => {
+                Some(self.pass_link(now, length))
+            }
+            RequestKind::Read => self.read_on(now, request),
             // Without a cache all that was acknowledged is on the platters.
-            Kind::Flush => Some(now + self.command()),
+            RequestKind::Flush => Some(now + self.command()),
         }
     }
 }
@@ -384,15 +390,15 @@ impl Device for Hdd {
         }
     }
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.run(now);
         self.agenda.enter(now);
         let end = request.offset + request.length;
-        if request.kind != Kind::Flush && !self.geometry.covers(end) {
+        if request.kind != RequestKind::Flush && !self.geometry.covers(end) {
             self.set_span(end);
         }
         let is_draining = self.job.as_ref().is_some_and(|job| job.drain.is_some());
-        if request.kind == Kind::Flush && self.cache.flush(id, is_draining) {
+        if request.kind == RequestKind::Flush && self.cache.flush(id, is_draining) {
             // It is done when the last extent it waits for is.
         } else if let Some(done) = self.answer(now, &request) {
             self.agenda.end(done, Some(id));

@@ -10,16 +10,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Table;
 
-use super::{Device, Wrong};
+use super::{Device, ParameterProblem};
 use crate::size::{gib_text, size_of};
 
 /// What a device is like. A model implements it for a struct whose fields are its parameters, by the
 /// names that a user changes them by: each is a number or a word, and always has a value.
 ///
 /// A device with a stroke has the parameter [`USED`].
-pub trait Parameters: fmt::Debug + Send + Sync {
+pub trait DeviceParameters: fmt::Debug + Send + Sync {
     /// All that keeps such a device from being.
-    fn check(&self) -> Vec<Wrong>;
+    fn check(&self) -> Vec<ParameterProblem>;
 
     /// The device, of parameters that [`Parameters::check`] finds nothing wrong with. All that is
     /// random about it comes from the seed: the same seed makes the same device.
@@ -41,7 +41,7 @@ pub const USED: &str = "used";
 
 /// Parameters of whatever model, which can be read and changed by their names. All that can be
 /// written as TOML and read again are.
-pub trait AnyParameters: Parameters {
+pub trait AnyParameters: DeviceParameters {
     /// The parameters by their names.
     ///
     /// # Errors
@@ -50,18 +50,18 @@ pub trait AnyParameters: Parameters {
 
     /// These with some others among them, and all that is wrong then. What can't be read is left
     /// as it was.
-    fn with(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<Wrong>);
+    fn with(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<ParameterProblem>);
 
     /// The same once more.
     fn boxed(&self) -> Box<dyn AnyParameters>;
 }
 
-impl<P: Parameters + Serialize + DeserializeOwned + Clone + 'static> AnyParameters for P {
+impl<P: DeviceParameters + Serialize + DeserializeOwned + Clone + 'static> AnyParameters for P {
     fn table(&self) -> Result<Table, toml::ser::Error> {
         Table::try_from(self)
     }
 
-    fn with(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<Wrong>) {
+    fn with(&self, changes: &Table) -> (Box<dyn AnyParameters>, Vec<ParameterProblem>) {
         let (changed, mut wrong) = changed(self, changes);
         wrong.extend(changed.check());
         (Box::new(changed), wrong)
@@ -82,7 +82,7 @@ impl Clone for Box<dyn AnyParameters> {
 pub(crate) fn changed<P: Serialize + DeserializeOwned + Clone>(
     own: &P,
     changes: &Table,
-) -> (P, Vec<Wrong>) {
+) -> (P, Vec<ParameterProblem>) {
     let (mut parameters, mut wrong) = (own.clone(), Vec::new());
     let mut all = Table::try_from(own).expect("numbers and words by name");
     for (key, value) in changes {
@@ -91,7 +91,7 @@ pub(crate) fn changed<P: Serialize + DeserializeOwned + Clone>(
             Ok(changed) => parameters = changed,
             Err(error) => {
                 let why = refused(key, error.message());
-                wrong.push(Wrong { parameters: vec![key.clone()], why });
+                wrong.push(ParameterProblem { parameters: vec![key.clone()], why });
                 all.extend(before.map(|before| (key.clone(), before)));
             }
         }
@@ -115,22 +115,22 @@ fn refused(key: &str, message: &str) -> String {
 
 /// A device model, or a family of them that differ by the size in their names.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub struct DeviceModel {
     name: &'static str,
     summary: &'static str,
-    made: Made,
+    made: ParameterFactory,
 }
 
 /// How the parameters of a model are made, as it comes.
 #[derive(Clone, Debug)]
-enum Made {
+enum ParameterFactory {
     Once(fn() -> Box<dyn AnyParameters>),
     OfSize(RangeInclusive<u64>, fn(u64) -> Box<dyn AnyParameters>),
 }
 
 /// A device that can be had, for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedModel {
     /// How it is written.
     pub name: String,
     /// What it is, in a line.
@@ -151,16 +151,16 @@ pub struct WrongSize {
 }
 
 /// A model of some name as it comes, before a user changed anything.
-pub(crate) type Named = (String, Box<dyn AnyParameters>);
+pub(crate) type NamedParameters = (String, Box<dyn AnyParameters>);
 
-impl Model {
+impl DeviceModel {
     /// A model of this name, with a line about it for a list, and its parameters as it comes.
     pub const fn new(
         name: &'static str,
         summary: &'static str,
         parameters: fn() -> Box<dyn AnyParameters>,
     ) -> Self {
-        Self { name, summary, made: Made::Once(parameters) }
+        Self { name, summary, made: ParameterFactory::Once(parameters) }
     }
 
     /// A family of models that are written `NAME:SIZE`, of so many GiB: the parameters are made of
@@ -171,7 +171,7 @@ impl Model {
         gib: RangeInclusive<u64>,
         parameters: fn(u64) -> Box<dyn AnyParameters>,
     ) -> Self {
-        Self { name, summary, made: Made::OfSize(gib, parameters) }
+        Self { name, summary, made: ParameterFactory::OfSize(gib, parameters) }
     }
 
     /// Its name, without a size.
@@ -180,30 +180,30 @@ impl Model {
     }
 
     /// How it is listed.
-    pub fn listed(&self) -> Listed {
+    pub fn listed(&self) -> ListedModel {
         let name = match self.made {
-            Made::Once(_) => self.name.to_owned(),
-            Made::OfSize(..) => format!("{}:SIZE", self.name),
+            ParameterFactory::Once(_) => self.name.to_owned(),
+            ParameterFactory::OfSize(..) => format!("{}:SIZE", self.name),
         };
-        Listed { name, summary: self.summary }
+        ListedModel { name, summary: self.summary }
     }
 
     /// Its parameters as it comes; of a family, those of the smallest.
     pub(crate) fn smallest(&self) -> Box<dyn AnyParameters> {
         match &self.made {
-            Made::Once(parameters) => parameters(),
-            Made::OfSize(gib, parameters) => parameters(*gib.start()),
+            ParameterFactory::Once(parameters) => parameters(),
+            ParameterFactory::OfSize(gib, parameters) => parameters(*gib.start()),
         }
     }
 
     /// The model that a text names, with its one name; `None` if it is another's.
-    pub(crate) fn named(&self, text: &str) -> Option<Result<Named, WrongSize>> {
+    pub(crate) fn named(&self, text: &str) -> Option<Result<NamedParameters, WrongSize>> {
         let rest = text.strip_prefix(self.name)?;
         match &self.made {
-            Made::Once(parameters) => {
+            ParameterFactory::Once(parameters) => {
                 rest.is_empty().then(|| Ok((self.name.to_owned(), parameters())))
             }
-            Made::OfSize(sizes, parameters) => {
+            ParameterFactory::OfSize(sizes, parameters) => {
                 let size = if rest.is_empty() { "" } else { rest.strip_prefix(':')? };
                 let gib = size_of(size).map(|bytes| bytes >> 30).filter(|gib| sizes.contains(gib));
                 let wrong = || WrongSize { family: self.name, gib: sizes.clone() };

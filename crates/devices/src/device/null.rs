@@ -3,24 +3,26 @@
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::model::{self, Model};
-use super::{Completion, Device, Nanos, Request, Wrong};
+use super::model::{self, DeviceModel};
+use super::{Completion, Device, DeviceRequest, Nanos, ParameterProblem};
 
 /// The device without parameters.
-pub(crate) const MODEL: Model =
-    Model::new("null", "no delay: the cost of the virtual disk itself", || Box::new(Parameters {}));
+pub(crate) const MODEL: DeviceModel =
+    DeviceModel::new("null", "no delay: the cost of the virtual disk itself", || {
+        Box::new(NullParameters {})
+    });
 
 /// There is nothing to choose.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Parameters {}
+pub struct NullParameters {}
 
-impl model::Parameters for Parameters {
-    fn check(&self) -> Vec<Wrong> {
+impl model::DeviceParameters for NullParameters {
+    fn check(&self) -> Vec<ParameterProblem> {
         Vec::new()
     }
 
     fn build(&self, _seed: u64) -> Box<dyn Device> {
-        Box::new(Null::default())
+        Box::new(NullDevice::default())
     }
 
     fn cache(&self) -> u64 {
@@ -34,14 +36,14 @@ impl model::Parameters for Parameters {
 
 /// Completes every request at the moment it comes.
 #[derive(Default)]
-pub struct Null {
+pub struct NullDevice {
     agenda: Agenda,
 }
 
-impl Device for Null {
+impl Device for NullDevice {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, _request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, _request: DeviceRequest) {
         self.agenda.enter(now);
         self.agenda.end(now, Some(id));
     }

@@ -11,11 +11,11 @@ mod rebuild;
 
 use std::collections::HashMap;
 
-use super::model::Listed;
-use super::{Completion, Device, Kind, Nanos, Request};
+use super::model::ListedModel;
+use super::{Completion, Device, DeviceRequest, Nanos, RequestKind};
 
 pub use mirrors::Mirrors;
-pub use parameters::{Health, Layout, Parameters};
+pub use parameters::{Health, RaidLayout, RaidParameters};
 use rebuild::{Rebuild, STEP};
 
 /// How an array's description begins.
@@ -35,8 +35,8 @@ const FAILED: usize = 1;
 const REBUILD: u32 = u32::MAX;
 
 /// How arrays are listed: of any model.
-pub(crate) fn listed() -> Listed {
-    Listed {
+pub(crate) fn listed() -> ListedModel {
+    ListedModel {
         name: format!("{NAME}:N×MODEL"),
         summary: "RAID-10 over an even number of disks, say raid10:4×hdd-7200",
     }
@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str) -> Option<Result<(u32, &str), WrongArray>> {
 }
 
 /// One of the disks, and what the array knows of it.
-struct Member {
+struct RaidMember {
     device: Box<dyn Device>,
     under_way: u32,
     /// Where the last request sent to it ends.
@@ -81,12 +81,12 @@ struct Whole {
 }
 
 /// A disk, and a place on it.
-type Spot = (usize, u64);
+type MemberPlace = (usize, u64);
 
 /// An array of an even number of disks of one kind.
 pub struct Raid10 {
-    members: Vec<Member>,
-    parameters: Parameters,
+    members: Vec<RaidMember>,
+    parameters: RaidParameters,
     /// Bytes of each disk that hold data: in the far layout half of them the first copies.
     used: u64,
     /// Where a disk is being filled.
@@ -104,9 +104,9 @@ impl Raid10 {
     ///
     /// # Panics
     /// If there is an odd number of them, or none.
-    pub fn new(devices: Vec<Box<dyn Device>>, parameters: Parameters) -> Self {
+    pub fn new(devices: Vec<Box<dyn Device>>, parameters: RaidParameters) -> Self {
         assert!(!devices.is_empty() && devices.len().is_multiple_of(2), "{} disks", devices.len());
-        let member = |device| Member { device, under_way: 0, head: 0 };
+        let member = |device| RaidMember { device, under_way: 0, head: 0 };
         Self {
             members: devices.into_iter().map(member).collect(),
             parameters,
@@ -121,25 +121,25 @@ impl Raid10 {
     }
 
     /// Whether a disk is read from, and whether it is written to.
-    fn serves(&self, disk: usize, kind: Kind) -> bool {
+    fn serves(&self, disk: usize, kind: RequestKind) -> bool {
         match self.parameters.array {
             Health::Healthy => true,
             Health::Degraded => disk != FAILED,
-            Health::Rebuilding => kind != Kind::Read || disk != FAILED,
+            Health::Rebuilding => kind != RequestKind::Read || disk != FAILED,
         }
     }
 
     /// Where the two copies of a byte lie.
-    fn copies(&self, offset: u64) -> [Spot; 2] {
+    fn copies(&self, offset: u64) -> [MemberPlace; 2] {
         let (disks, chunk) = (self.members.len() as u64, self.parameters.chunk);
         let (number, within) = (offset / chunk, offset % chunk);
         let [first, second] = Mirrors::new(disks as u32, self.parameters).pair(offset);
         match self.parameters.layout {
-            Layout::Near => {
+            RaidLayout::Near => {
                 let place = COPIES * number / disks * chunk + within;
                 [(first, place), (second, place)]
             }
-            Layout::Far => {
+            RaidLayout::Far => {
                 let place = number / disks * chunk + within;
                 [(first, place), (second, self.used / COPIES + place)]
             }
@@ -147,7 +147,7 @@ impl Raid10 {
     }
 
     /// Sends a part to a disk.
-    fn send(&mut self, now: Nanos, whole: u64, disk: usize, request: Request) {
+    fn send(&mut self, now: Nanos, whole: u64, disk: usize, request: DeviceRequest) {
         let part = self.number();
         self.parts.insert(part, whole);
         self.wholes.get_mut(&whole).expect("it is under way").parts += 1;
@@ -155,20 +155,20 @@ impl Raid10 {
     }
 
     /// Gives a disk a part of that number.
-    fn give(&mut self, now: Nanos, part: u64, disk: usize, request: Request) {
+    fn give(&mut self, now: Nanos, part: u64, disk: usize, request: DeviceRequest) {
         let member = &mut self.members[disk];
         member.under_way += 1;
-        if request.kind != Kind::Flush {
+        if request.kind != RequestKind::Flush {
             member.head = request.offset + request.length;
         }
         member.device.submit(now, part, request);
     }
 
     /// Sends the part of a request that lies in one chunk.
-    fn send_chunk(&mut self, now: Nanos, whole: u64, request: Request) {
+    fn send_chunk(&mut self, now: Nanos, whole: u64, request: DeviceRequest) {
         let copies = self.copies(request.offset);
-        let at = |offset| Request { offset, ..request };
-        if request.kind == Kind::Read {
+        let at = |offset| DeviceRequest { offset, ..request };
+        if request.kind == RequestKind::Read {
             let (disk, offset) = self.chosen(copies);
             return self.send(now, whole, disk, at(offset));
         }
@@ -180,15 +180,15 @@ impl Raid10 {
     }
 
     /// The copy that is read.
-    fn chosen(&self, [first, second]: [Spot; 2]) -> Spot {
-        if !self.serves(first.0, Kind::Read) {
+    fn chosen(&self, [first, second]: [MemberPlace; 2]) -> MemberPlace {
+        if !self.serves(first.0, RequestKind::Read) {
             return second;
         }
-        if !self.serves(second.0, Kind::Read) || self.parameters.layout == Layout::Far {
+        if !self.serves(second.0, RequestKind::Read) || self.parameters.layout == RaidLayout::Far {
             return first;
         }
-        let cost = |(disk, offset): Spot| {
-            let Member { under_way, head, .. } = self.members[disk];
+        let cost = |(disk, offset): MemberPlace| {
+            let RaidMember { under_way, head, .. } = self.members[disk];
             if under_way == 0 { (false, 0) } else { (true, head.abs_diff(offset)) }
         };
         if cost(second) < cost(first) { second } else { first }
@@ -203,14 +203,16 @@ impl Raid10 {
         };
         let half = used / COPIES;
         let from = match self.parameters.layout {
-            Layout::Near => (FAILED - 1, offset),
-            Layout::Far if offset < half => ((FAILED + 1) % disks, half + offset),
-            Layout::Far => (FAILED - 1, offset - half),
+            RaidLayout::Near => (FAILED - 1, offset),
+            RaidLayout::Far if offset < half => ((FAILED + 1) % disks, half + offset),
+            RaidLayout::Far => (FAILED - 1, offset - half),
         };
-        for (kind, (disk, offset)) in [(Kind::Read, from), (Kind::Write, (FAILED, offset))] {
+        for (kind, (disk, offset)) in
+            [(RequestKind::Read, from), (RequestKind::Write, (FAILED, offset))]
+        {
             let part = self.number();
             self.rebuild.as_mut().expect("it took a step").parts.push(part);
-            let request = Request { kind, offset, length: STEP, stream: REBUILD };
+            let request = DeviceRequest { kind, offset, length: STEP, stream: REBUILD };
             self.give(now, part, disk, request);
         }
     }
@@ -265,19 +267,19 @@ impl Device for Raid10 {
         let disks = self.members.len() as u64;
         let chunk = self.parameters.chunk;
         self.used = match self.parameters.layout {
-            Layout::Near => (COPIES * bytes.div_ceil(chunk)).div_ceil(disks) * chunk,
-            Layout::Far => COPIES * bytes.div_ceil(chunk).div_ceil(disks) * chunk,
+            RaidLayout::Near => (COPIES * bytes.div_ceil(chunk)).div_ceil(disks) * chunk,
+            RaidLayout::Far => COPIES * bytes.div_ceil(chunk).div_ceil(disks) * chunk,
         };
         for member in &mut self.members {
             member.device.set_span(self.used);
         }
     }
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.settle(now);
         let whole = self.number();
         self.wholes.insert(whole, Whole { id, parts: 0 });
-        if request.kind == Kind::Flush {
+        if request.kind == RequestKind::Flush {
             for disk in 0..self.members.len() {
                 if self.serves(disk, request.kind) {
                     self.send(now, whole, disk, request);
@@ -288,7 +290,7 @@ impl Device for Raid10 {
         let (mut offset, end) = (request.offset, request.offset + request.length);
         loop {
             let length = (self.parameters.chunk - offset % self.parameters.chunk).min(end - offset);
-            self.send_chunk(now, whole, Request { offset, length, ..request });
+            self.send_chunk(now, whole, DeviceRequest { offset, length, ..request });
             offset += length;
             if offset >= end {
                 break;
@@ -310,7 +312,7 @@ impl Device for Raid10 {
     }
 
     fn busy(&self) -> Nanos {
-        let there = (0..self.members.len()).filter(|disk| self.serves(*disk, Kind::Write));
+        let there = (0..self.members.len()).filter(|disk| self.serves(*disk, RequestKind::Write));
         let (sum, number) = there.fold((0, 0), |(sum, number), disk| {
             (sum + self.members[disk].device.busy(), number + 1)
         });
@@ -329,18 +331,19 @@ mod tests {
 
     use super::*;
 
-    type Log = Arc<Mutex<Vec<(usize, Request)>>>;
+    type Log = Arc<Mutex<Vec<(usize, DeviceRequest)>>>;
 
     /// Notes what it is asked for, and never completes it.
     struct Recorder(usize, Log);
 
     impl Device for Recorder {
         fn set_span(&mut self, bytes: u64) {
-            let span = Request { kind: Kind::Flush, offset: bytes, length: 0, stream: 0 };
+            let span =
+                DeviceRequest { kind: RequestKind::Flush, offset: bytes, length: 0, stream: 0 };
             self.1.lock().unwrap().push((self.0, span));
         }
 
-        fn submit(&mut self, _now: Nanos, _id: u64, request: Request) {
+        fn submit(&mut self, _now: Nanos, _id: u64, request: DeviceRequest) {
             self.1.lock().unwrap().push((self.0, request));
         }
 
@@ -360,35 +363,44 @@ mod tests {
     }
 
     fn array(disks: usize) -> (Raid10, Log) {
-        array_of(disks, Parameters::default())
+        array_of(disks, RaidParameters::default())
     }
 
-    fn array_of(disks: usize, parameters: Parameters) -> (Raid10, Log) {
+    fn array_of(disks: usize, parameters: RaidParameters) -> (Raid10, Log) {
         let log = Log::default();
         let disk = |number| Box::new(Recorder(number, Arc::clone(&log))) as Box<dyn Device>;
         (Raid10::new((0..disks).map(disk).collect(), parameters), log)
     }
 
     /// Which disks are asked for what, and where, in the order in which they are asked.
-    fn asked(log: &Log) -> Vec<(usize, Kind, u64)> {
+    fn asked(log: &Log) -> Vec<(usize, RequestKind, u64)> {
         let mut log = log.lock().unwrap();
         log.drain(..).map(|(disk, request)| (disk, request.kind, request.offset)).collect()
     }
 
     #[test]
     fn far_copies_are_a_disk_further_in_the_other_half_and_the_first_half_is_read() {
-        let far = Parameters { layout: Layout::Far, ..Parameters::default() };
+        let far = RaidParameters { layout: RaidLayout::Far, ..RaidParameters::default() };
         let (mut raid, log) = array_of(4, far);
         raid.set_span(8 * CHUNK);
-        assert_eq!(asked(&log)[3], (3, Kind::Flush, 4 * CHUNK), "two chunks, twice, on each disk");
+        assert_eq!(
+            asked(&log)[3],
+            (3, RequestKind::Flush, 4 * CHUNK),
+            "two chunks, twice, on each disk"
+        );
         for (chunk, first, second) in
             [(0, (0, 0), (1, 2)), (3, (3, 0), (0, 2)), (6, (2, 1), (3, 3))]
         {
-            let request = |kind| Request { kind, offset: chunk * CHUNK, length: 4096, stream: 0 };
-            raid.submit(0, 2 * chunk, request(Kind::Write));
-            raid.submit(0, 2 * chunk + 1, request(Kind::Read));
+            let request =
+                |kind| DeviceRequest { kind, offset: chunk * CHUNK, length: 4096, stream: 0 };
+            raid.submit(0, 2 * chunk, request(RequestKind::Write));
+            raid.submit(0, 2 * chunk + 1, request(RequestKind::Read));
             let at = |kind, (disk, place): (usize, u64)| (disk, kind, place * CHUNK);
-            let expected = [at(Kind::Write, first), at(Kind::Write, second), at(Kind::Read, first)];
+            let expected = [
+                at(RequestKind::Write, first),
+                at(RequestKind::Write, second),
+                at(RequestKind::Read, first),
+            ];
             assert_eq!(asked(&log), expected, "{chunk}");
         }
     }
@@ -396,8 +408,9 @@ mod tests {
     #[test]
     fn a_failed_disk_is_asked_for_nothing_and_one_that_is_filled_is_not_read() {
         for (array, writes) in [(Health::Degraded, &[0][..]), (Health::Rebuilding, &[0, 1])] {
-            let (mut raid, log) = array_of(4, Parameters { array, ..Parameters::default() });
-            let request = |kind, offset| Request { kind, offset, length: 4096, stream: 0 };
+            let (mut raid, log) =
+                array_of(4, RaidParameters { array, ..RaidParameters::default() });
+            let request = |kind, offset| DeviceRequest { kind, offset, length: 4096, stream: 0 };
             // Steps of a rebuild are a stream of their own.
             let mut disks = |id, kind, offset| {
                 raid.submit(1, id, request(kind, offset));
@@ -405,19 +418,19 @@ mod tests {
                 let own = log.drain(..).filter(|(_, request)| request.stream == 0);
                 own.map(|(disk, _)| disk).collect::<Vec<_>>()
             };
-            assert_eq!(disks(1, Kind::Write, 0), writes, "{array:?}");
-            assert_eq!(disks(2, Kind::Read, 0), [0]);
-            assert_eq!(disks(3, Kind::Read, 8192), [0], "busy or not");
-            assert_eq!(disks(4, Kind::Write, CHUNK), [2, 3], "the other mirror is whole");
-            let flushed = disks(5, Kind::Flush, 0);
+            assert_eq!(disks(1, RequestKind::Write, 0), writes, "{array:?}");
+            assert_eq!(disks(2, RequestKind::Read, 0), [0]);
+            assert_eq!(disks(3, RequestKind::Read, 8192), [0], "busy or not");
+            assert_eq!(disks(4, RequestKind::Write, CHUNK), [2, 3], "the other mirror is whole");
+            let flushed = disks(5, RequestKind::Flush, 0);
             assert_eq!(flushed.contains(&1), writes.contains(&1), "{flushed:?}");
         }
     }
 
     #[test]
     fn a_rebuild_reads_the_other_copy_and_writes_the_new_disk() {
-        for (layout, from) in [(Layout::Near, (0, 0)), (Layout::Far, (2, 2 * CHUNK))] {
-            let rebuilding = Parameters { array: Health::Rebuilding, layout, chunk: CHUNK };
+        for (layout, from) in [(RaidLayout::Near, (0, 0)), (RaidLayout::Far, (2, 2 * CHUNK))] {
+            let rebuilding = RaidParameters { array: Health::Rebuilding, layout, chunk: CHUNK };
             let (mut raid, log) = array_of(4, rebuilding);
             raid.set_span(8 * CHUNK);
             asked(&log);
@@ -425,7 +438,7 @@ mod tests {
             let (disk, offset) = from;
             assert_eq!(
                 asked(&log),
-                [(disk, Kind::Read, offset), (1, Kind::Write, 0)],
+                [(disk, RequestKind::Read, offset), (1, RequestKind::Write, 0)],
                 "{layout:?}"
             );
             // The next one waits until that has ended.
@@ -440,13 +453,14 @@ mod tests {
             for chunk in 0..20 {
                 let (mut raid, log) = array(disks);
                 let offset = chunk * CHUNK + 512;
-                let write = Request { kind: Kind::Write, offset, length: 1024, stream: 2 };
+                let write =
+                    DeviceRequest { kind: RequestKind::Write, offset, length: 1024, stream: 2 };
                 raid.submit(0, 1, write);
                 let number = disks as u64;
                 let copies = [0, 1].map(|copy| {
                     let place = 2 * chunk + copy;
                     let offset = place / number * CHUNK + 512;
-                    ((place % number) as usize, Request { offset, ..write })
+                    ((place % number) as usize, DeviceRequest { offset, ..write })
                 });
                 assert_eq!(*log.lock().unwrap(), copies);
             }
@@ -456,7 +470,8 @@ mod tests {
     #[test]
     fn requests_are_cut_at_chunks_and_reads_go_to_the_mirror_that_is_free_or_nearer() {
         let (mut raid, log) = array(4);
-        let read = |offset, length| Request { kind: Kind::Read, offset, length, stream: 0 };
+        let read =
+            |offset, length| DeviceRequest { kind: RequestKind::Read, offset, length, stream: 0 };
         // Chunks 0 and 1 are on disks 0, 1 and 2, 3.
         raid.submit(0, 1, read(CHUNK - 4096, 8192));
         let parts = [(0, read(CHUNK - 4096, 4096)), (2, read(0, 4096))];

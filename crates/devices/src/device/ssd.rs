@@ -9,18 +9,22 @@
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::model::{self, Model};
-use super::{Completion, Device, Kind, Nanos, Request, Wrong, ordered, within, wrongs};
+use super::model::{self, DeviceModel};
+use super::{
+    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, ordered, within,
+    wrongs,
+};
 
 /// The SATA SSD of the data sheet.
-pub(crate) const SATA: Model =
-    Model::new("ssd-sata", "SATA SSD: 13,000 reads a second one at a time, 97,000 at most", || {
-        Box::new(Parameters::sata())
-    });
+pub(crate) const SATA: DeviceModel = DeviceModel::new(
+    "ssd-sata",
+    "SATA SSD: 13,000 reads a second one at a time, 97,000 at most",
+    || Box::new(SsdParameters::sata()),
+);
 
 /// What an SSD is like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
+pub struct SsdParameters {
     /// Microseconds of one read alone.
     pub read_us: f64,
     /// Reads it works on at once, as far as their rate tells.
@@ -44,7 +48,7 @@ pub struct Parameters {
     pub cache: u64,
 }
 
-impl Parameters {
+impl SsdParameters {
     /// The SATA SSD of the data sheet.
     pub fn sata() -> Self {
         Self {
@@ -62,8 +66,8 @@ impl Parameters {
     }
 }
 
-impl model::Parameters for Parameters {
-    fn check(&self) -> Vec<Wrong> {
+impl model::DeviceParameters for SsdParameters {
+    fn check(&self) -> Vec<ParameterProblem> {
         wrongs([
             within("read_us", self.read_us, 0.0..=1e9),
             within("write_us", self.write_us, 0.0..=1e9),
@@ -88,7 +92,7 @@ impl model::Parameters for Parameters {
 
 /// An SSD. Moments and spans are in nanoseconds.
 pub struct Ssd {
-    parameters: Parameters,
+    parameters: SsdParameters,
     agenda: Agenda,
     /// When it can start on the next request.
     controller_free: f64,
@@ -101,7 +105,7 @@ pub struct Ssd {
 
 impl Ssd {
     /// An SSD with an empty write buffer.
-    pub fn new(parameters: Parameters) -> Self {
+    pub fn new(parameters: SsdParameters) -> Self {
         Self {
             parameters,
             agenda: Agenda::default(),
@@ -146,14 +150,14 @@ impl Ssd {
 impl Device for Ssd {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.agenda.enter(now);
         let length = request.length as f64;
         let done = match request.kind {
-            Kind::Read => self.serve(now as f64, true, length),
-            Kind::Write => self.serve(now as f64, false, length),
+            RequestKind::Read => self.serve(now as f64, true, length),
+            RequestKind::Write => self.serve(now as f64, false, length),
             // What it has acknowledged is in its memory, and must reach the flash.
-            Kind::Flush => now as f64 + self.parameters.flush_us * 1e3,
+            RequestKind::Flush => now as f64 + self.parameters.flush_us * 1e3,
         };
         self.agenda.end((done.round() as Nanos).max(now), Some(id));
     }

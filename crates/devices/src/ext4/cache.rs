@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::File;
-use super::ranges::Ranges;
+use super::FileNumber;
+use super::ranges::RangeSet;
 use crate::device::Nanos;
 
 /// The dirty pages of a file.
 #[derive(Debug, Default)]
 pub struct Dirty {
-    pages: Ranges,
+    pages: RangeSet,
     since: Nanos,
 }
 
@@ -36,24 +36,30 @@ impl Dirty {
 
 /// The dirty pages of all files, counted, and the files by age.
 #[derive(Debug, Default)]
-pub struct Cache {
-    oldest_first: BTreeSet<(Nanos, File)>,
+pub struct DirtyPages {
+    oldest_first: BTreeSet<(Nanos, FileNumber)>,
     pages: u64,
 }
 
-impl Cache {
+impl DirtyPages {
     /// How many pages are dirty.
     pub fn pages(&self) -> u64 {
         self.pages
     }
 
     /// The file that has been dirty for longest, and since when.
-    pub fn oldest(&self) -> Option<(Nanos, File)> {
+    pub fn oldest(&self) -> Option<(Nanos, FileNumber)> {
         self.oldest_first.first().copied()
     }
 
     /// Makes pages dirty.
-    pub fn mark_dirty(&mut self, now: Nanos, file: File, dirty: &mut Dirty, pages: Range<u64>) {
+    pub fn mark_dirty(
+        &mut self,
+        now: Nanos,
+        file: FileNumber,
+        dirty: &mut Dirty,
+        pages: Range<u64>,
+    ) {
         if dirty.is_empty() {
             dirty.since = now;
             self.oldest_first.insert((now, file));
@@ -62,7 +68,7 @@ impl Cache {
     }
 
     /// Makes pages clean: they were written back, or nobody needs them any more.
-    pub fn clean(&mut self, file: File, dirty: &mut Dirty, pages: Range<u64>) {
+    pub fn clean(&mut self, file: FileNumber, dirty: &mut Dirty, pages: Range<u64>) {
         let removed = dirty.pages.remove(pages);
         self.pages -= removed;
         if removed > 0 && dirty.is_empty() {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::device::Nanos;
 
 use super::groups::BLOCK;
-use super::{Ext4, File, known, pages, whole_pages};
+use super::{Ext4, FileNumber, known, pages, whole_pages};
 
 impl Ext4 {
     /// Names or attributes of these files changed.
-    pub fn names_changed(&mut self, now: Nanos, files: &[File]) {
+    pub fn names_changed(&mut self, now: Nanos, files: &[FileNumber]) {
         for file in files {
             // Of a file that is not known yet a sync makes a commit anyway.
             let Some(state) = self.files.get_mut(file) else { continue };
@@ -21,7 +21,7 @@ impl Ext4 {
     }
 
     /// Gives a file another size.
-    pub fn truncate(&mut self, now: Nanos, file: File, size: u64) {
+    pub fn truncate(&mut self, now: Nanos, file: FileNumber, size: u64) {
         let state = known(&mut self.files, &mut self.journal, file);
         self.journal.change(&mut state.marks);
         (state.size, state.written_size) = (size, size);
@@ -30,7 +30,7 @@ impl Ext4 {
     }
 
     /// Makes a hole. The size stays.
-    pub fn punch(&mut self, now: Nanos, file: File, offset: u64, length: u64) {
+    pub fn punch(&mut self, now: Nanos, file: FileNumber, offset: u64, length: u64) {
         let state = known(&mut self.files, &mut self.journal, file);
         self.journal.change(&mut state.marks);
         self.arm(now);
@@ -39,7 +39,7 @@ impl Ext4 {
 
     /// Allocates blocks where there are none (`fallocate`). A size that grows is told with
     /// [`truncate`](Self::truncate).
-    pub fn allocate(&mut self, now: Nanos, file: File, offset: u64, length: u64) {
+    pub fn allocate(&mut self, now: Nanos, file: FileNumber, offset: u64, length: u64) {
         let state = known(&mut self.files, &mut self.journal, file);
         self.journal.stamp(&mut state.marks);
         if state.extents.fill(pages(&(offset..offset + length)), false, &mut self.space) {
@@ -50,14 +50,14 @@ impl Ext4 {
     }
 
     /// Nobody has the file open for writing any more: blocks kept for its growth are free again.
-    pub fn close(&mut self, file: File) {
+    pub fn close(&mut self, file: FileNumber) {
         if let Some(state) = self.files.get_mut(&file) {
             state.extents.stop_growing(&mut self.space);
         }
     }
 
     /// The file is gone: it has no name and nobody has it open. Its dirty pages go with it.
-    pub fn remove(&mut self, now: Nanos, file: File) {
+    pub fn remove(&mut self, now: Nanos, file: FileNumber) {
         let Some(mut state) = self.files.remove(&file) else { return };
         self.cache.clean(file, &mut state.dirty, 0..u64::MAX);
         if state.extents.cut(0..u64::MAX, &mut self.space) {
@@ -72,7 +72,7 @@ impl Ext4 {
 
     /// Drops pages that lie in `bytes` and frees their blocks; what is left of a page is written
     /// with zeros.
-    fn zero(&mut self, now: Nanos, file: File, bytes: Range<u64>) {
+    fn zero(&mut self, now: Nanos, file: FileNumber, bytes: Range<u64>) {
         let journals_data = self.journals_data();
         let Some(state) = self.files.get_mut(&file) else { return };
         let whole = whole_pages(&bytes);

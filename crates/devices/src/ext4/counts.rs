@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::File;
+use super::FileNumber;
 
 /// Reads or writes at one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ impl FileCounts {
 
 /// What was counted so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct Ext4Counts {
     /// All files together. A device request is sequential here if it starts where the last one of
     /// its kind on the whole device ended; data of two files in one request count once.
     pub all: FileCounts,
@@ -98,12 +98,12 @@ pub struct Counts {
     pub directory_syncs: u64,
     /// Each file that is there. Its requests are sequential if they start where its own last one
     /// ended: for the host in the file, for the device on the device.
-    pub files: BTreeMap<File, FileCounts>,
+    pub files: BTreeMap<FileNumber, FileCounts>,
     /// Files that are no more, together.
     pub removed: FileCounts,
 }
 
-impl Counts {
+impl Ext4Counts {
     /// What was counted between two moments. A number that a removed file has left to a new one
     /// counts as one file.
     pub fn since(&self, earlier: &Self) -> Self {
@@ -125,7 +125,7 @@ impl Counts {
 
 /// Counts, and where the last request of each kind ended.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct FileTally {
     counts: FileCounts,
     host_read: u64,
     host_write: u64,
@@ -133,7 +133,7 @@ pub(super) struct Tally {
     device_write: u64,
 }
 
-impl Tally {
+impl FileTally {
     pub fn counts(&self) -> FileCounts {
         self.counts
     }
@@ -158,10 +158,10 @@ impl Tally {
         add(&mut self.counts.device_writes, &mut self.device_write, place, length);
     }
 
-    pub fn sync(&mut self, sync: super::Sync) {
+    pub fn sync(&mut self, sync: super::SyncScope) {
         match sync {
-            super::Sync::Data => self.counts.data_syncs += 1,
-            super::Sync::All => self.counts.full_syncs += 1,
+            super::SyncScope::Data => self.counts.data_syncs += 1,
+            super::SyncScope::All => self.counts.full_syncs += 1,
         }
     }
 }

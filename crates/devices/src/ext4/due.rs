@@ -2,7 +2,7 @@
 
 use crate::device::Nanos;
 
-use super::{Background, Ext4, Work};
+use super::{Background, DeviceWork, Ext4};
 
 impl Ext4 {
     /// When to call [`tick`](Self::tick) next. Any other call may bring this forward.
@@ -16,7 +16,7 @@ impl Ext4 {
     pub fn tick(&mut self, now: Nanos) -> Option<Background> {
         let look = self.due.is_some_and(|due| due <= now);
         let mut durable = Vec::new();
-        let mut work = Work::default();
+        let mut work = DeviceWork::default();
         self.number(&mut work);
         let before = self.cache.pages();
         // Nothing is written to its place before the journal has it.

@@ -25,31 +25,31 @@ const LEAST_JOURNAL: u64 = (64 << 10) / BLOCK;
 const JOURNAL_SHARE: u64 = 64;
 
 /// The group that holds a block.
-pub fn group_of(block: u64) -> Run {
+pub fn group_of(block: u64) -> BlockRun {
     let length = (block / BEFORE).max(1).ilog2();
     let length = (1 << length).clamp(GROUPS.0, GROUPS.1);
-    Run { place: block - block % length, length }
+    BlockRun { place: block - block % length, length }
 }
 
 /// The piece of journal in the group that holds `block`.
-pub fn journal_near(block: u64) -> Run {
-    let Run { place, length } = group_of(block);
-    Run { place, length: (length / JOURNAL_SHARE).max(LEAST_JOURNAL) }
+pub fn journal_near(block: u64) -> BlockRun {
+    let BlockRun { place, length } = group_of(block);
+    BlockRun { place, length: (length / JOURNAL_SHARE).max(LEAST_JOURNAL) }
 }
 
 /// The blocks for data in the group that holds `block`.
-pub fn data_near(block: u64, journal: JournalPlace) -> Run {
-    let Run { place, length } = group_of(block);
+pub fn data_near(block: u64, journal: JournalPlace) -> BlockRun {
+    let BlockRun { place, length } = group_of(block);
     let taken = match journal {
         JournalPlace::Middle => 0,
         JournalPlace::Near => journal_near(block).length,
     };
-    Run { place: place + taken, length: length - taken }
+    BlockRun { place: place + taken, length: length - taken }
 }
 
 /// Blocks next to each other on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct BlockRun {
     /// The first block.
     pub place: u64,
     /// How many there are.

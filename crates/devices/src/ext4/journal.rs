@@ -9,10 +9,10 @@
 //! the earlier one is done, and takes in whatever changes until then, so that syncs of many share a
 //! commit (jbd2's `jbd2_log_wait_commit`).
 
-use super::Sync;
-use super::groups::{BLOCK, Run};
+use super::SyncScope;
+use super::groups::{BLOCK, BlockRun};
 use super::parameters::Committing;
-use super::requests::Piece;
+use super::requests::DeviceRange;
 
 /// Inodes of 256 bytes in a block of the inode table.
 const INODES_A_BLOCK: u64 = 16;
@@ -32,10 +32,10 @@ pub struct Marks {
 
 impl Marks {
     /// The transaction that a sync has to have committed.
-    pub fn of(self, sync: Sync) -> u64 {
+    pub fn of(self, sync: SyncScope) -> u64 {
         match sync {
-            Sync::Data => self.data,
-            Sync::All => self.any,
+            SyncScope::Data => self.data,
+            SyncScope::All => self.any,
         }
     }
 }
@@ -158,7 +158,12 @@ impl Journal {
     /// Has the running transaction committed by the work `number` and tells what is written for it,
     /// to the journal `part`, written round: first its blocks, then the commit record, if that has
     /// to wait for them.
-    pub fn commit(&mut self, number: u64, committing: Committing, part: Run) -> Vec<Vec<Piece>> {
+    pub fn commit(
+        &mut self,
+        number: u64,
+        committing: Committing,
+        part: BlockRun,
+    ) -> Vec<Vec<DeviceRange>> {
         let steps = match committing {
             Committing::Jbd2 => vec![self.blocks(), 1],
             Committing::Fast => vec![self.blocks() + 1],
@@ -188,7 +193,7 @@ impl Journal {
     }
 
     /// Where the next blocks of the journal lie.
-    fn write(&mut self, mut left: u64, part: Run) -> Vec<Piece> {
+    fn write(&mut self, mut left: u64, part: BlockRun) -> Vec<DeviceRange> {
         let mut pieces = Vec::with_capacity(1);
         while left > 0 {
             // What fits into the piece as a whole is not torn by its end.
@@ -196,7 +201,7 @@ impl Journal {
             let next = if fits { self.next } else { 0 };
             let length = left.min(part.length);
             let place = (part.place + next) * BLOCK;
-            pieces.push(Piece { place, length: length * BLOCK });
+            pieces.push(DeviceRange { place, length: length * BLOCK });
             self.next = next + length;
             left -= length;
         }

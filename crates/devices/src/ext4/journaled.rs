@@ -3,24 +3,24 @@
 
 use std::ops::Range;
 
-use super::ranges::Ranges;
-use super::{Data, Ext4, File, Work, pages};
+use super::ranges::RangeSet;
+use super::{DataMode, DeviceWork, Ext4, FileNumber, pages};
 
 /// A transaction takes so much of the journal at most, as jbd2's `j_max_transaction_buffers`.
 const SHARE: u64 = 4;
 
 /// The pages of a file in a transaction.
 #[derive(Debug, Default)]
-pub struct Logged {
+pub struct JournaledPages {
     transaction: u64,
-    pages: Ranges,
+    pages: RangeSet,
 }
 
-impl Logged {
+impl JournaledPages {
     /// Adds pages to those in the running transaction; how many it had not yet.
     fn add(&mut self, running: u64, pages: Range<u64>) -> u64 {
         if self.transaction != running {
-            *self = Self { transaction: running, pages: Ranges::default() };
+            *self = Self { transaction: running, pages: RangeSet::default() };
         }
         self.pages.insert(pages)
     }
@@ -29,12 +29,12 @@ impl Logged {
 impl Ext4 {
     /// Whether data are written to the journal first.
     pub(super) fn journals_data(&self) -> bool {
-        self.options.journal.data == Data::Journal
+        self.options.journal.data == DataMode::Journal
     }
 
     /// Takes what was written into the running transaction, where that is so, with the blocks that it is
     /// given at once.
-    pub(super) fn log_data(&mut self, file: File, bytes: Range<u64>) {
+    pub(super) fn log_data(&mut self, file: FileNumber, bytes: Range<u64>) {
         if !self.journals_data() {
             return;
         }
@@ -52,7 +52,7 @@ impl Ext4 {
 
     /// Makes a writer commit when the running transaction is as large as one may be, or too many pages
     /// wait for their places, which is `over`. Tells whether it does.
-    pub(super) fn commit_data(&mut self, over: bool, work: &mut Work) -> bool {
+    pub(super) fn commit_data(&mut self, over: bool, work: &mut DeviceWork) -> bool {
         let data = self.journal.data();
         if data == 0 {
             return false;

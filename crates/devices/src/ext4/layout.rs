@@ -5,8 +5,8 @@
 //! and moves with them as they grow, by a group at a time. Data beyond it lie behind the journal.
 
 use super::LEAST_SPAN;
-use super::groups::{BLOCK, Run, group_of};
-use super::requests::Piece;
+use super::groups::{BLOCK, BlockRun, group_of};
+use super::requests::DeviceRange;
 
 /// The journal's bytes by those of the file system below which it has them, and of all larger ones
 /// (e2fsprogs 1.47, `ext2fs_default_journal_size`, with blocks of 1 KiB below 512 MiB, as
@@ -26,26 +26,28 @@ const LARGEST: u64 = 1 << 30;
 
 /// The journal among the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct JournalLayout {
     /// The journal's blocks on the device.
-    pub journal: Run,
+    pub journal: BlockRun,
 }
 
-impl Layout {
+impl JournalLayout {
     /// The layout of data that end at the block `end`.
     pub fn of(end: u64) -> Self {
         let place = group_of(end.max(LEAST_SPAN / BLOCK) / 2).place;
-        Self { journal: Run { place, length: journal_bytes(2 * place * BLOCK) / BLOCK } }
+        Self { journal: BlockRun { place, length: journal_bytes(2 * place * BLOCK) / BLOCK } }
     }
 
     /// Where a piece of the data lies on the device: in two, if it reaches across the middle.
-    pub fn lay(&self, piece: Piece) -> impl Iterator<Item = Piece> + use<> {
+    pub fn lay(&self, piece: DeviceRange) -> impl Iterator<Item = DeviceRange> + use<> {
         let middle = self.journal.place * BLOCK;
         let end = piece.place + piece.length;
-        let before =
-            Piece { place: piece.place, length: end.min(middle).max(piece.place) - piece.place };
+        let before = DeviceRange {
+            place: piece.place,
+            length: end.min(middle).max(piece.place) - piece.place,
+        };
         let from = piece.place.max(middle);
-        let behind = Piece { place: from + self.bytes(), length: end.max(from) - from };
+        let behind = DeviceRange { place: from + self.bytes(), length: end.max(from) - from };
         [before, behind].into_iter().filter(|piece| piece.length > 0)
     }
 
@@ -81,7 +83,7 @@ mod tests {
             (600 << 30, 1 << 30),
         ];
         for (data, journal) in made {
-            let layout = Layout::of(data / BLOCK);
+            let layout = JournalLayout::of(data / BLOCK);
             assert_eq!(layout.bytes(), journal, "{data} bytes");
             let share = layout.journal.place as f64 / (data / BLOCK) as f64;
             assert!((0.46..=0.5).contains(&share), "at {share} of {data} bytes");
@@ -90,10 +92,10 @@ mod tests {
 
     #[test]
     fn data_lie_before_and_behind_the_journal_and_never_in_it() {
-        let layout = Layout::of((64 << 20) / BLOCK);
+        let layout = JournalLayout::of((64 << 20) / BLOCK);
         let middle = layout.journal.place * BLOCK;
         let lay = |place, length| {
-            let pieces = layout.lay(Piece { place, length });
+            let pieces = layout.lay(DeviceRange { place, length });
             pieces.map(|piece| (piece.place, piece.length)).collect::<Vec<_>>()
         };
         assert_eq!(lay(0, middle), [(0, middle)]);

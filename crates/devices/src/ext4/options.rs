@@ -2,7 +2,7 @@
 
 use crate::device::Nanos;
 
-use super::parameters::Parameters;
+use super::parameters::Ext4Parameters;
 
 /// How a write is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Mode {
 
 /// How much of a file a sync makes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncScope {
     /// Its data, and what is needed to read them again (`fdatasync`, `O_DSYNC`).
     Data,
     /// Everything (`fsync`, `O_SYNC`).
@@ -35,7 +35,7 @@ pub struct Options {
     /// a writer has to wait.
     pub dirty_limit: u64,
     /// How and where the journal is written.
-    pub journal: Parameters,
+    pub journal: Ext4Parameters,
 }
 
 impl Default for Options {
@@ -46,7 +46,7 @@ impl Default for Options {
             expire: 30_000_000_000,
             dirty_background: (1 << 30) / 10,
             dirty_limit: (1 << 30) / 5,
-            journal: Parameters::default(),
+            journal: Ext4Parameters::default(),
         }
     }
 }

@@ -64,7 +64,7 @@ impl TryFrom<u8> for Barrier {
 /// What is ordered of data: the mount option `data` (Linux, Documentation/admin-guide/ext4.rst).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Data {
+pub enum DataMode {
     /// Data are on the device before the metadata are committed by which they are found.
     #[default]
     Ordered,
@@ -78,18 +78,18 @@ pub enum Data {
 /// How the file system of a disk is made and mounted. Without anything said, as `mkfs.ext4` makes it and
 /// without mount options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameters {
+pub struct Ext4Parameters {
     /// Whether the device is flushed.
     pub barrier: Barrier,
     /// How the journal is written.
     pub commit: Committing,
     /// What is ordered of data.
-    pub data: Data,
+    pub data: DataMode,
     /// Where the journal is.
     pub journal: JournalPlace,
 }
 
-impl Parameters {
+impl Ext4Parameters {
     /// The defaults, by the parameters' names.
     pub(crate) fn table() -> Table {
         Table::try_from(Self::default()).expect("words by name")

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 /// A set of numbers as ranges that neither overlap nor touch.
 #[derive(Debug, Default)]
-pub struct Ranges {
+pub struct RangeSet {
     /// Where each range starts and ends.
     ends: BTreeMap<u64, u64>,
     total: u64,
 }
 
-impl Ranges {
+impl RangeSet {
     /// How many numbers are in it.
     pub fn total(&self) -> u64 {
         self.total
@@ -107,7 +107,7 @@ mod tests {
         fn behaves_as_a_set_of_numbers(
             steps in prop::collection::vec((any::<bool>(), 0u64..60, 0u64..20), 1..80)
         ) {
-            let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
+            let (mut ranges, mut set) = (RangeSet::default(), BTreeSet::new());
             for (insert, start, length) in steps {
                 let range = start..start + length;
                 let before = set.len() as u64;

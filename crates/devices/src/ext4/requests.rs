@@ -1,13 +1,13 @@
 //! From places on the device to requests.
 
-use crate::device::{Kind, Request};
+use crate::device::{DeviceRequest, RequestKind};
 
 /// The most bytes of one request.
 pub const MOST: u64 = 1 << 20;
 
 /// Bytes next to each other on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Piece {
+pub struct DeviceRange {
     /// The first byte.
     pub place: u64,
     /// How many there are.
@@ -15,7 +15,7 @@ pub struct Piece {
 }
 
 /// Sorts pieces by their place, makes one of those that touch, and cuts them into requests.
-pub fn requests(kind: Kind, mut pieces: Vec<Piece>) -> Vec<Request> {
+pub fn requests(kind: RequestKind, mut pieces: Vec<DeviceRange>) -> Vec<DeviceRequest> {
     pieces.sort_unstable();
     pieces.dedup_by(|next, piece| {
         let touches = piece.place + piece.length == next.place;
@@ -25,10 +25,10 @@ pub fn requests(kind: Kind, mut pieces: Vec<Piece>) -> Vec<Request> {
         touches
     });
     let mut requests = Vec::with_capacity(pieces.len());
-    for Piece { mut place, mut length } in pieces {
+    for DeviceRange { mut place, mut length } in pieces {
         while length > 0 {
             let now = length.min(MOST);
-            requests.push(Request { kind, offset: place, length: now, stream: 0 });
+            requests.push(DeviceRequest { kind, offset: place, length: now, stream: 0 });
             place += now;
             length -= now;
         }
@@ -37,6 +37,6 @@ pub fn requests(kind: Kind, mut pieces: Vec<Piece>) -> Vec<Request> {
 }
 
 /// A request that makes durable what was written.
-pub fn flush() -> Request {
-    Request { kind: Kind::Flush, offset: 0, length: 0, stream: 0 }
+pub fn flush() -> DeviceRequest {
+    DeviceRequest { kind: RequestKind::Flush, offset: 0, length: 0, stream: 0 }
 }

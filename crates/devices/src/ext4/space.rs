@@ -5,16 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::device::Request;
+use crate::device::DeviceRequest;
 
-use super::groups::{Run, data_near, group_of, journal_near};
-use super::layout::Layout;
+use super::groups::{BlockRun, data_near, group_of, journal_near};
+use super::layout::JournalLayout;
 use super::parameters::JournalPlace;
-use super::requests::Piece;
+use super::requests::DeviceRange;
 
 /// What is free in the groups opened so far.
 #[derive(Debug, Default)]
-pub struct Space {
+pub struct FreeSpace {
     /// The length of each free range, by its first block.
     by_place: BTreeMap<u64, u64>,
     /// The same ranges as (length, first block).
@@ -27,14 +27,14 @@ pub struct Space {
     journal: JournalPlace,
 }
 
-impl Space {
+impl FreeSpace {
     /// All of it free, with the journal there.
     pub fn new(journal: JournalPlace) -> Self {
         Self { journal, ..Self::default() }
     }
 
     /// The journal, or the piece of it that is nearest to data at the block `near`.
-    pub fn journal(&self, near: u64) -> Run {
+    pub fn journal(&self, near: u64) -> BlockRun {
         match self.layout() {
             Some(layout) => layout.journal,
             None => journal_near(near.min(self.end().saturating_sub(1))),
@@ -42,28 +42,32 @@ impl Space {
     }
 
     /// How the data lie around the journal, unless that lies among them in pieces.
-    pub fn layout(&self) -> Option<Layout> {
-        (self.journal == JournalPlace::Middle).then(|| Layout::of(self.end()))
+    pub fn layout(&self) -> Option<JournalLayout> {
+        (self.journal == JournalPlace::Middle).then(|| JournalLayout::of(self.end()))
     }
 
     /// Where a piece of the data lies on the device, in one or two.
-    pub fn on_device(&self, piece: Piece) -> impl Iterator<Item = Piece> + use<> {
+    pub fn on_device(&self, piece: DeviceRange) -> impl Iterator<Item = DeviceRange> + use<> {
         let whole = self.layout().is_none().then_some(piece);
         let parts = self.layout().map(|layout| layout.lay(piece));
         whole.into_iter().chain(parts.into_iter().flatten())
     }
 
     /// Requests for data, where those lie on the device.
-    pub fn requests(&self, step: Vec<Request>) -> Vec<Request> {
-        let there = |request: Request| {
-            let piece = Piece { place: request.offset, length: request.length };
-            let part = move |Piece { place, length }| Request { offset: place, length, ..request };
+    pub fn requests(&self, step: Vec<DeviceRequest>) -> Vec<DeviceRequest> {
+        let there = |request: DeviceRequest| {
+            let piece = DeviceRange { place: request.offset, length: request.length };
+            let part = move |DeviceRange { place, length }| DeviceRequest {
+                offset: place,
+                length,
+                ..request
+            };
             self.on_device(piece).map(part)
         };
         step.into_iter().flat_map(there).collect()
     }
 
-    fn data_near(&self, block: u64) -> Run {
+    fn data_near(&self, block: u64) -> BlockRun {
         data_near(block, self.journal)
     }
 
@@ -74,22 +78,22 @@ impl Space {
     /// Where no free range has enough, a group is opened; but as long as more than half of the
     /// groups is free the largest range must do, so that the span stays below twice what is in
     /// use and a group.
-    pub fn take(&mut self, goal: Option<u64>, want: u64) -> Run {
+    pub fn take(&mut self, goal: Option<u64>, want: u64) -> BlockRun {
         let want = want.min(self.data_near(self.top).length);
         let free = self
             .around(goal.unwrap_or(self.last))
             .or_else(|| self.fitting(want))
             .or_else(|| self.largest().filter(|_| 2 * self.free > self.top))
             .unwrap_or_else(|| self.open_group());
-        let run = Run { place: free.place, length: want.min(free.length) };
+        let run = BlockRun { place: free.place, length: want.min(free.length) };
         self.occupy(run);
         self.last = run.place + run.length;
         run
     }
 
     /// Gives blocks back.
-    pub fn release(&mut self, run: Run) {
-        let Run { mut place, mut length } = run;
+    pub fn release(&mut self, run: BlockRun) {
+        let BlockRun { mut place, mut length } = run;
         if length == 0 {
             return;
         }
@@ -97,15 +101,15 @@ impl Space {
         if let Some((&before, &blocks)) = self.by_place.range(..place).next_back()
             && before + blocks == place
         {
-            self.forget(Run { place: before, length: blocks });
+            self.forget(BlockRun { place: before, length: blocks });
             place = before;
             length += blocks;
         }
         if let Some(&blocks) = self.by_place.get(&(place + length)) {
-            self.forget(Run { place: place + length, length: blocks });
+            self.forget(BlockRun { place: place + length, length: blocks });
             length += blocks;
         }
-        self.note(Run { place, length });
+        self.note(BlockRun { place, length });
         self.close_groups();
     }
 
@@ -118,21 +122,21 @@ impl Space {
     }
 
     /// The free blocks from `goal` on, if it is free.
-    fn around(&self, goal: u64) -> Option<Run> {
+    fn around(&self, goal: u64) -> Option<BlockRun> {
         let (&place, &length) = self.by_place.range(..=goal).next_back()?;
         let end = place + length;
-        (goal < end).then(|| Run { place: goal, length: end - goal })
+        (goal < end).then(|| BlockRun { place: goal, length: end - goal })
     }
 
-    fn fitting(&self, want: u64) -> Option<Run> {
-        self.by_length.range((want, 0)..).next().map(|&(length, place)| Run { place, length })
+    fn fitting(&self, want: u64) -> Option<BlockRun> {
+        self.by_length.range((want, 0)..).next().map(|&(length, place)| BlockRun { place, length })
     }
 
-    fn largest(&self) -> Option<Run> {
-        self.by_length.last().map(|&(length, place)| Run { place, length })
+    fn largest(&self) -> Option<BlockRun> {
+        self.by_length.last().map(|&(length, place)| BlockRun { place, length })
     }
 
-    fn open_group(&mut self) -> Run {
+    fn open_group(&mut self) -> BlockRun {
         let run = self.data_near(self.top);
         self.top = run.place + run.length;
         self.free += run.length;
@@ -148,35 +152,35 @@ impl Space {
             && let group = self.data_near(self.top - 1)
             && place <= group.place
         {
-            self.forget(Run { place, length });
+            self.forget(BlockRun { place, length });
             self.free -= group.length;
             self.top = group_of(group.place).place;
             if place < group.place {
-                self.note(Run { place, length: group.place - place });
+                self.note(BlockRun { place, length: group.place - place });
             }
         }
     }
 
     /// Takes a run out of the free range that holds it.
-    fn occupy(&mut self, run: Run) {
+    fn occupy(&mut self, run: BlockRun) {
         let held = self.by_place.range(..=run.place).next_back();
         let (&place, &length) = held.expect("what is taken is free");
-        self.forget(Run { place, length });
+        self.forget(BlockRun { place, length });
         self.free -= run.length;
         let (end, run_end) = (place + length, run.place + run.length);
         for rest in [place..run.place, run_end..end] {
             if !rest.is_empty() {
-                self.note(Run { place: rest.start, length: rest.end - rest.start });
+                self.note(BlockRun { place: rest.start, length: rest.end - rest.start });
             }
         }
     }
 
-    fn note(&mut self, run: Run) {
+    fn note(&mut self, run: BlockRun) {
         self.by_place.insert(run.place, run.length);
         self.by_length.insert((run.length, run.place));
     }
 
-    fn forget(&mut self, run: Run) {
+    fn forget(&mut self, run: BlockRun) {
         self.by_place.remove(&run.place);
         self.by_length.remove(&(run.length, run.place));
     }
@@ -193,14 +197,15 @@ mod tests {
 
     /// Checks that groups are made of what is taken, what is free and their pieces of journal, each
     /// block once, and that free neighbours are one range.
-    fn check(space: &Space, taken: &[Run]) -> Result<(), TestCaseError> {
+    fn check(space: &FreeSpace, taken: &[BlockRun]) -> Result<(), TestCaseError> {
         let near = space.journal == JournalPlace::Near;
-        let free = space.by_place.iter().map(|(&place, &length)| (Run { place, length }, true));
+        let free =
+            space.by_place.iter().map(|(&place, &length)| (BlockRun { place, length }, true));
         let groups = std::iter::successors(Some(0), |start| Some(start + group_of(*start).length));
         let groups = groups.take_while(|start| near && *start < space.top);
         let journal = groups.map(journal_near);
         let used = taken.iter().copied().chain(journal).map(|run| (run, false));
-        let mut runs: Vec<(Run, bool)> = free.chain(used).collect();
+        let mut runs: Vec<(BlockRun, bool)> = free.chain(used).collect();
         runs.sort_unstable_by_key(|(run, _)| run.place);
         let (mut end, mut was_free) = (0, false);
         for (run, is_free) in runs {
@@ -223,7 +228,7 @@ mod tests {
             ),
             journal in prop_oneof![Just(JournalPlace::Middle), Just(JournalPlace::Near)],
         ) {
-            let (mut space, mut taken, mut most) = (Space::new(journal), Vec::new(), 0);
+            let (mut space, mut taken, mut most) = (FreeSpace::new(journal), Vec::new(), 0);
             for (take, which, want, goal) in steps {
                 if take || taken.is_empty() {
                     let run = space.take(goal, want);

@@ -1,12 +1,12 @@
 //! Work for the device, and who has to wait for it.
 
-use crate::device::Request;
+use crate::device::DeviceRequest;
 
 /// Requests that are made together; then, when all are done, the next ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct DeviceWork {
     /// The steps, in order; each is made of requests that may be done in any order.
-    pub steps: Vec<Vec<Request>>,
+    pub steps: Vec<Vec<DeviceRequest>>,
     /// Other work, by its number, that must be done before a step begins, which is told by its
     /// place in `steps`; behind the last one, before the work is done. What is not in flight need not be waited for.
     pub waits: Vec<(usize, u64)>,
@@ -23,7 +23,7 @@ pub struct Ticket {
     pub commits: Option<u64>,
 }
 
-impl Work {
+impl DeviceWork {
     /// Whether there is nothing to be done, and nothing to wait for.
     pub fn is_empty(&self) -> bool {
         self.steps.iter().all(Vec::is_empty) && self.waits.is_empty()
@@ -36,7 +36,7 @@ impl Work {
 
     /// Adds requests that need not wait for those of the last step; as a step of their own where other work
     /// has to be waited for before them.
-    pub(super) fn beside(&mut self, step: Vec<Request>) {
+    pub(super) fn beside(&mut self, step: Vec<DeviceRequest>) {
         let waited = self.waits.iter().any(|(at, _)| *at == self.steps.len());
         match self.steps.last_mut() {
             Some(last) if !waited => last.extend(step),
@@ -45,7 +45,7 @@ impl Work {
     }
 
     /// Adds a step, unless there is nothing in it.
-    pub(super) fn then(&mut self, step: Vec<Request>) {
+    pub(super) fn then(&mut self, step: Vec<DeviceRequest>) {
         if !step.is_empty() {
             self.steps.push(step);
         }

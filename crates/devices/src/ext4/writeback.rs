@@ -1,11 +1,11 @@
 //! What reaches the device: dirty pages as they are written back, commits, flushes.
 
-use crate::device::{Kind, Nanos, Request};
+use crate::device::{DeviceRequest, Nanos, RequestKind};
 
 use super::groups::BLOCK;
 use super::journal::Commit;
-use super::requests::{Piece, flush, requests};
-use super::{Barrier, Committing, Data, Durable, Ext4, File, Work, counts};
+use super::requests::{DeviceRange, flush, requests};
+use super::{Barrier, Committing, DataMode, DeviceWork, Durable, Ext4, FileNumber, counts};
 
 /// The least that a writer writes back when it has to wait, as Linux's `MAX_WRITEBACK_PAGES` had.
 const CHUNK: u64 = (4 << 20) / BLOCK;
@@ -13,7 +13,12 @@ const CHUNK: u64 = (4 << 20) / BLOCK;
 impl Ext4 {
     /// Takes up to `most` dirty pages of a file and returns the requests that write them, as a part
     /// of the work `number`.
-    pub(super) fn write_back(&mut self, number: u64, file: File, most: u64) -> Vec<Request> {
+    pub(super) fn write_back(
+        &mut self,
+        number: u64,
+        file: FileNumber,
+        most: u64,
+    ) -> Vec<DeviceRequest> {
         let Some(state) = self.files.get_mut(&file) else { return Vec::new() };
         let (mut pieces, mut left, mut end, mut changed) = (Vec::new(), most, 0, false);
         let blocks = state.extents.blocks();
@@ -36,7 +41,7 @@ impl Ext4 {
             state.written_size = state.size.min(end);
             self.journal.change(&mut state.marks);
         }
-        let requests = requests(Kind::Write, pieces);
+        let requests = requests(RequestKind::Write, pieces);
         for request in &requests {
             state.tally.device_write(request.offset, request.length);
         }
@@ -47,7 +52,7 @@ impl Ext4 {
     }
 
     /// Lets the next step wait until the pages of a file are written that are being written back.
-    pub(super) fn await_pages(&self, file: File, work: &mut Work) {
+    pub(super) fn await_pages(&self, file: FileNumber, work: &mut DeviceWork) {
         let own = work.ticket.number;
         let others = self.writing.iter().filter(|(number, _)| **number != own);
         for (number, _) in others.filter(|(_, files)| files.contains(&file)) {
@@ -62,7 +67,7 @@ impl Ext4 {
         now: Nanos,
         look: bool,
         durable: &mut Vec<Durable>,
-        work: &mut Work,
+        work: &mut DeviceWork,
     ) {
         let pressed = self.pressed.take().is_some();
         let mut step = Vec::new();
@@ -80,7 +85,7 @@ impl Ext4 {
 
     /// Starts the write-back in the background when there are many dirty pages, and makes the
     /// writer of `length` bytes help when there are too many.
-    pub(super) fn throttle_writer(&mut self, now: Nanos, length: u64, work: &mut Work) {
+    pub(super) fn throttle_writer(&mut self, now: Nanos, length: u64, work: &mut DeviceWork) {
         if self.dirty() > self.options.dirty_background {
             self.pressed.get_or_insert(now);
         }
@@ -106,7 +111,7 @@ impl Ext4 {
 
     /// Adds a commit in the background, what it makes durable beside the files that are written back,
     /// and a flush if there is anything to be durable.
-    pub(super) fn settle(&mut self, durable: &mut Vec<Durable>, work: &mut Work) {
+    pub(super) fn settle(&mut self, durable: &mut Vec<Durable>, work: &mut DeviceWork) {
         for file in std::mem::take(&mut self.written_unasked) {
             let clean = self.files.get(&file).is_some_and(|state| state.dirty.is_empty());
             if clean && !durable.contains(&Durable::File(file)) {
@@ -116,7 +121,7 @@ impl Ext4 {
         }
         let running = self.journal.running();
         let mut flushes = false;
-        let beside = self.options.journal.data == Data::Writeback;
+        let beside = self.options.journal.data == DataMode::Writeback;
         if self.journal.is_dirty() {
             flushes = self.commit_beside(beside, running, work);
         } else if self.names || !durable.is_empty() {
@@ -131,7 +136,7 @@ impl Ext4 {
     }
 
     /// Adds writes of data as a step.
-    pub(super) fn write_step(&mut self, step: Vec<Request>, work: &mut Work) {
+    pub(super) fn write_step(&mut self, step: Vec<DeviceRequest>, work: &mut DeviceWork) {
         if let Some(last) = step.last() {
             self.near = (last.offset + last.length - 1) / BLOCK;
         }
@@ -144,13 +149,13 @@ impl Ext4 {
 
     /// Lets the work go on when a transaction is on the device, which it commits itself if nobody
     /// else does. Tells whether the device is flushed with it, after what the work writes before.
-    pub(super) fn commit(&mut self, transaction: u64, work: &mut Work) -> bool {
+    pub(super) fn commit(&mut self, transaction: u64, work: &mut DeviceWork) -> bool {
         self.commit_beside(false, transaction, work)
     }
 
     /// The same, where the journal's blocks may be written `beside` the data before them: then they do not
     /// wait for these.
-    fn commit_beside(&mut self, beside: bool, transaction: u64, work: &mut Work) -> bool {
+    fn commit_beside(&mut self, beside: bool, transaction: u64, work: &mut DeviceWork) -> bool {
         let flushes = match self.journal.commit_of(transaction) {
             Commit::Done => return false,
             Commit::By(number) => {
@@ -171,12 +176,12 @@ impl Ext4 {
 
     /// Commits the running transaction. Of a commit in two steps each is followed by a flush: that
     /// before the commit record, and the one that makes it durable (`REQ_PREFLUSH | REQ_FUA`).
-    fn write_journal(&mut self, beside: bool, work: &mut Work) {
+    fn write_journal(&mut self, beside: bool, work: &mut DeviceWork) {
         let commit = self.options.journal.commit;
         let part = self.space.journal(self.near);
         let written = self.journal.commit(work.ticket.number, commit, part);
         for (number, pieces) in written.into_iter().enumerate() {
-            let step = requests(Kind::Write, pieces);
+            let step = requests(RequestKind::Write, pieces);
             for request in &step {
                 let (flow, end) = (&mut self.counts.journal, &mut self.journal_end);
                 counts::add(flow, end, request.offset, request.length);
@@ -193,7 +198,7 @@ impl Ext4 {
     }
 
     /// Has the device flushed, unless that was given up for speed.
-    pub(super) fn flush(&mut self, work: &mut Work) {
+    pub(super) fn flush(&mut self, work: &mut DeviceWork) {
         if self.options.journal.barrier == Barrier::Off {
             return;
         }
@@ -203,7 +208,8 @@ impl Ext4 {
 }
 
 /// Requests of several files, sorted, with neighbours as one.
-fn merged(step: Vec<Request>) -> Vec<Request> {
-    let piece = |request: Request| Piece { place: request.offset, length: request.length };
-    requests(Kind::Write, step.into_iter().map(piece).collect())
+fn merged(step: Vec<DeviceRequest>) -> Vec<DeviceRequest> {
+    let piece =
+        |request: DeviceRequest| DeviceRange { place: request.offset, length: request.length };
+    requests(RequestKind::Write, step.into_iter().map(piece).collect())
 }

@@ -6,12 +6,12 @@ use std::ops::Range;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::copies::Copies;
-use super::data::{Edit, Fate, Shape};
-use super::names::{Change, Missing, Tree};
+use super::copies::MirrorCopies;
+use super::data::{Edit, EditKind, Fate};
+use super::names::{Missing, PendingChange, Tree};
 use super::unwritten::Unwritten;
 use super::{Ino, Keep, Metadata, PAGE, SECTOR};
-use crate::ext4::Data;
+use crate::ext4::DataMode;
 
 /// The fates of all pending changes.
 pub(super) struct Choice {
@@ -23,7 +23,7 @@ pub(super) struct Choice {
 
 /// A pending change of either kind.
 enum Any<'a> {
-    Change(&'a Change),
+    Change(&'a PendingChange),
     Edit(Ino, &'a Edit),
 }
 
@@ -45,10 +45,10 @@ impl Choice {
     /// differ from run to run, have no say.
     pub(super) fn new(
         tree: &Tree,
-        changes: &[Change],
+        changes: &[PendingChange],
         edits: &HashMap<Ino, VecDeque<Edit>>,
-        (metadata, data): (Metadata, Data),
-        (keep, seed, copies): (Keep, u64, Option<&Copies>),
+        (metadata, data): (Metadata, DataMode),
+        (keep, seed, copies): (Keep, u64, Option<&MirrorCopies>),
     ) -> Self {
         let edits = edits.iter().flat_map(|(ino, edits)| edits.iter().map(|edit| (*ino, edit)));
         let mut all: Vec<_> = changes.iter().map(Any::Change).collect();
@@ -58,19 +58,19 @@ impl Choice {
         let may_be_kept = all.iter().filter(|any| !any.is_lost()).count();
         let in_order = metadata == Metadata::Ordered;
         // Data in the journal and names are one log.
-        let one_log = in_order && data == Data::Journal;
-        let is_late = in_order && data == Data::Writeback;
+        let one_log = in_order && data == DataMode::Journal;
+        let is_late = in_order && data == DataMode::Writeback;
         let drawn_by = match keep {
             Keep::Subset | Keep::Torn if one_log => Keep::Prefix,
             keep => keep,
         };
         let mut drawn =
-            Drawn::new(drawn_by, seed, may_be_kept as u64, in_order.then_some(changes.len()));
+            FateSampler::new(drawn_by, seed, may_be_kept as u64, in_order.then_some(changes.len()));
         // What is in the journal is replayed whole.
         let copies = copies.filter(|_| !one_log);
         let mut worse = copies.map(|copies| copies.worse(keep, seed, all.len() as u64));
         let mut missing = Missing::default();
-        let (mut ends, mut unwritten) = (Ends::default(), Unwritten::default());
+        let (mut ends, mut unwritten) = (TruncatedEnds::default(), Unwritten::default());
         let mut choice = Self { changes: Vec::new(), edits: HashMap::new() };
         for (number, any) in (0..).zip(all) {
             match any {
@@ -113,14 +113,14 @@ impl Choice {
 
 /// Where truncations that a power cut took had set the ends of files.
 #[derive(Default)]
-struct Ends(HashMap<Ino, u64>);
+struct TruncatedEnds(HashMap<Ino, u64>);
 
-impl Ends {
+impl TruncatedEnds {
     /// Whether a change, kept so far, falls because a truncation did: sizes change in order, and
     /// what lies past the end of a file has no place before its size is set.
     fn fell(&self, ino: Ino, edit: &Edit) -> bool {
         let end = self.0.get(&ino);
-        end.is_some_and(|end| edit.shape == Shape::Truncate || edit.range.end > *end)
+        end.is_some_and(|end| edit.shape == EditKind::Truncate || edit.range.end > *end)
     }
 
     fn add(&mut self, ino: Ino, edit: &Edit) {
@@ -132,7 +132,7 @@ impl Ends {
 }
 
 /// Draws fates.
-struct Drawn {
+struct FateSampler {
     keep: Keep,
     random: Xoshiro256PlusPlus,
     /// For a prefix: how many more are kept.
@@ -144,7 +144,7 @@ struct Drawn {
     share: f64,
 }
 
-impl Drawn {
+impl FateSampler {
     /// For so many changes of all kinds, and so many of names and attributes in one log.
     fn new(keep: Keep, seed: u64, changes: u64, log: Option<usize>) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -180,7 +180,7 @@ impl Drawn {
     /// with a probability of one half. Truncations are never torn, and pages from
     /// `new_from` on, which have no block yet, never within.
     fn fate(&mut self, edit: &Edit, new_from: u64) -> Fate {
-        if self.keep != Keep::Torn || edit.shape == Shape::Truncate {
+        if self.keep != Keep::Torn || edit.shape == EditKind::Truncate {
             return Fate::Kept;
         }
         match self.random.random_range(0..8_u32) {
@@ -194,7 +194,7 @@ impl Drawn {
     fn first_pages(&mut self, edit: &Edit) -> Fate {
         let whole = edit.sectors();
         let (first, end) = (whole.start / PAGE, whole.end.div_ceil(PAGE));
-        if edit.shape == Shape::Truncate || first + 1 >= end {
+        if edit.shape == EditKind::Truncate || first + 1 >= end {
             return Fate::Kept;
         }
         match self.random.random_range(first + 1..=end) {

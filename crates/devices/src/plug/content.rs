@@ -8,7 +8,7 @@ use super::{Contents, Ino};
 
 /// Where a stretch of a file is to be had, at the same offset as in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source<'a> {
+pub(super) enum ContentSource<'a> {
     /// In the file itself, as it is now.
     Present,
     /// In memory; these bytes lie at `start` of the file, zeros follow.
@@ -27,21 +27,21 @@ fn stale(place: u64) -> u8 {
 }
 
 /// A stretch with its source.
-pub(super) type Piece<'a> = (Range<u64>, Source<'a>);
+pub(super) type ContentPiece<'a> = (Range<u64>, ContentSource<'a>);
 
 /// A file of a crash image. Past the end all is zeros.
 #[derive(Clone, Debug)]
-pub struct Content<'a> {
+pub struct FileContent<'a> {
     ino: Ino,
     pub(super) size: u64,
     /// Each source reaches up to the next one, the last one for ever; the first starts at 0.
-    sources: BTreeMap<u64, Source<'a>>,
+    sources: BTreeMap<u64, ContentSource<'a>>,
 }
 
-impl<'a> Content<'a> {
+impl<'a> FileContent<'a> {
     /// The file as it is now.
     pub(super) fn present(ino: Ino, size: u64) -> Self {
-        let sources = BTreeMap::from([(0, Source::Present), (size, Source::Zeros)]);
+        let sources = BTreeMap::from([(0, ContentSource::Present), (size, ContentSource::Zeros)]);
         Self { ino, size, sources }
     }
 
@@ -51,7 +51,7 @@ impl<'a> Content<'a> {
     }
 
     /// Has a stretch come from somewhere else.
-    pub(super) fn set(&mut self, range: Range<u64>, source: Source<'a>) {
+    pub(super) fn set(&mut self, range: Range<u64>, source: ContentSource<'a>) {
         if range.is_empty() {
             return;
         }
@@ -68,11 +68,11 @@ impl<'a> Content<'a> {
     pub(super) fn end_at(&mut self, size: u64) {
         self.size = size;
         self.sources.split_off(&size);
-        self.sources.insert(size, Source::Zeros);
+        self.sources.insert(size, ContentSource::Zeros);
     }
 
     /// The stretches of a range, in order.
-    pub(super) fn pieces(&self, range: Range<u64>) -> Vec<Piece<'a>> {
+    pub(super) fn pieces(&self, range: Range<u64>) -> Vec<ContentPiece<'a>> {
         let mut pieces = Vec::new();
         let mut at = range.start;
         while at < range.end {
@@ -84,7 +84,7 @@ impl<'a> Content<'a> {
         pieces
     }
 
-    fn source_at(&self, at: u64) -> Source<'a> {
+    fn source_at(&self, at: u64) -> ContentSource<'a> {
         let source = self.sources.range(..=at).next_back();
         *source.expect("the first source starts at 0").1
     }
@@ -93,9 +93,11 @@ impl<'a> Content<'a> {
     pub fn filled(&self, contents: &dyn Contents) -> Vec<Range<u64>> {
         let pieces = self.pieces(0..self.size).into_iter();
         let filled = pieces.flat_map(|(range, source)| match source {
-            Source::Zeros => Vec::new(),
-            Source::Present => contents.filled(self.ino, range),
-            Source::Kept(_) | Source::Bytes { .. } | Source::Stale => vec![range],
+            ContentSource::Zeros => Vec::new(),
+            ContentSource::Present => contents.filled(self.ino, range),
+            ContentSource::Kept(_) | ContentSource::Bytes { .. } | ContentSource::Stale => {
+                vec![range]
+            }
         });
         filled.collect()
     }
@@ -115,16 +117,16 @@ impl<'a> Content<'a> {
             let place = (range.start - offset) as usize..(range.end - offset) as usize;
             let part = &mut buffer[place];
             let read = match source {
-                Source::Present => read_full(contents, self.ino, range.start, part)?,
-                Source::Kept(ino) => read_full(contents, ino, range.start, part)?,
-                Source::Bytes { start, bytes } => {
+                ContentSource::Present => read_full(contents, self.ino, range.start, part)?,
+                ContentSource::Kept(ino) => read_full(contents, ino, range.start, part)?,
+                ContentSource::Bytes { start, bytes } => {
                     let rest = bytes.get((range.start - start) as usize..).unwrap_or_default();
                     let length = rest.len().min(part.len());
                     part[..length].copy_from_slice(&rest[..length]);
                     length
                 }
-                Source::Zeros => 0,
-                Source::Stale => {
+                ContentSource::Zeros => 0,
+                ContentSource::Stale => {
                     part.iter_mut().zip(range.start..).for_each(|(it, place)| *it = stale(place));
                     part.len()
                 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::data::{Edit, Fate, Shape};
+use super::data::{Edit, EditKind, Fate};
 use super::{Ino, Keep};
 use crate::device::raid::Mirrors;
 use crate::ext4::Extent;
@@ -21,13 +21,13 @@ const OF_COPIES: u64 = 0x6d69_7272_6f72_7331;
 
 /// Where the bytes of files lie on an array.
 #[derive(Clone, Debug)]
-pub struct Copies {
+pub struct MirrorCopies {
     mirrors: Mirrors,
     /// Of each file in the order of its bytes.
     extents: HashMap<Ino, Vec<Extent>>,
 }
 
-impl Copies {
+impl MirrorCopies {
     /// Of files that lie there on an array.
     pub fn new(mirrors: Mirrors, extents: HashMap<Ino, Vec<Extent>>) -> Self {
         Self { mirrors, extents }
@@ -71,7 +71,7 @@ impl Copies {
 
 /// What the worse copies have.
 pub(super) struct Worse<'a> {
-    copies: &'a Copies,
+    copies: &'a MirrorCopies,
     keep: Keep,
     random: Xoshiro256PlusPlus,
     /// The probability that both copies have what one has, where writes come in any order.
@@ -84,7 +84,7 @@ impl Worse<'_> {
     /// What is left of the change of that number of a file, of which one copy would have left this.
     pub fn of(&mut self, number: u64, (ino, edit): (Ino, &Edit), fate: Fate) -> Fate {
         let kept = match &fate {
-            Fate::Kept if edit.shape == Shape::Write => vec![edit.sectors()],
+            Fate::Kept if edit.shape == EditKind::Write => vec![edit.sectors()],
             Fate::Torn(kept) => kept.clone(),
             Fate::Kept | Fate::Dropped | Fate::Stale => return fate,
         };

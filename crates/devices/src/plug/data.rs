@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 
-use super::content::{Content, Piece, Source, read_full};
+use super::content::{ContentPiece, ContentSource, FileContent, read_full};
 use super::{Contents, Ino, PAGE, SECTOR};
 
 /// What was at the place of a change before it.
@@ -29,7 +29,7 @@ enum Old {
 
 /// What a change does to the size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum EditKind {
     /// Makes room for what it writes.
     Write,
     /// Sets it.
@@ -41,7 +41,7 @@ pub(super) enum Shape {
 pub(super) struct Edit {
     /// Its place in the order of all changes.
     pub number: u64,
-    pub shape: Shape,
+    pub shape: EditKind,
     /// The bytes that it changed; for a truncation those that it cut off or added.
     pub range: Range<u64>,
     pub old_size: u64,
@@ -75,7 +75,7 @@ impl Edit {
         let new_size = old_size.max(range.end);
         Self {
             number,
-            shape: Shape::Write,
+            shape: EditKind::Write,
             range,
             old_size,
             new_size,
@@ -88,7 +88,7 @@ impl Edit {
         let range = old_size.min(new_size)..old_size.max(new_size);
         Self {
             number,
-            shape: Shape::Truncate,
+            shape: EditKind::Truncate,
             range,
             old_size,
             new_size,
@@ -99,7 +99,7 @@ impl Edit {
 
     /// Whether it is a write past the end that the file had.
     pub(super) fn grows(&self) -> bool {
-        self.shape == Shape::Write && self.new_size > self.old_size
+        self.shape == EditKind::Write && self.new_size > self.old_size
     }
 
     /// The bytes of the blocks that a write past the end was given.
@@ -111,7 +111,7 @@ impl Edit {
 
     /// Whether it is a truncation that cut bytes off.
     pub(super) fn shrinks(&self) -> bool {
-        self.shape == Shape::Truncate && self.new_size < self.old_size
+        self.shape == EditKind::Truncate && self.new_size < self.old_size
     }
 
     /// Bytes of memory that it takes.
@@ -150,12 +150,12 @@ impl Edit {
     }
 
     /// Turns the state right after this change into the one right before it.
-    pub(super) fn undo<'a>(&'a self, content: &mut Content<'a>) {
+    pub(super) fn undo<'a>(&'a self, content: &mut FileContent<'a>) {
         let start = self.range.start;
         let source = match &self.old {
-            Old::Bytes(bytes) if bytes.is_empty() => Source::Zeros,
-            Old::Bytes(bytes) => Source::Bytes { start, bytes },
-            Old::Kept(ino) => Source::Kept(*ino),
+            Old::Bytes(bytes) if bytes.is_empty() => ContentSource::Zeros,
+            Old::Bytes(bytes) => ContentSource::Bytes { start, bytes },
+            Old::Kept(ino) => ContentSource::Kept(*ino),
         };
         for part in self.unmended() {
             content.set(part.start..part.end.min(self.old_size), source);
@@ -183,7 +183,7 @@ impl Edit {
 
     /// A sync of it failed. Its bytes are lost; sizes that are set are the journal's, and are not.
     pub(super) fn lose(&mut self) {
-        if self.shape == Shape::Write && self.lost.is_none() {
+        if self.shape == EditKind::Write && self.lost.is_none() {
             self.lost = Some(Box::default());
         }
     }
@@ -193,12 +193,12 @@ impl Edit {
     pub(super) fn mend(&mut self, later: &Self) -> bool {
         let mut mended = later.sectors();
         match later.shape {
-            Shape::Write => {
+            EditKind::Write => {
                 let end = mended.end.min(later.new_size);
                 self.old_size = self.old_size.max(end);
                 self.new_size = self.new_size.max(end);
             }
-            Shape::Truncate => {
+            EditKind::Truncate => {
                 mended.end = u64::MAX;
                 self.old_size = later.new_size;
                 self.new_size = later.new_size;
@@ -217,8 +217,8 @@ impl Edit {
     /// truncation the sector of the new end.
     pub(super) fn sectors(&self) -> Range<u64> {
         let range = match self.shape {
-            Shape::Write => self.range.clone(),
-            Shape::Truncate => self.new_size..self.new_size,
+            EditKind::Write => self.range.clone(),
+            EditKind::Truncate => self.new_size..self.new_size,
         };
         range.start / SECTOR * SECTOR..range.end.next_multiple_of(SECTOR)
     }
@@ -238,9 +238,9 @@ impl From<Before<'_>> for Old {
 
 /// A change to be made again, with the bytes that the file held right after it.
 struct Redo<'a> {
-    shape: Shape,
+    shape: EditKind,
     size: u64,
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<ContentPiece<'a>>,
 }
 
 /// A file's content when the changes meet these fates, from its present size.
@@ -252,8 +252,8 @@ pub(super) fn content<'a>(
     edits: &'a VecDeque<Edit>,
     fates: &[Fate],
     present_size: u64,
-) -> Content<'a> {
-    let mut content = Content::present(ino, present_size);
+) -> FileContent<'a> {
+    let mut content = FileContent::present(ino, present_size);
     let mut redos = Vec::new();
     for (edit, fate) in edits.iter().zip(fates).rev() {
         let ranges = match fate {
@@ -264,20 +264,20 @@ pub(super) fn content<'a>(
         if let Some(ranges) = ranges {
             let end = ranges.last().map_or(0, |range| range.end);
             let size = match edit.shape {
-                Shape::Write => end.min(content.size),
-                Shape::Truncate => edit.new_size,
+                EditKind::Write => end.min(content.size),
+                EditKind::Truncate => edit.new_size,
             };
             let pieces = ranges.into_iter().flat_map(|range| content.pieces(range)).collect();
             redos.push(Redo { shape: edit.shape, size, pieces });
         }
         if *fate == Fate::Stale {
-            let pieces = vec![(edit.new_blocks(), Source::Stale)];
+            let pieces = vec![(edit.new_blocks(), ContentSource::Stale)];
             redos.push(Redo { shape: edit.shape, size: edit.new_size, pieces });
         }
         edit.undo(&mut content);
     }
     for redo in redos.into_iter().rev() {
-        if redo.shape == Shape::Truncate {
+        if redo.shape == EditKind::Truncate {
             content.end_at(redo.size);
         }
         for (range, source) in redo.pieces {

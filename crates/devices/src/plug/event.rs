@@ -4,27 +4,27 @@ use serde::{Deserialize, Serialize};
 
 use super::Ino;
 use super::data::Edit;
-use super::names::{Attributes, Kind, Operation};
+use super::names::{FileAttributes, MetadataOperation, NodeKind};
 
 /// A moment in the order of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Mark(pub(super) u64);
+pub struct ChangeMark(pub(super) u64);
 
 /// What is told of changes and syncs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Event {
+pub(super) enum PendingEvent {
     /// Kept in another form: see [`Recorded`](super::Recorded).
     #[serde(skip)]
     Edit(Ino, Edit),
     /// Something is made, and has no name yet.
-    Add(Ino, Kind, Attributes),
-    Change(Operation),
-    SyncFile(Ino, Mark),
-    FailSync(Ino, Mark),
-    SyncDir(Ino, Mark),
-    CommitNames(Mark),
-    CommitJournal(Mark),
-    Expire(Ino, Mark),
-    Settle(Mark),
-    Wrote(Ino, Mark, Mark),
+    Add(Ino, NodeKind, FileAttributes),
+    Change(MetadataOperation),
+    SyncFile(Ino, ChangeMark),
+    FailSync(Ino, ChangeMark),
+    SyncDir(Ino, ChangeMark),
+    CommitNames(ChangeMark),
+    CommitJournal(ChangeMark),
+    Expire(Ino, ChangeMark),
+    Settle(ChangeMark),
+    Wrote(Ino, ChangeMark, ChangeMark),
 }

@@ -7,17 +7,17 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::content::Content;
+use super::content::FileContent;
 use super::data::Edit;
-use super::event::Event;
-use super::state::State;
+use super::event::PendingEvent;
+use super::state::PendingState;
 use super::{Contents, Ino, Metadata};
 
 /// A moment of a history: between two events of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(usize);
+pub struct HistoryMoment(usize);
 
-impl Moment {
+impl HistoryMoment {
     /// How many events came before this moment.
     pub(super) fn place(self) -> usize {
         self.0
@@ -27,8 +27,8 @@ impl Moment {
 /// All that happened since it was begun.
 pub struct History {
     /// What was pending at its start.
-    base: State,
-    events: Vec<Event>,
+    base: PendingState,
+    events: Vec<PendingEvent>,
     /// When each was told, by this clock.
     times: Vec<u64>,
     clock: fn() -> u64,
@@ -41,7 +41,7 @@ pub struct History {
 }
 
 impl History {
-    pub(super) fn new(base: State, clock: fn() -> u64) -> Self {
+    pub(super) fn new(base: PendingState, clock: fn() -> u64) -> Self {
         Self {
             base,
             events: Vec::new(),
@@ -53,11 +53,11 @@ impl History {
         }
     }
 
-    pub(super) fn base(&self) -> &State {
+    pub(super) fn base(&self) -> &PendingState {
         &self.base
     }
 
-    pub(super) fn events(&self) -> &[Event] {
+    pub(super) fn events(&self) -> &[PendingEvent] {
         &self.events
     }
 
@@ -65,9 +65,9 @@ impl History {
         &self.times
     }
 
-    pub(super) fn add(&mut self, event: Event) {
-        self.bytes += (size_of::<Event>() + size_of::<u64>()) as u64;
-        if let Event::Edit(ino, edit) = &event {
+    pub(super) fn add(&mut self, event: PendingEvent) {
+        self.bytes += (size_of::<PendingEvent>() + size_of::<u64>()) as u64;
+        if let PendingEvent::Edit(ino, edit) = &event {
             self.bytes += edit.weight();
             self.edits.entry(*ino).or_default().push(self.events.len());
         }
@@ -76,13 +76,13 @@ impl History {
     }
 
     /// The present moment.
-    pub fn now(&self) -> Moment {
-        Moment(self.events.len())
+    pub fn now(&self) -> HistoryMoment {
+        HistoryMoment(self.events.len())
     }
 
     /// All moments from its start to the present one.
-    pub fn moments(&self) -> impl Iterator<Item = Moment> + use<> {
-        (0..=self.events.len()).map(Moment)
+    pub fn moments(&self) -> impl Iterator<Item = HistoryMoment> + use<> {
+        (0..=self.events.len()).map(HistoryMoment)
     }
 
     /// Bytes of memory that it takes.
@@ -94,7 +94,7 @@ impl History {
     /// for another way than the one that was recorded, if something had been changed before the
     /// history began, and not all of it made durable ([`super::Pending::settle`]): what of it would be
     /// pending there is not known.
-    pub fn pending(&self, moment: Moment, metadata: Metadata) -> Option<State> {
+    pub fn pending(&self, moment: HistoryMoment, metadata: Metadata) -> Option<PendingState> {
         if metadata != self.base.metadata && !self.base.is_untouched() {
             return None;
         }
@@ -107,36 +107,40 @@ impl History {
     }
 
     /// What files held at a moment, by what they hold now.
-    pub fn earlier<'a>(&'a self, moment: Moment, present: &'a dyn Contents) -> Earlier<'a> {
-        Earlier { history: self, moment, present }
+    pub fn earlier<'a>(
+        &'a self,
+        moment: HistoryMoment,
+        present: &'a dyn Contents,
+    ) -> EarlierContents<'a> {
+        EarlierContents { history: self, moment, present }
     }
 
     /// The changes of a file since a moment, in order.
-    fn since(&self, moment: Moment, ino: Ino) -> impl DoubleEndedIterator<Item = &Edit> {
+    fn since(&self, moment: HistoryMoment, ino: Ino) -> impl DoubleEndedIterator<Item = &Edit> {
         let all = self.edits.get(&ino).map_or(&[][..], Vec::as_slice);
         let first = all.partition_point(|event| *event < moment.0);
         all[first..].iter().filter_map(|event| match &self.events[*event] {
-            Event::Edit(_, edit) => Some(edit),
+            PendingEvent::Edit(_, edit) => Some(edit),
             _ => None,
         })
     }
 }
 
 /// What files held at an earlier moment.
-pub struct Earlier<'a> {
+pub struct EarlierContents<'a> {
     history: &'a History,
-    moment: Moment,
+    moment: HistoryMoment,
     present: &'a dyn Contents,
 }
 
-impl Contents for Earlier<'_> {
+impl Contents for EarlierContents<'_> {
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let size = self.size(ino)?;
         let end = size.min(offset.saturating_add(buffer.len() as u64));
         let Some(part) = buffer.get_mut(..end.saturating_sub(offset) as usize) else {
             return Ok(0);
         };
-        let mut content = Content::present(ino, self.present.size(ino)?);
+        let mut content = FileContent::present(ino, self.present.size(ino)?);
         // Another change says nothing of these bytes: what cut them off, or filled them, meets them.
         let meets = |edit: &&Edit| edit.range.start < end && offset < edit.range.end;
         for edit in self.history.since(self.moment, ino).filter(meets).rev() {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::io;
 
-use super::content::Content;
+use super::content::FileContent;
 use super::data::{self, Edit, Fate};
-use super::names::{Attributes, Kind, Tree};
+use super::names::{FileAttributes, NodeKind, Tree};
 use super::{Contents, Ino};
 
 /// What a power cut leaves: a tree of names, and what each stands for.
 #[derive(Clone, Debug)]
-pub struct Image<'a> {
+pub struct CrashImage<'a> {
     root: Ino,
     items: BTreeMap<Ino, Item<'a>>,
 }
@@ -20,16 +20,16 @@ pub struct Image<'a> {
 #[derive(Clone, Debug)]
 pub struct Item<'a> {
     /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Its permissions and owner.
-    pub attributes: Attributes,
+    pub attributes: FileAttributes,
     /// A directory's names.
     pub entries: BTreeMap<OsString, Ino>,
     /// A file's bytes.
-    pub content: Option<Content<'a>>,
+    pub content: Option<FileContent<'a>>,
 }
 
-impl<'a> Image<'a> {
+impl<'a> CrashImage<'a> {
     /// The image of what can be reached from a tree's root.
     pub(super) fn new(
         root: Ino,
@@ -45,11 +45,11 @@ impl<'a> Image<'a> {
             if items.contains_key(&ino) {
                 continue;
             }
-            let content = if node.kind == Kind::File {
+            let content = if node.kind == NodeKind::File {
                 let size = contents.size(ino)?;
                 Some(match (edits.get(&ino), fates.get(&ino)) {
                     (Some(edits), Some(fates)) => data::content(ino, edits, fates, size),
-                    _ => Content::present(ino, size),
+                    _ => FileContent::present(ino, size),
                 })
             } else {
                 None

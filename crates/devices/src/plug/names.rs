@@ -9,7 +9,7 @@ use super::Ino;
 
 /// A file's mode and owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attributes {
+pub struct FileAttributes {
     /// Permission bits, as of `chmod`.
     pub mode: u32,
     /// The owner.
@@ -20,7 +20,7 @@ pub struct Attributes {
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum NodeKind {
     /// A file with bytes.
     File,
     /// A directory.
@@ -34,7 +34,7 @@ pub enum Kind {
 
 /// A name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place<'a> {
+pub struct EntryPlace<'a> {
     /// The directory.
     pub dir: Ino,
     /// The name.
@@ -44,8 +44,8 @@ pub struct Place<'a> {
 /// A thing that has, had or will have a name.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    pub kind: Kind,
-    pub attributes: Attributes,
+    pub kind: NodeKind,
+    pub attributes: FileAttributes,
     /// How many durable names it has.
     links: u32,
     /// How many times pending changes speak of it.
@@ -61,47 +61,47 @@ pub(super) struct Tree {
 
 /// What one change does to one name.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Step {
+pub(super) struct NameChange {
     pub dir: Ino,
     pub name: OsString,
     pub before: Option<Ino>,
     pub after: Option<Ino>,
 }
 
-impl Step {
-    pub(super) fn new(place: Place<'_>, before: Option<Ino>, after: Option<Ino>) -> Self {
+impl NameChange {
+    pub(super) fn new(place: EntryPlace<'_>, before: Option<Ino>, after: Option<Ino>) -> Self {
         Self { dir: place.dir, name: place.name.to_owned(), before, after }
     }
 }
 
 /// What a change does to names or attributes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Operation {
+pub(super) enum MetadataOperation {
     /// A new file or directory, with its first name.
-    Create(Step),
+    Create(NameChange),
     /// A further name for a file.
-    Link(Step),
+    Link(NameChange),
     /// A name is removed.
-    Remove(Step),
+    Remove(NameChange),
     /// A file moves from one name to another, perhaps over a file that had it; or two exchange names.
-    Rename([Step; 2]),
+    Rename([NameChange; 2]),
     /// The mode or the owner changes.
-    Attributes(Ino, Attributes),
+    Attributes(Ino, FileAttributes),
 }
 
 /// A pending change of names or attributes.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub(super) struct PendingChange {
     /// Its place in the order of all changes.
     pub number: u64,
-    pub operation: Operation,
+    pub operation: MetadataOperation,
 }
 
 /// Something that a change brings about and a later one may build on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Ground<'a> {
     /// The state of this name.
-    Place(Place<'a>),
+    Place(EntryPlace<'a>),
     /// The state of all names of this directory.
     Inside(Ino),
     /// That this directory was made.
@@ -112,21 +112,21 @@ pub(super) enum Ground<'a> {
     Moves,
 }
 
-impl Change {
-    pub(super) fn steps(&self) -> &[Step] {
+impl PendingChange {
+    pub(super) fn steps(&self) -> &[NameChange] {
         match &self.operation {
-            Operation::Create(step) | Operation::Link(step) | Operation::Remove(step) => {
-                std::slice::from_ref(step)
-            }
-            Operation::Rename(steps) => steps,
-            Operation::Attributes(..) => &[],
+            MetadataOperation::Create(step)
+            | MetadataOperation::Link(step)
+            | MetadataOperation::Remove(step) => std::slice::from_ref(step),
+            MetadataOperation::Rename(steps) => steps,
+            MetadataOperation::Attributes(..) => &[],
         }
     }
 
     /// What it speaks of, each as often as it does so.
     fn mentioned(&self) -> impl Iterator<Item = Ino> {
         let itself = match self.operation {
-            Operation::Attributes(ino, _) => Some(ino),
+            MetadataOperation::Attributes(ino, _) => Some(ino),
             _ => None,
         };
         self.steps().iter().flat_map(|step| [step.before, step.after]).flatten().chain(itself)
@@ -134,7 +134,7 @@ impl Change {
 
     /// Whether it changes the attributes of this.
     pub(super) fn is_of(&self, ino: Ino) -> bool {
-        matches!(self.operation, Operation::Attributes(changed, _) if changed == ino)
+        matches!(self.operation, MetadataOperation::Attributes(changed, _) if changed == ino)
     }
 
     /// Bytes of memory that it takes.
@@ -146,7 +146,7 @@ impl Change {
     /// What later changes may build on.
     fn brings<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = Ground<'a>> {
         let made = match &self.operation {
-            Operation::Create(step) => step.after.filter(|ino| tree.is_dir(*ino)),
+            MetadataOperation::Create(step) => step.after.filter(|ino| tree.is_dir(*ino)),
             _ => None,
         };
         let steps = self.steps().iter().flat_map(|step| {
@@ -174,36 +174,36 @@ impl Change {
     }
 
     fn moves(&self, tree: &Tree) -> Option<Ground<'static>> {
-        let Operation::Rename(steps) = &self.operation else { return None };
+        let MetadataOperation::Rename(steps) = &self.operation else { return None };
         let mut moved = steps.iter().filter_map(|step| step.after);
         moved.any(|ino| tree.is_dir(ino)).then_some(Ground::Moves)
     }
 }
 
-impl Step {
-    fn place(&self) -> Place<'_> {
-        Place { dir: self.dir, name: &self.name }
+impl NameChange {
+    fn place(&self) -> EntryPlace<'_> {
+        EntryPlace { dir: self.dir, name: &self.name }
     }
 }
 
 impl Tree {
     pub(super) fn is_dir(&self, ino: Ino) -> bool {
-        self.nodes.get(&ino).is_some_and(|node| node.kind == Kind::Directory)
+        self.nodes.get(&ino).is_some_and(|node| node.kind == NodeKind::Directory)
     }
 
     /// Adds the root, which needs no name.
-    pub(super) fn add_root(&mut self, ino: Ino, attributes: Attributes) {
-        let node = Node { kind: Kind::Directory, attributes, links: 1, mentions: 0 };
+    pub(super) fn add_root(&mut self, ino: Ino, attributes: FileAttributes) {
+        let node = Node { kind: NodeKind::Directory, attributes, links: 1, mentions: 0 };
         self.nodes.insert(ino, node);
     }
 
     /// Adds a thing without a name.
-    pub(super) fn add(&mut self, ino: Ino, kind: Kind, attributes: Attributes) {
+    pub(super) fn add(&mut self, ino: Ino, kind: NodeKind, attributes: FileAttributes) {
         self.nodes.insert(ino, Node { kind, attributes, links: 0, mentions: 0 });
     }
 
     /// Gives something a durable name.
-    pub(super) fn name(&mut self, place: Place<'_>, ino: Ino) {
+    pub(super) fn name(&mut self, place: EntryPlace<'_>, ino: Ino) {
         self.entries.entry(place.dir).or_default().insert(place.name.to_owned(), ino);
         if let Some(node) = self.nodes.get_mut(&ino) {
             node.links += 1;
@@ -211,7 +211,7 @@ impl Tree {
     }
 
     /// Notes that a pending change speaks of what it speaks of.
-    pub(super) fn mention(&mut self, change: &Change) {
+    pub(super) fn mention(&mut self, change: &PendingChange) {
         for ino in change.mentioned() {
             if let Some(node) = self.nodes.get_mut(&ino) {
                 node.mentions += 1;
@@ -220,8 +220,8 @@ impl Tree {
     }
 
     /// Makes a change in the tree.
-    pub(super) fn apply(&mut self, change: &Change) {
-        if let Operation::Attributes(ino, attributes) = change.operation
+    pub(super) fn apply(&mut self, change: &PendingChange) {
+        if let MetadataOperation::Attributes(ino, attributes) = change.operation
             && let Some(node) = self.nodes.get_mut(&ino)
         {
             node.attributes = attributes;
@@ -240,7 +240,7 @@ impl Tree {
     }
 
     /// Forgets that a change, now applied, was pending. Gives what nothing speaks of any more.
-    pub(super) fn settle(&mut self, change: &Change) -> Vec<Ino> {
+    pub(super) fn settle(&mut self, change: &PendingChange) -> Vec<Ino> {
         let mut gone = Vec::new();
         for ino in change.mentioned() {
             let Some(node) = self.nodes.get_mut(&ino) else { continue };
@@ -257,9 +257,9 @@ impl Tree {
 
 /// The wanted changes, and all earlier changes that these build on.
 pub(super) fn with_ground(
-    changes: &[Change],
+    changes: &[PendingChange],
     tree: &Tree,
-    wanted: impl Fn(&Change) -> bool,
+    wanted: impl Fn(&PendingChange) -> bool,
 ) -> HashSet<u64> {
     let mut chosen = HashSet::new();
     let mut needed = HashSet::new();
@@ -280,12 +280,12 @@ pub(super) struct Missing<'a>(HashSet<Ground<'a>>);
 
 impl<'a> Missing<'a> {
     /// Whether a change, kept so far, falls because of what it builds on.
-    pub(super) fn fells(&self, change: &'a Change, tree: &'a Tree) -> bool {
+    pub(super) fn fells(&self, change: &'a PendingChange, tree: &'a Tree) -> bool {
         change.needs(tree).any(|ground| self.0.contains(&ground))
     }
 
     /// Notes that a change was dropped.
-    pub(super) fn add(&mut self, change: &'a Change, tree: &'a Tree) {
+    pub(super) fn add(&mut self, change: &'a PendingChange, tree: &'a Tree) {
         self.0.extend(change.brings(tree));
     }
 }

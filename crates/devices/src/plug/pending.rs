@@ -1,50 +1,56 @@
 //! What a power cut would take, as it is told, and what is remembered of it.
 
 use super::data::{Before, Edit};
-use super::event::{Event, Mark};
+use super::event::{ChangeMark, PendingEvent};
 use super::history::History;
-use super::image::Image;
-use super::names::{Attributes, Kind, Operation, Place, Step};
-use super::state::State;
+use super::image::CrashImage;
+use super::names::{EntryPlace, FileAttributes, MetadataOperation, NameChange, NodeKind};
+use super::state::PendingState;
 use super::{Contents, Ino, Keep, Metadata};
-use crate::ext4::Data;
+use crate::ext4::DataMode;
 
 /// All changes that a power cut would take now, with the tree of names that it would leave.
 ///
 /// Each change is told right before it is made, or under the same lock. Changes of things that
 /// have no name any more, durable or pending, are ignored: nothing of them can be lost.
 pub struct Pending {
-    state: State,
+    state: PendingState,
     /// All that happened since somebody asked to have it remembered.
     history: Option<Box<History>>,
 }
 
 impl Pending {
     /// Nothing pending, over a tree that has a root only.
-    pub fn new(root: Ino, attributes: Attributes, metadata: Metadata) -> Self {
-        Self { state: State::new(root, attributes, metadata), history: None }
+    pub fn new(root: Ino, attributes: FileAttributes, metadata: Metadata) -> Self {
+        Self { state: PendingState::new(root, attributes, metadata), history: None }
     }
 
     /// The same on a file system that orders data in this way.
     #[must_use]
-    pub fn with_data(mut self, data: Data) -> Self {
+    pub fn with_data(mut self, data: DataMode) -> Self {
         self.state.data = data;
         self
     }
 
     /// Adds what was there at mount time: durable. A number that is there already gets a further
     /// name.
-    pub fn adopt(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
+    pub fn adopt(
+        &mut self,
+        place: EntryPlace<'_>,
+        ino: Ino,
+        kind: NodeKind,
+        attributes: FileAttributes,
+    ) {
         self.state.adopt(place, ino, kind, attributes);
     }
 
     /// The present moment. A sync that begins now counts for the changes before it.
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> ChangeMark {
         self.state.mark()
     }
 
     /// What is pending now.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &PendingState {
         &self.state
     }
 
@@ -73,7 +79,7 @@ impl Pending {
         keep: Keep,
         seed: u64,
         contents: &dyn Contents,
-    ) -> std::io::Result<Image<'_>> {
+    ) -> std::io::Result<CrashImage<'_>> {
         self.state.image(keep, seed, contents)
     }
 
@@ -99,78 +105,93 @@ impl Pending {
     }
 
     /// A new thing gets its first name: `open` with `O_CREAT`, `mkdir`, `symlink`, `mknod`.
-    pub fn create(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
-        self.apply(Event::Add(ino, kind, attributes));
-        self.change(Operation::Create(Step::new(place, None, Some(ino))));
+    pub fn create(
+        &mut self,
+        place: EntryPlace<'_>,
+        ino: Ino,
+        kind: NodeKind,
+        attributes: FileAttributes,
+    ) {
+        self.apply(PendingEvent::Add(ino, kind, attributes));
+        self.change(MetadataOperation::Create(NameChange::new(place, None, Some(ino))));
     }
 
     /// A file gets a further name.
-    pub fn link(&mut self, place: Place<'_>, ino: Ino) {
-        self.change(Operation::Link(Step::new(place, None, Some(ino))));
+    pub fn link(&mut self, place: EntryPlace<'_>, ino: Ino) {
+        self.change(MetadataOperation::Link(NameChange::new(place, None, Some(ino))));
     }
 
     /// A name goes: `unlink`, `rmdir`.
-    pub fn remove(&mut self, place: Place<'_>, ino: Ino) {
-        self.change(Operation::Remove(Step::new(place, Some(ino), None)));
+    pub fn remove(&mut self, place: EntryPlace<'_>, ino: Ino) {
+        self.change(MetadataOperation::Remove(NameChange::new(place, Some(ino), None)));
     }
 
     /// A name changes, and maybe replaces what the new one stood for.
-    pub fn rename(&mut self, from: Place<'_>, to: Place<'_>, ino: Ino, replaced: Option<Ino>) {
+    pub fn rename(
+        &mut self,
+        from: EntryPlace<'_>,
+        to: EntryPlace<'_>,
+        ino: Ino,
+        replaced: Option<Ino>,
+    ) {
         // Two names of one file: POSIX has rename do nothing.
         if from != to && replaced != Some(ino) {
-            let steps = [Step::new(from, Some(ino), None), Step::new(to, replaced, Some(ino))];
-            self.change(Operation::Rename(steps));
+            let steps =
+                [NameChange::new(from, Some(ino), None), NameChange::new(to, replaced, Some(ino))];
+            self.change(MetadataOperation::Rename(steps));
         }
     }
 
     /// Two names change places: `rename` with `RENAME_EXCHANGE`. `a_ino` is what `a` stood for.
-    pub fn exchange(&mut self, a: Place<'_>, b: Place<'_>, a_ino: Ino, b_ino: Ino) {
+    pub fn exchange(&mut self, a: EntryPlace<'_>, b: EntryPlace<'_>, a_ino: Ino, b_ino: Ino) {
         if a_ino != b_ino {
-            let steps =
-                [Step::new(a, Some(a_ino), Some(b_ino)), Step::new(b, Some(b_ino), Some(a_ino))];
-            self.change(Operation::Rename(steps));
+            let steps = [
+                NameChange::new(a, Some(a_ino), Some(b_ino)),
+                NameChange::new(b, Some(b_ino), Some(a_ino)),
+            ];
+            self.change(MetadataOperation::Rename(steps));
         }
     }
 
     /// Permissions or the owner change.
-    pub fn set_attributes(&mut self, ino: Ino, attributes: Attributes) {
-        self.change(Operation::Attributes(ino, attributes));
+    pub fn set_attributes(&mut self, ino: Ino, attributes: FileAttributes) {
+        self.change(MetadataOperation::Attributes(ino, attributes));
     }
 
     /// `fsync` or `fdatasync` of a file. Gives the numbers whose content is no longer needed.
-    pub fn sync_file(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
-        self.apply(Event::SyncFile(ino, mark))
+    pub fn sync_file(&mut self, ino: Ino, mark: ChangeMark) -> Vec<Ino> {
+        self.apply(PendingEvent::SyncFile(ino, mark))
     }
 
     /// `fsync` of a file failed. As on Linux, what was written before is lost though the
     /// application still reads it: no later sync makes it durable, but for the sectors that are
     /// written again. Truncations and names are the journal's; they stay pending.
-    pub fn fail_sync(&mut self, ino: Ino, mark: Mark) {
-        self.apply(Event::FailSync(ino, mark));
+    pub fn fail_sync(&mut self, ino: Ino, mark: ChangeMark) {
+        self.apply(PendingEvent::FailSync(ino, mark));
     }
 
     /// `fsync` of a directory. Gives the numbers whose content is no longer needed.
-    pub fn sync_dir(&mut self, dir: Ino, mark: Mark) -> Vec<Ino> {
-        self.apply(Event::SyncDir(dir, mark))
+    pub fn sync_dir(&mut self, dir: Ino, mark: ChangeMark) -> Vec<Ino> {
+        self.apply(PendingEvent::SyncDir(dir, mark))
     }
 
     /// All names and attributes became durable, as somebody asked for. Gives the numbers whose
     /// content is no longer needed.
-    pub fn commit_names(&mut self, mark: Mark) -> Vec<Ino> {
-        self.apply(Event::CommitNames(mark))
+    pub fn commit_names(&mut self, mark: ChangeMark) -> Vec<Ino> {
+        self.apply(PendingEvent::CommitNames(mark))
     }
 
     /// The journal was committed, for whatever reason: names and attributes become durable if it
     /// keeps them in order, which POSIX promises nobody. Gives the numbers whose content is no
     /// longer needed.
-    pub fn commit_journal(&mut self, mark: Mark) -> Vec<Ino> {
-        self.apply(Event::CommitJournal(mark))
+    pub fn commit_journal(&mut self, mark: ChangeMark) -> Vec<Ino> {
+        self.apply(PendingEvent::CommitJournal(mark))
     }
 
     /// A file's bytes and size were written back. Gives the numbers whose content is no longer
     /// needed.
-    pub fn expire(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
-        self.apply(Event::Expire(ino, mark))
+    pub fn expire(&mut self, ino: Ino, mark: ChangeMark) -> Vec<Ino> {
+        self.apply(PendingEvent::Expire(ino, mark))
     }
 
     /// Everything became durable at once, names, attributes, bytes and sizes, as by `sync(2)`: the same
@@ -178,14 +199,14 @@ impl Pending {
     /// needed.
     pub fn settle(&mut self) -> Vec<Ino> {
         let mark = self.mark();
-        self.apply(Event::Settle(mark))
+        self.apply(PendingEvent::Settle(mark))
     }
 
     /// A write, made between two moments, is on the device, and what its place is found by was there
     /// before. It stays pending with earlier changes of the file that are: it may build on them.
     /// Gives the numbers whose content is no longer needed.
-    pub fn wrote(&mut self, ino: Ino, from: Mark, to: Mark) -> Vec<Ino> {
-        self.apply(Event::Wrote(ino, from, to))
+    pub fn wrote(&mut self, ino: Ino, from: ChangeMark, to: ChangeMark) -> Vec<Ino> {
+        self.apply(PendingEvent::Wrote(ino, from, to))
     }
 
     /// Begins to remember all events, so that images of earlier moments can be made. Forgets what it
@@ -212,16 +233,16 @@ impl Pending {
     fn edit(&mut self, ino: Ino, edit: impl FnOnce(u64) -> Edit) {
         if self.holds(ino) || self.history.is_some() {
             let edit = edit(self.state.mark().0);
-            self.apply(Event::Edit(ino, edit));
+            self.apply(PendingEvent::Edit(ino, edit));
         }
     }
 
-    fn change(&mut self, operation: Operation) {
-        self.apply(Event::Change(operation));
+    fn change(&mut self, operation: MetadataOperation) {
+        self.apply(PendingEvent::Change(operation));
     }
 
     /// Takes note of what happened. Gives the numbers whose content is no longer needed.
-    fn apply(&mut self, event: Event) -> Vec<Ino> {
+    fn apply(&mut self, event: PendingEvent) -> Vec<Ino> {
         let Some(history) = &mut self.history else { return self.state.happen(event) };
         history.add(event.clone());
         let free = self.state.happen(event);

@@ -9,13 +9,13 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::data::{Edit, Shape};
-use super::event::Event;
-use super::history::{History, Moment};
-use super::names::{Attributes, Kind};
-use super::sparse::Sparse;
+use super::data::{Edit, EditKind};
+use super::event::PendingEvent;
+use super::history::{History, HistoryMoment};
+use super::names::{FileAttributes, NodeKind};
+use super::sparse::SparseFile;
 use super::{Contents, Ino, PAGE};
-use crate::ext4::Data;
+use crate::ext4::DataMode;
 
 /// Bytes that are read at once.
 const BLOCK: u64 = 64 << 10;
@@ -26,12 +26,12 @@ pub struct Recorded {
     pub(super) root: Ino,
     /// What is ordered of data.
     #[serde(default)]
-    pub(super) data: Data,
+    pub(super) data: DataMode,
     /// What was there at its start: numbers, and directory, name and number of each name.
-    pub(super) nodes: Vec<(Ino, Kind, Attributes)>,
+    pub(super) nodes: Vec<(Ino, NodeKind, FileAttributes)>,
     pub(super) names: Vec<(Ino, OsString, Ino)>,
     pub(super) files: Vec<Start>,
-    pub(super) events: Vec<Told>,
+    pub(super) events: Vec<RecordedEvent>,
     /// When each event was told, as the clock of whoever told it has it, and the end.
     pub(super) times: Vec<u64>,
     /// The bytes that all others speak of.
@@ -49,7 +49,7 @@ pub(super) struct Start {
 
 /// What happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Told {
+pub(super) enum RecordedEvent {
     /// A change of a file's bytes or size.
     Edit {
         ino: Ino,
@@ -61,7 +61,7 @@ pub(super) enum Told {
         new: Range<usize>,
     },
     /// Anything else.
-    Other(Event),
+    Other(PendingEvent),
 }
 
 impl Recorded {
@@ -79,8 +79,8 @@ impl Recorded {
         let pages = self.files.iter().flat_map(|file| &file.pages);
         let pages = pages.map(|(_, at)| at.saturating_add(PAGE as usize));
         let edits = self.events.iter().filter_map(|event| match event {
-            Told::Edit { new, .. } => Some(new.end.max(new.start)),
-            Told::Other(_) => None,
+            RecordedEvent::Edit { new, .. } => Some(new.end.max(new.start)),
+            RecordedEvent::Other(_) => None,
         });
         let whole = pages.chain(edits).all(|end| end <= self.bytes.len())
             && self.times.len() == self.events.len() + 1;
@@ -99,14 +99,16 @@ impl Recorded {
     /// How many of them are writes, changes of sizes included, how many syncs, and how many changes
     /// of names.
     pub fn counts(&self) -> [usize; 3] {
-        let count = |is: fn(&Told) -> bool| self.events.iter().filter(|it| is(it)).count();
+        let count = |is: fn(&RecordedEvent) -> bool| self.events.iter().filter(|it| is(it)).count();
         [
-            count(|it| matches!(it, Told::Edit { .. })),
+            count(|it| matches!(it, RecordedEvent::Edit { .. })),
             count(|it| {
-                matches!(it, Told::Other(Event::SyncFile(..) | Event::SyncDir(..)))
-                    || matches!(it, Told::Other(Event::Wrote(..)))
+                matches!(
+                    it,
+                    RecordedEvent::Other(PendingEvent::SyncFile(..) | PendingEvent::SyncDir(..))
+                ) || matches!(it, RecordedEvent::Other(PendingEvent::Wrote(..)))
             }),
-            count(|it| matches!(it, Told::Other(Event::Change(_)))),
+            count(|it| matches!(it, RecordedEvent::Other(PendingEvent::Change(_)))),
         ]
     }
 
@@ -131,7 +133,7 @@ impl History {
     /// When what files hold can't be had.
     pub fn recorded(
         &self,
-        moment: Moment,
+        moment: HistoryMoment,
         end: u64,
         present: &dyn Contents,
     ) -> io::Result<Option<Recorded>> {
@@ -144,7 +146,8 @@ impl History {
             .flat_map(|(dir, names)| names.iter().map(|(name, ino)| (*dir, name.clone(), *ino)));
         let mut names: Vec<_> = names.collect();
         names.sort_unstable();
-        let files = nodes.iter().filter(|(_, node)| node.kind == Kind::File).map(|(ino, _)| *ino);
+        let files =
+            nodes.iter().filter(|(_, node)| node.kind == NodeKind::File).map(|(ino, _)| *ino);
         let files: Vec<Ino> = files.collect();
         // What was under way when the power went was told a little later.
         let until = self.times()[..moment.place()].iter();
@@ -163,8 +166,8 @@ impl History {
         let mut back = Back { present, files: HashMap::new() };
         for (place, event) in self.events().iter().enumerate().rev() {
             let told = match event {
-                Event::Edit(ino, edit) => back.undo(*ino, edit, &mut recorded)?,
-                other => Told::Other(other.clone()),
+                PendingEvent::Edit(ino, edit) => back.undo(*ino, edit, &mut recorded)?,
+                other => RecordedEvent::Other(other.clone()),
             };
             if place < moment.place() {
                 recorded.events.push(told);
@@ -187,12 +190,12 @@ impl History {
 /// What files held at a moment, on the way back from what they hold now.
 struct Back<'a> {
     present: &'a dyn Contents,
-    files: HashMap<Ino, Sparse>,
+    files: HashMap<Ino, SparseFile>,
 }
 
 impl Back<'_> {
     /// Takes a change back, and keeps what it had brought.
-    fn undo(&mut self, ino: Ino, edit: &Edit, to: &mut Recorded) -> io::Result<Told> {
+    fn undo(&mut self, ino: Ino, edit: &Edit, to: &mut Recorded) -> io::Result<RecordedEvent> {
         let old = edit.old(self.present)?;
         let file = self.file(ino)?;
         let range = edit.range.start..edit.range.end.min(edit.new_size).max(edit.range.start);
@@ -200,9 +203,9 @@ impl Back<'_> {
         file.read(range.start, &mut new);
         file.put(edit.range.start..edit.range.end.min(edit.old_size).max(edit.range.start), &old);
         file.end_at(edit.old_size);
-        Ok(Told::Edit {
+        Ok(RecordedEvent::Edit {
             ino,
-            truncates: edit.shape == Shape::Truncate,
+            truncates: edit.shape == EditKind::Truncate,
             range: edit.range.clone(),
             old_size: edit.old_size,
             new_size: edit.new_size,
@@ -210,9 +213,9 @@ impl Back<'_> {
         })
     }
 
-    fn file(&mut self, ino: Ino) -> io::Result<&mut Sparse> {
+    fn file(&mut self, ino: Ino) -> io::Result<&mut SparseFile> {
         if !self.files.contains_key(&ino) {
-            let mut file = Sparse::zeros(self.present.size(ino)?);
+            let mut file = SparseFile::zeros(self.present.size(ino)?);
             let mut block = vec![0; BLOCK as usize];
             let mut at = 0;
             while at < file.size {

@@ -13,14 +13,14 @@ pub(super) type Sum = [u64; 2];
 
 /// The bytes of a file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sparse {
+pub(super) struct SparseFile {
     pub size: u64,
-    pages: BTreeMap<u64, Page>,
+    pages: BTreeMap<u64, SparsePage>,
     sum: Sum,
 }
 
 #[derive(Clone, Debug)]
-struct Page {
+struct SparsePage {
     bytes: Box<[u8]>,
     sum: Sum,
 }
@@ -54,7 +54,7 @@ pub(super) fn pages(range: &Range<u64>) -> Range<u64> {
     if range.is_empty() { 0..0 } else { range.start / PAGE..range.end.div_ceil(PAGE) }
 }
 
-impl Sparse {
+impl SparseFile {
     /// Zeros alone.
     pub fn zeros(size: u64) -> Self {
         Self { size, ..Self::default() }
@@ -127,7 +127,7 @@ impl Sparse {
         let mut page = self
             .pages
             .remove(&number)
-            .unwrap_or_else(|| Page { bytes: vec![0; PAGE as usize].into(), sum: [0; 2] });
+            .unwrap_or_else(|| SparsePage { bytes: vec![0; PAGE as usize].into(), sum: [0; 2] });
         subtract(&mut self.sum, page.sum);
         change(&mut page.bytes);
         page.sum = page_sum(number, &page.bytes);
@@ -144,9 +144,9 @@ mod tests {
 
     #[test]
     fn equal_bytes_have_equal_sums_however_they_came_about() {
-        let mut plain = Sparse::zeros(3 * PAGE);
+        let mut plain = SparseFile::zeros(3 * PAGE);
         plain.put(100..9000, &[7; 8900]);
-        let empty = Sparse::zeros(plain.size);
+        let empty = SparseFile::zeros(plain.size);
         let mut other = empty.clone();
         other.put(0..2 * PAGE, &[9; 2 * PAGE as usize]);
         other.put(0..100, &[]);

@@ -5,23 +5,25 @@ use std::io;
 use std::mem;
 
 use super::choice::Choice;
-use super::copies::Copies;
+use super::copies::MirrorCopies;
 use super::data::Edit;
-use super::event::{Event, Mark};
-use super::image::Image;
-use super::names::{Attributes, Change, Kind, Operation, Place, Tree, with_ground};
+use super::event::{ChangeMark, PendingEvent};
+use super::image::CrashImage;
+use super::names::{
+    EntryPlace, FileAttributes, MetadataOperation, NodeKind, PendingChange, Tree, with_ground,
+};
 use super::{Contents, Ino, Keep, Metadata};
-use crate::ext4::Data;
+use crate::ext4::DataMode;
 
 /// All changes that a power cut would take at a moment, with the tree of names that it would leave.
 #[derive(Clone)]
-pub struct State {
+pub struct PendingState {
     root: Ino,
     pub(super) metadata: Metadata,
     /// What is ordered of data, where the journal keeps names in order.
-    pub(super) data: Data,
+    pub(super) data: DataMode,
     tree: Tree,
-    changes: Vec<Change>,
+    changes: Vec<PendingChange>,
     edits: HashMap<Ino, VecDeque<Edit>>,
     /// The number of the next change.
     next: u64,
@@ -31,24 +33,30 @@ pub struct State {
     bytes: u64,
 }
 
-impl State {
-    pub(super) fn new(root: Ino, attributes: Attributes, metadata: Metadata) -> Self {
+impl PendingState {
+    pub(super) fn new(root: Ino, attributes: FileAttributes, metadata: Metadata) -> Self {
         let mut tree = Tree::default();
         tree.add_root(root, attributes);
         let (changes, edits) = (Vec::new(), HashMap::new());
-        let data = Data::Ordered;
+        let data = DataMode::Ordered;
         Self { root, metadata, data, tree, changes, edits, next: 0, settled: 0, bytes: 0 }
     }
 
-    pub(super) fn adopt(&mut self, place: Place<'_>, ino: Ino, kind: Kind, attributes: Attributes) {
+    pub(super) fn adopt(
+        &mut self,
+        place: EntryPlace<'_>,
+        ino: Ino,
+        kind: NodeKind,
+        attributes: FileAttributes,
+    ) {
         if !self.holds(ino) {
             self.tree.add(ino, kind, attributes);
         }
         self.tree.name(place, ino);
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark(self.next)
+    pub(super) fn mark(&self) -> ChangeMark {
+        ChangeMark(self.next)
     }
 
     pub(super) fn holds(&self, ino: Ino) -> bool {
@@ -78,7 +86,12 @@ impl State {
     ///
     /// # Errors
     /// When a file's size can't be had.
-    pub fn image(&self, keep: Keep, seed: u64, contents: &dyn Contents) -> io::Result<Image<'_>> {
+    pub fn image(
+        &self,
+        keep: Keep,
+        seed: u64,
+        contents: &dyn Contents,
+    ) -> io::Result<CrashImage<'_>> {
         self.image_on(None, keep, seed, contents)
     }
 
@@ -88,11 +101,11 @@ impl State {
     /// When a file's size can't be had.
     pub fn image_on(
         &self,
-        copies: Option<&Copies>,
+        copies: Option<&MirrorCopies>,
         keep: Keep,
         seed: u64,
         contents: &dyn Contents,
-    ) -> io::Result<Image<'_>> {
+    ) -> io::Result<CrashImage<'_>> {
         let modes = (self.metadata, self.data);
         let drawn = (keep, seed, copies);
         let choice = Choice::new(&self.tree, &self.changes, &self.edits, modes, drawn);
@@ -100,7 +113,7 @@ impl State {
         for (change, _) in self.changes.iter().zip(&choice.changes).filter(|(_, kept)| **kept) {
             tree.apply(change);
         }
-        Image::new(self.root, &tree, &self.edits, &choice.edits, contents)
+        CrashImage::new(self.root, &tree, &self.edits, &choice.edits, contents)
     }
 
     /// The files of which bytes or sizes are pending.
@@ -109,41 +122,41 @@ impl State {
     }
 
     /// What an event does.
-    pub(super) fn happen(&mut self, event: Event) -> Vec<Ino> {
+    pub(super) fn happen(&mut self, event: PendingEvent) -> Vec<Ino> {
         match event {
-            Event::Edit(ino, edit) => self.add_edit(ino, edit),
-            Event::Add(ino, kind, attributes) => self.tree.add(ino, kind, attributes),
-            Event::Change(operation) => self.add_change(operation),
-            Event::FailSync(ino, mark) => {
+            PendingEvent::Edit(ino, edit) => self.add_edit(ino, edit),
+            PendingEvent::Add(ino, kind, attributes) => self.tree.add(ino, kind, attributes),
+            PendingEvent::Change(operation) => self.add_change(operation),
+            PendingEvent::FailSync(ino, mark) => {
                 let edits = self.edits.get_mut(&ino).into_iter().flatten();
                 edits.take_while(|edit| edit.number < mark.0).for_each(Edit::lose);
             }
-            Event::SyncFile(ino, mark) => {
+            PendingEvent::SyncFile(ino, mark) => {
                 let mut free = self.settle_edits(ino, mark);
                 if self.metadata == Metadata::Posix {
                     free.extend(self.settle_changes(mark, |change| change.is_of(ino)));
                 }
                 return free;
             }
-            Event::SyncDir(dir, mark) if self.metadata == Metadata::Posix => {
+            PendingEvent::SyncDir(dir, mark) if self.metadata == Metadata::Posix => {
                 return self.settle_changes(mark, |change| {
                     change.is_of(dir) || change.steps().iter().any(|step| step.dir == dir)
                 });
             }
-            Event::CommitJournal(mark) if self.metadata == Metadata::Ordered => {
+            PendingEvent::CommitJournal(mark) if self.metadata == Metadata::Ordered => {
                 let mut free = match self.data {
                     // They are in the transaction.
-                    Data::Journal => self.settle_all_edits(mark),
-                    Data::Ordered | Data::Writeback => Vec::new(),
+                    DataMode::Journal => self.settle_all_edits(mark),
+                    DataMode::Ordered | DataMode::Writeback => Vec::new(),
                 };
                 free.extend(self.settle_changes(mark, |_| true));
                 return free;
             }
-            Event::SyncDir(..) | Event::CommitJournal(_) => {}
-            Event::CommitNames(mark) => return self.settle_changes(mark, |_| true),
-            Event::Expire(ino, mark) => return self.settle_edits(ino, mark),
-            Event::Settle(mark) => return self.settle(mark),
-            Event::Wrote(ino, from, to) => {
+            PendingEvent::SyncDir(..) | PendingEvent::CommitJournal(_) => {}
+            PendingEvent::CommitNames(mark) => return self.settle_changes(mark, |_| true),
+            PendingEvent::Expire(ino, mark) => return self.settle_edits(ino, mark),
+            PendingEvent::Settle(mark) => return self.settle(mark),
+            PendingEvent::Wrote(ino, from, to) => {
                 let first = self.edits.get(&ino).and_then(VecDeque::front);
                 if first.is_some_and(|edit| edit.number >= from.0) {
                     return self.settle_edits(ino, to);
@@ -161,8 +174,8 @@ impl State {
         }
     }
 
-    fn add_change(&mut self, operation: Operation) {
-        let change = Change { number: self.next, operation };
+    fn add_change(&mut self, operation: MetadataOperation) {
+        let change = PendingChange { number: self.next, operation };
         self.next += 1;
         self.bytes += change.weight();
         self.tree.mention(&change);
@@ -170,7 +183,7 @@ impl State {
     }
 
     /// Makes changes of a file's bytes durable. Gives the files that kept what they cut off.
-    fn settle_edits(&mut self, ino: Ino, mark: Mark) -> Vec<Ino> {
+    fn settle_edits(&mut self, ino: Ino, mark: ChangeMark) -> Vec<Ino> {
         let Some(edits) = self.edits.get_mut(&ino) else { return Vec::new() };
         let mut free = Vec::new();
         let mut forget = |edit: Edit| {
@@ -199,14 +212,14 @@ impl State {
     }
 
     /// Makes earlier changes of all files' bytes durable. Gives the files that kept what they cut off.
-    fn settle_all_edits(&mut self, mark: Mark) -> Vec<Ino> {
+    fn settle_all_edits(&mut self, mark: ChangeMark) -> Vec<Ino> {
         let edited: Vec<Ino> = self.edits.keys().copied().collect();
         edited.into_iter().flat_map(|ino| self.settle_edits(ino, mark)).collect()
     }
 
     /// Makes all earlier changes durable. Returns the files and folders that have no name any more, and
     /// the files whose cut-off ends were kept until now.
-    fn settle(&mut self, mark: Mark) -> Vec<Ino> {
+    fn settle(&mut self, mark: ChangeMark) -> Vec<Ino> {
         let mut free = self.settle_all_edits(mark);
         free.extend(self.settle_changes(mark, |_| true));
         self.settled = mark.0;
@@ -222,7 +235,11 @@ impl State {
 
     /// Makes the wanted changes of names and attributes durable, and those that they build on.
     /// Gives what has no name any more, and what was kept of it.
-    fn settle_changes(&mut self, mark: Mark, wanted: impl Fn(&Change) -> bool) -> Vec<Ino> {
+    fn settle_changes(
+        &mut self,
+        mark: ChangeMark,
+        wanted: impl Fn(&PendingChange) -> bool,
+    ) -> Vec<Ino> {
         let before = self.changes.partition_point(|change| change.number < mark.0);
         let chosen = with_ground(&self.changes[..before], &self.tree, wanted);
         if chosen.is_empty() {

@@ -12,7 +12,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::data::{Edit, Fate, Shape};
+use super::data::{Edit, EditKind, Fate};
 use super::{Ino, PAGE};
 
 /// Which pages are new, and in which of them something was lost, change by change.
@@ -45,7 +45,7 @@ impl Unwritten {
         if edit.is_lost() {
             return fate;
         }
-        if edit.shape == Shape::Truncate {
+        if edit.shape == EditKind::Truncate {
             return self.settle_end(ino, edit, start, fate);
         }
         let is_missing = |page: &u64| self.missing.contains(&(ino, *page));

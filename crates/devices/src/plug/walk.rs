@@ -6,28 +6,28 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::Range;
 
-use super::content::{Content, Source};
+use super::content::{ContentSource, FileContent};
 use super::data::{Before, Edit};
-use super::event::Event;
-use super::image::Image;
-use super::names::{Kind, Operation, Place};
-use super::recorded::{Recorded, Told};
-use super::sparse::{Sparse, Sum, add, page_sum, pages, subtract};
-use super::state::State;
+use super::event::PendingEvent;
+use super::image::CrashImage;
+use super::names::{EntryPlace, MetadataOperation, NodeKind};
+use super::recorded::{Recorded, RecordedEvent};
+use super::sparse::{SparseFile, Sum, add, page_sum, pages, subtract};
+use super::state::PendingState;
 use super::{Contents, Ino, Keep, Metadata, PAGE};
 
 /// A sum that tells images apart. Two images of the same names, attributes and bytes have the same sum;
 /// two different images have the same sum by chance in one of 2^128 pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Identity([u64; 2]);
+pub struct ImageFingerprint([u64; 2]);
 
 /// A moment of a recorded history: what is pending, and what files hold. The file system makes names
 /// durable in one way.
 #[derive(Clone)]
 pub struct Walk<'a> {
     recorded: &'a Recorded,
-    state: State,
-    files: HashMap<Ino, Sparse>,
+    state: PendingState,
+    files: HashMap<Ino, SparseFile>,
     /// What each number was last called.
     called: HashMap<Ino, String>,
     moment: usize,
@@ -38,7 +38,7 @@ impl<'a> Walk<'a> {
     pub fn new(recorded: &'a Recorded, metadata: Metadata) -> Self {
         let root = recorded.nodes.iter().find(|(ino, ..)| *ino == recorded.root);
         let attributes = root.expect("a history has a root").2;
-        let mut state = State::new(recorded.root, attributes, metadata);
+        let mut state = PendingState::new(recorded.root, attributes, metadata);
         state.data = recorded.data;
         let nodes: HashMap<Ino, _> = recorded
             .nodes
@@ -48,11 +48,11 @@ impl<'a> Walk<'a> {
         let mut called = HashMap::new();
         for (dir, name, ino) in &recorded.names {
             let Some((kind, attributes)) = nodes.get(ino) else { continue };
-            state.adopt(Place { dir: *dir, name }, *ino, (*kind).clone(), **attributes);
+            state.adopt(EntryPlace { dir: *dir, name }, *ino, (*kind).clone(), **attributes);
             called.insert(*ino, name.to_string_lossy().into_owned());
         }
         let files = recorded.files.iter().map(|start| {
-            let mut file = Sparse::zeros(start.size);
+            let mut file = SparseFile::zeros(start.size);
             for (number, at) in &start.pages {
                 let bytes = &recorded.bytes[*at..at + PAGE as usize];
                 file.put(number * PAGE..(number + 1) * PAGE, bytes);
@@ -68,7 +68,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What is pending.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &PendingState {
         &self.state
     }
 
@@ -77,7 +77,7 @@ impl<'a> Walk<'a> {
         let Some(told) = self.recorded.events.get(self.moment) else { return false };
         self.moment += 1;
         match told {
-            Told::Edit { ino, truncates, range, old_size, new_size, new } => {
+            RecordedEvent::Edit { ino, truncates, range, old_size, new_size, new } => {
                 let file = self.files.entry(*ino).or_default();
                 let number = self.state.mark().0;
                 let lost = range.start..range.end.min(*old_size).max(range.start);
@@ -92,9 +92,9 @@ impl<'a> Walk<'a> {
                 file.size = *new_size;
                 let end = range.end.min(*new_size).max(range.start);
                 file.put(range.start..end, &self.recorded.bytes[new.clone()]);
-                self.state.happen(Event::Edit(*ino, edit));
+                self.state.happen(PendingEvent::Edit(*ino, edit));
             }
-            Told::Other(event) => {
+            RecordedEvent::Other(event) => {
                 self.name(event);
                 self.state.happen(event.clone());
             }
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// When a file's size can't be had: the history is damaged.
-    pub fn image(&self, keep: Keep, seed: u64) -> io::Result<Image<'_>> {
+    pub fn image(&self, keep: Keep, seed: u64) -> io::Result<CrashImage<'_>> {
         self.state.image(keep, seed, self)
     }
 
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// When what it holds can't be had.
-    pub fn identity(&self, image: &Image<'_>) -> io::Result<Identity> {
+    pub fn identity(&self, image: &CrashImage<'_>) -> io::Result<ImageFingerprint> {
         let mut lanes = [DefaultHasher::new(), DefaultHasher::new()];
         lanes[1].write_u8(1);
         let (mut numbers, mut to_visit) = (HashMap::new(), vec![image.root()]);
@@ -141,33 +141,33 @@ impl<'a> Walk<'a> {
                 let attributes = item.attributes;
                 (attributes.mode, attributes.uid, attributes.gid).hash(lane);
                 match &item.kind {
-                    Kind::File => 0.hash(lane),
-                    Kind::Directory => 1.hash(lane),
-                    Kind::Symlink(target) => target.hash(lane),
-                    Kind::Special(format, device) => (format, device).hash(lane),
+                    NodeKind::File => 0.hash(lane),
+                    NodeKind::Directory => 1.hash(lane),
+                    NodeKind::Symlink(target) => target.hash(lane),
+                    NodeKind::Special(format, device) => (format, device).hash(lane),
                 }
                 item.entries.len().hash(lane);
                 item.entries.keys().for_each(|name| name.hash(lane));
             }
             to_visit.extend(item.into_iter().flat_map(|item| item.entries.values()));
         }
-        Ok(Identity(lanes.map(|lane| lane.finish())))
+        Ok(ImageFingerprint(lanes.map(|lane| lane.finish())))
     }
 
     /// What an image's content of a file stands for: as what the file holds now, but for the pages
     /// that the image has from elsewhere.
-    fn sum(&self, ino: Ino, content: &Content<'_>) -> io::Result<Sum> {
+    fn sum(&self, ino: Ino, content: &FileContent<'_>) -> io::Result<Sum> {
         let file = self.files.get(&ino).ok_or_else(|| missing(ino))?;
         let mut changed = std::collections::BTreeSet::new();
         for (range, source) in content.pieces(0..u64::MAX) {
             match source {
-                Source::Present => {}
-                Source::Zeros => {
+                ContentSource::Present => {}
+                ContentSource::Zeros => {
                     changed.extend(file.filled(pages(&range)));
                     changed.insert(range.start / PAGE);
                     changed.extend((range.end < u64::MAX).then(|| (range.end - 1) / PAGE));
                 }
-                Source::Bytes { .. } | Source::Kept(_) | Source::Stale => {
+                ContentSource::Bytes { .. } | ContentSource::Kept(_) | ContentSource::Stale => {
                     changed.extend(pages(&range))
                 }
             }
@@ -189,33 +189,45 @@ impl<'a> Walk<'a> {
         };
         let called = |ino: &Ino| self.called.get(ino).cloned().unwrap_or_else(|| format!("#{ino}"));
         match told {
-            Told::Edit { ino, truncates: true, new_size, .. } => {
+            RecordedEvent::Edit { ino, truncates: true, new_size, .. } => {
                 format!("the size of {} set to {new_size}", called(ino))
             }
-            Told::Edit { ino, range: Range { start, end }, .. } => {
+            RecordedEvent::Edit { ino, range: Range { start, end }, .. } => {
                 format!("a write of {} bytes at {start} of {}", end - start, called(ino))
             }
-            Told::Other(event) => match event {
-                Event::SyncFile(ino, _) => format!("inside a sync of {}", called(ino)),
-                Event::FailSync(ino, _) => format!("inside a failed sync of {}", called(ino)),
-                Event::SyncDir(ino, _) => format!("inside a sync of the folder {}", called(ino)),
-                Event::Wrote(ino, ..) => format!("inside a direct write of {}", called(ino)),
-                Event::Expire(ino, _) => format!("{} is written back by its age", called(ino)),
-                Event::CommitNames(_) | Event::CommitJournal(_) => "inside a journal commit".into(),
-                Event::Settle(_) => "all is made durable at once".into(),
-                Event::Add(..) => "a file is made".into(),
-                Event::Change(operation) => described(operation),
-                Event::Edit(ino, _) => format!("a change of {}", called(ino)),
+            RecordedEvent::Other(event) => match event {
+                PendingEvent::SyncFile(ino, _) => format!("inside a sync of {}", called(ino)),
+                PendingEvent::FailSync(ino, _) => {
+                    format!("inside a failed sync of {}", called(ino))
+                }
+                PendingEvent::SyncDir(ino, _) => {
+                    format!("inside a sync of the folder {}", called(ino))
+                }
+                PendingEvent::Wrote(ino, ..) => format!("inside a direct write of {}", called(ino)),
+                PendingEvent::Expire(ino, _) => {
+                    format!("{} is written back by its age", called(ino))
+                }
+                PendingEvent::CommitNames(_) | PendingEvent::CommitJournal(_) => {
+                    "inside a journal commit".into()
+                }
+                PendingEvent::Settle(_) => "all is made durable at once".into(),
+                PendingEvent::Add(..) => "a file is made".into(),
+                PendingEvent::Change(operation) => described(operation),
+                PendingEvent::Edit(ino, _) => format!("a change of {}", called(ino)),
             },
         }
     }
 
     /// Notes what numbers are called.
-    fn name(&mut self, event: &Event) {
+    fn name(&mut self, event: &PendingEvent) {
         match event {
-            Event::Add(ino, Kind::File, _) => drop(self.files.insert(*ino, Sparse::default())),
-            Event::Change(
-                Operation::Create(step) | Operation::Link(step) | Operation::Rename([_, step]),
+            PendingEvent::Add(ino, NodeKind::File, _) => {
+                drop(self.files.insert(*ino, SparseFile::default()))
+            }
+            PendingEvent::Change(
+                MetadataOperation::Create(step)
+                | MetadataOperation::Link(step)
+                | MetadataOperation::Rename([_, step]),
             ) => {
                 let name = step.name.to_string_lossy().into_owned();
                 self.called.extend(step.after.map(|ino| (ino, name)));
@@ -225,15 +237,15 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn described(operation: &Operation) -> String {
+fn described(operation: &MetadataOperation) -> String {
     match operation {
-        Operation::Create(step) => format!("{} is made", step.name.display()),
-        Operation::Link(step) => format!("{} is linked", step.name.display()),
-        Operation::Remove(step) => format!("{} is removed", step.name.display()),
-        Operation::Rename([from, to]) => {
+        MetadataOperation::Create(step) => format!("{} is made", step.name.display()),
+        MetadataOperation::Link(step) => format!("{} is linked", step.name.display()),
+        MetadataOperation::Remove(step) => format!("{} is removed", step.name.display()),
+        MetadataOperation::Rename([from, to]) => {
             format!("{} is renamed to {}", from.name.display(), to.name.display())
         }
-        Operation::Attributes(..) => "permissions change".into(),
+        MetadataOperation::Attributes(..) => "permissions change".into(),
     }
 }
 

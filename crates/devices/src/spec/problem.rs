@@ -7,7 +7,7 @@ use crate::device::raid::WrongArray;
 
 /// All that is wrong with a device's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError(pub Vec<Problem>);
+pub struct SpecError(pub Vec<SpecProblem>);
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -18,15 +18,15 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-impl From<Problem> for SpecError {
-    fn from(problem: Problem) -> Self {
+impl From<SpecProblem> for SpecError {
+    fn from(problem: SpecProblem) -> Self {
         Self(vec![problem])
     }
 }
 
 /// One thing that is wrong with a device's description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum SpecProblem {
     /// No such model.
     #[error("there is no disk model `{name}`{hint}; there are {}", names.join(", "))]
     Model {
@@ -86,7 +86,7 @@ pub enum Problem {
     NoModel,
 }
 
-impl Problem {
+impl SpecProblem {
     /// The parameter that is wrong, if it is one.
     pub fn parameter(&self) -> Option<&str> {
         match self {

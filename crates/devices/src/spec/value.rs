@@ -2,12 +2,12 @@
 
 use toml::Value;
 
-use super::Problem;
+use super::SpecProblem;
 use crate::size::{size_of, size_text};
 
 /// A parameter's value, of the same type as its default: words of a level are read, whole numbers
 /// become fractions where those are meant, and sizes may have a letter.
-pub(super) fn read(key: &str, value: &Value, default: &Value) -> Result<Value, Problem> {
+pub(super) fn read(key: &str, value: &Value, default: &Value) -> Result<Value, SpecProblem> {
     let read = match (default, value) {
         (Value::Integer(_), Value::Integer(number)) => Some((*number).into()),
         (Value::Integer(_), Value::String(text)) => {
@@ -22,7 +22,7 @@ pub(super) fn read(key: &str, value: &Value, default: &Value) -> Result<Value, P
     };
     let written = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let wanted = syntax(default);
-    read.ok_or_else(|| Problem::Value { key: key.to_owned(), value: written(), wanted })
+    read.ok_or_else(|| SpecProblem::Value { key: key.to_owned(), value: written(), wanted })
 }
 
 /// How the values of a parameter are written that has this one.

@@ -4,8 +4,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
 use super::FIRST_NEIGHBOUR;
-use crate::device::{Device, Kind, Nanos, Request};
-use crate::neighbour::Level;
+use crate::device::{Device, DeviceRequest, Nanos, RequestKind};
+use crate::neighbour::NeighbourLevel;
 
 /// Bytes of a request.
 pub(super) const BLOCK: u64 = 16 << 10;
@@ -20,8 +20,8 @@ const UNTOLD_SPAN: u64 = 1 << 30;
 const PROBES: u64 = 2000;
 
 /// Who else is on the device. Closed streams are streams 1 and above; arrivals are all stream 1.
-pub(super) struct Neighbours {
-    level: Level,
+pub(super) struct SimulatedNeighbours {
+    level: NeighbourLevel,
     pub span: u64,
     rng: Xoshiro256PlusPlus,
     /// How often the level was set: those of an earlier level are not followed.
@@ -33,10 +33,10 @@ pub(super) struct Neighbours {
     gap: f64,
 }
 
-impl Neighbours {
+impl SimulatedNeighbours {
     pub fn new(seed: u64) -> Self {
         Self {
-            level: Level::None,
+            level: NeighbourLevel::None,
             span: UNTOLD_SPAN,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             generation: 0,
@@ -48,10 +48,10 @@ impl Neighbours {
 
     /// Sets how much other load there is from now on. A device that takes no time has none: it has no
     /// share to take.
-    pub fn set(&mut self, now: Nanos, level: Level, device: &dyn Device) {
+    pub fn set(&mut self, now: Nanos, level: NeighbourLevel, device: &dyn Device) {
         self.generation = (self.generation + 1) & (u32::MAX >> 1);
-        self.level = Level::None;
-        if level == Level::None {
+        self.level = NeighbourLevel::None;
+        if level == NeighbourLevel::None {
             return;
         }
         let alone = self.time_alone(device);
@@ -59,7 +59,7 @@ impl Neighbours {
             return;
         }
         self.level = level;
-        if let Level::Share(share) = self.level {
+        if let NeighbourLevel::Share(share) = self.level {
             self.gap = alone / share;
             self.arrival = now as f64;
             self.set_next_arrival();
@@ -67,25 +67,25 @@ impl Neighbours {
     }
 
     /// The first request of each closed stream.
-    pub fn begin(&mut self) -> Vec<(u64, Request)> {
-        let Level::Streams(streams) = self.level else { return Vec::new() };
+    pub fn begin(&mut self) -> Vec<(u64, DeviceRequest)> {
+        let NeighbourLevel::Streams(streams) = self.level else { return Vec::new() };
         (1..=streams).map(|stream| (self.id(stream), self.request(stream))).collect()
     }
 
     /// The request that follows one that was completed, if any does.
-    pub fn follow(&mut self, id: u64) -> Option<(u64, Request)> {
+    pub fn follow(&mut self, id: u64) -> Option<(u64, DeviceRequest)> {
         let stream = id as u32;
-        let is_closed = matches!(self.level, Level::Streams(_)) && id == self.id(stream);
+        let is_closed = matches!(self.level, NeighbourLevel::Streams(_)) && id == self.id(stream);
         is_closed.then(|| (id, self.request(stream)))
     }
 
     /// When the next Poisson arrival is to be.
     pub fn next_arrival(&self) -> Option<Nanos> {
-        matches!(self.level, Level::Share(_)).then_some(self.arrival as Nanos)
+        matches!(self.level, NeighbourLevel::Share(_)).then_some(self.arrival as Nanos)
     }
 
     /// The request that arrives at this moment, if one does.
-    pub fn arrive(&mut self, now: Nanos) -> Option<(u64, Request)> {
+    pub fn arrive(&mut self, now: Nanos) -> Option<(u64, DeviceRequest)> {
         self.next_arrival().filter(|&at| at <= now)?;
         self.arrivals = self.arrivals.wrapping_add(1);
         self.set_next_arrival();
@@ -100,10 +100,10 @@ impl Neighbours {
         FIRST_NEIGHBOUR | u64::from(self.generation) << 32 | u64::from(number)
     }
 
-    fn request(&mut self, stream: u32) -> Request {
-        let kind = if self.rng.random() { Kind::Read } else { Kind::Write };
+    fn request(&mut self, stream: u32) -> DeviceRequest {
+        let kind = if self.rng.random() { RequestKind::Read } else { RequestKind::Write };
         let offset = self.rng.random_range(0..(self.span / BLOCK).max(1)) * BLOCK;
-        Request { kind, offset, length: BLOCK, stream }
+        DeviceRequest { kind, offset, length: BLOCK, stream }
     }
 
     /// Mean nanoseconds of such a request when there is nothing else, found on an unused copy of

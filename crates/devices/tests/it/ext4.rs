@@ -6,8 +6,8 @@ mod operations;
 mod waits;
 mod write_back;
 
-use bakeoff_devices::device::{Kind, Nanos, Request};
-use bakeoff_devices::ext4::{Background, Durable, Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::device::{DeviceRequest, Nanos, RequestKind};
+use bakeoff_devices::ext4::{Background, DeviceWork, Durable, Ext4, Mode, Options, SyncScope};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -26,12 +26,12 @@ fn full() -> Ext4 {
 }
 
 /// A sync that is done at once.
-fn sync(ext4: &mut Ext4, now: Nanos, file: u64, sync: Sync) -> Work {
+fn sync(ext4: &mut Ext4, now: Nanos, file: u64, sync: SyncScope) -> DeviceWork {
     done(ext4, |ext4| ext4.sync(now, file, sync))
 }
 
 /// Work that is done at once.
-fn done(ext4: &mut Ext4, work: impl FnOnce(&mut Ext4) -> Work) -> Work {
+fn done(ext4: &mut Ext4, work: impl FnOnce(&mut Ext4) -> DeviceWork) -> DeviceWork {
     let work = work(ext4);
     ext4.done(work.ticket);
     work
@@ -44,18 +44,18 @@ fn write(ext4: &mut Ext4, now: Nanos, file: u64, offset: u64, length: u64) {
 }
 
 /// The steps as letters and KiB: `w40 w12 f`.
-fn shape(work: &Work) -> String {
-    let letter = |request: &Request| match request.kind {
-        Kind::Read => format!("r{}", request.length / KIB),
-        Kind::Write => format!("w{}", request.length / KIB),
-        Kind::Flush => "f".to_owned(),
+fn shape(work: &DeviceWork) -> String {
+    let letter = |request: &DeviceRequest| match request.kind {
+        RequestKind::Read => format!("r{}", request.length / KIB),
+        RequestKind::Write => format!("w{}", request.length / KIB),
+        RequestKind::Flush => "f".to_owned(),
     };
-    let step = |step: &Vec<Request>| step.iter().map(letter).collect::<Vec<_>>().join("+");
+    let step = |step: &Vec<DeviceRequest>| step.iter().map(letter).collect::<Vec<_>>().join("+");
     work.steps.iter().map(step).collect::<Vec<_>>().join(" ")
 }
 
 /// Everything due by `until`, each done at once: moments, works and what they make durable.
-fn background(ext4: &mut Ext4, until: Nanos) -> Vec<(Nanos, Work, Vec<Durable>)> {
+fn background(ext4: &mut Ext4, until: Nanos) -> Vec<(Nanos, DeviceWork, Vec<Durable>)> {
     let mut all = Vec::new();
     while let Some(at) = ext4.next_tick().filter(|at| *at <= until) {
         if let Some(Background { work, durable }) = ext4.tick(at) {

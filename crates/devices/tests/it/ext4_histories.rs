@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_devices::device::{Kind, Nanos};
+use bakeoff_devices::device::{Nanos, RequestKind};
 use bakeoff_devices::ext4::{
-    Background, Barrier, Committing, Data, Durable, Ext4, Extent, JournalPlace, Mode, Options,
-    Parameters, Sync, Work,
+    Background, Barrier, Committing, DataMode, DeviceWork, Durable, Ext4, Ext4Parameters, Extent,
+    JournalPlace, Mode, Options, SyncScope,
 };
 use proptest::prelude::*;
 
@@ -19,8 +19,8 @@ const FILES: u64 = 4;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Write { file: u64, at: u64, sectors: u64, mode: Mode, sync: Option<Sync> },
-    Sync(u64, Sync),
+    Write { file: u64, at: u64, sectors: u64, mode: Mode, sync: Option<SyncScope> },
+    Sync(u64, SyncScope),
     FailSync(u64),
     Truncate(u64, u64),
     Punch { file: u64, at: u64, sectors: u64 },
@@ -35,7 +35,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let file = || 0..FILES;
     let range = || (0..FILES, 0..SECTORS - 100, 1u64..100);
-    let kind = || prop_oneof![Just(Sync::Data), Just(Sync::All)];
+    let kind = || prop_oneof![Just(SyncScope::Data), Just(SyncScope::All)];
     let sync = prop_oneof![4 => Just(None), 1 => kind().prop_map(Some)];
     let mode = prop_oneof![3 => Just(Mode::Buffered), 1 => Just(Mode::Direct)];
     prop_oneof![
@@ -103,7 +103,7 @@ impl Known {
 
 struct Checker {
     ext4: Ext4,
-    journal: Parameters,
+    journal: Ext4Parameters,
     now: Nanos,
     files: BTreeMap<u64, Known>,
     host_bytes: u64,
@@ -119,7 +119,7 @@ impl Checker {
 
     /// Whether what is durable is in its place, and not in the journal alone.
     fn in_place(&self) -> bool {
-        self.journal.data != Data::Journal
+        self.journal.data != DataMode::Journal
     }
 
     fn file(&mut self, file: u64) -> &mut Known {
@@ -144,11 +144,13 @@ impl Checker {
     }
 
     /// Takes note of what the device writes. What is no file's must be the journal's.
-    fn device_does(&mut self, work: &Work, journal_before: u64) {
+    fn device_does(&mut self, work: &DeviceWork, journal_before: u64) {
         self.ext4.done(work.ticket);
         let layout = self.layout();
         let mut elsewhere = 0;
-        for request in work.steps.iter().flatten().filter(|request| request.kind == Kind::Write) {
+        for request in
+            work.steps.iter().flatten().filter(|request| request.kind == RequestKind::Write)
+        {
             assert_eq!((request.offset % SECTOR, request.length % SECTOR), (0, 0));
             for place in (request.offset..request.offset + request.length).step_by(SECTOR as usize)
             {
@@ -245,14 +247,14 @@ impl Checker {
 
     /// After a sync all of the file is on the device, unless it is in the journal, and the device was
     /// flushed at last; without barriers never.
-    fn is_durable(&mut self, file: u64, work: &Work) {
+    fn is_durable(&mut self, file: u64, work: &DeviceWork) {
         assert!(self.file(file).is_written() || !self.in_place(), "{file} is not durable");
         if self.journal.barrier == Barrier::Off {
-            assert!(work.steps.iter().flatten().all(|request| request.kind != Kind::Flush));
+            assert!(work.steps.iter().flatten().all(|request| request.kind != RequestKind::Flush));
             return;
         }
         let last = work.steps.last().expect("a sync flushes");
-        assert_eq!((last.len(), last[0].kind), (1, Kind::Flush));
+        assert_eq!((last.len(), last[0].kind), (1, RequestKind::Flush));
     }
 
     /// A clean file is read from the places that the device wrote, and no others.
@@ -261,7 +263,7 @@ impl Checker {
         // The first time, pages that were written in part are still in the cache.
         let first = self.ext4.read(file, 0, SECTORS * SECTOR);
         let work = self.ext4.read(file, 0, SECTORS * SECTOR);
-        let bytes = |work: &Work| work.steps.iter().flatten().map(|r| r.length).sum::<u64>();
+        let bytes = |work: &DeviceWork| work.steps.iter().flatten().map(|r| r.length).sum::<u64>();
         assert!(bytes(&first) <= bytes(&work));
         let mut read = vec![false; SECTORS as usize / IN_PAGE];
         for request in work.steps.iter().flatten() {
@@ -289,13 +291,13 @@ proptest! {
         limit in prop_oneof![Just(16u64), Just(64), Just(100_000)],
         commit in prop_oneof![Just(Committing::Jbd2), Just(Committing::Fast)],
         journal in prop_oneof![Just(JournalPlace::Middle), Just(JournalPlace::Near)],
-        data in prop_oneof![Just(Data::Ordered), Just(Data::Writeback), Just(Data::Journal)],
+        data in prop_oneof![Just(DataMode::Ordered), Just(DataMode::Writeback), Just(DataMode::Journal)],
         barrier in prop_oneof![3 => Just(Barrier::On), 1 => Just(Barrier::Off)],
     ) {
         let options = Options {
             dirty_background: limit * PAGE / 2,
             dirty_limit: limit * PAGE,
-            journal: Parameters { barrier, commit, data, journal },
+            journal: Ext4Parameters { barrier, commit, data, journal },
             ..Options::default()
         };
         let empty = Ext4::new(options).span();

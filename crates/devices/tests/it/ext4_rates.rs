@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use bakeoff_devices::device::hdd::{self, Hdd};
 use bakeoff_devices::device::{Device, Nanos};
 use bakeoff_devices::ext4::{
-    Committing, Ext4, JournalPlace, Mode, Options, Parameters, Sync, Work,
+    Committing, DeviceWork, Ext4, Ext4Parameters, JournalPlace, Mode, Options, SyncScope,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -19,7 +19,7 @@ const HOST: Nanos = 100_000;
 const STEP: Nanos = 20_000;
 
 /// Performs work and returns when it is done.
-fn perform(disk: &mut dyn Device, mut now: Nanos, work: &Work) -> Nanos {
+fn perform(disk: &mut dyn Device, mut now: Nanos, work: &DeviceWork) -> Nanos {
     let mut done = Vec::new();
     for step in &work.steps {
         for (id, request) in step.iter().enumerate() {
@@ -36,16 +36,16 @@ fn perform(disk: &mut dyn Device, mut now: Nanos, work: &Work) -> Nanos {
 }
 
 /// Writes of 4 KiB one after the other, each with an `fdatasync`: how many a second.
-fn commits_a_second(journal: Parameters, others: u64, size: u64, seed: u64) -> f64 {
+fn commits_a_second(journal: Ext4Parameters, others: u64, size: u64, seed: u64) -> f64 {
     const COMMITS: u64 = 2000;
-    let mut disk = Hdd::new(hdd::Parameters::rpm_7200(), seed).expect("such a disk can be");
+    let mut disk = Hdd::new(hdd::HddParameters::rpm_7200(), seed).expect("such a disk can be");
     let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
     ext4.adopt(1, others);
     ext4.adopt(2, size);
     let (mut now, mut first) = (0, 0);
     for number in 0..=COMMITS {
         ext4.write(now, 2, number * 4096, 4096, Mode::Buffered, None);
-        let work = ext4.sync(now, 2, Sync::Data);
+        let work = ext4.sync(now, 2, SyncScope::Data);
         disk.set_span(ext4.span());
         now = perform(&mut disk, now, &work) + HOST;
         ext4.done(work.ticket);
@@ -70,7 +70,7 @@ fn an_append_takes_two_seeks_and_a_turn_and_a_write_in_place_one_turn() {
                 (JournalPlace::Near, Committing::Jbd2, 40.0..=60.0),
                 (JournalPlace::Near, Committing::Fast, 50.0..=120.0),
             ] {
-                let chosen = Parameters { commit, journal, ..Parameters::default() };
+                let chosen = Ext4Parameters { commit, journal, ..Ext4Parameters::default() };
                 let append = commits_a_second(chosen, others, 0, seed);
                 let in_place = commits_a_second(chosen, others, 64 * MIB, seed);
                 let (place, by) = (format!("{journal:?}"), format!("{commit:?}"));
@@ -87,7 +87,7 @@ fn an_append_takes_two_seeks_and_a_turn_and_a_write_in_place_one_turn() {
 fn one_file(size: u64) -> (Ext4, Hdd) {
     let mut ext4 = Ext4::new(Options::default());
     ext4.adopt(1, size);
-    let mut disk = Hdd::new(hdd::Parameters::rpm_7200(), 1).expect("such a disk can be");
+    let mut disk = Hdd::new(hdd::HddParameters::rpm_7200(), 1).expect("such a disk can be");
     disk.set_span(ext4.span());
     (ext4, disk)
 }
@@ -97,7 +97,7 @@ fn reads_a_second(
     size: u64,
     depth: u64,
     count: u64,
-    mut read: impl FnMut(&mut Ext4, u64) -> Work,
+    mut read: impl FnMut(&mut Ext4, u64) -> DeviceWork,
 ) -> f64 {
     let (mut ext4, mut disk) = one_file(size);
     let (mut now, mut begun, mut done) = (0, 0, Vec::new());
@@ -155,7 +155,7 @@ fn a_file_is_read_and_written_in_order_at_the_rate_of_the_platters() {
         for offset in (0..size).step_by(64 << 20) {
             let length = (size - offset).min(64 << 20);
             ext4.write(now, 1, offset, length, Mode::Buffered, None);
-            let work = ext4.sync(now, 1, Sync::Data);
+            let work = ext4.sync(now, 1, SyncScope::Data);
             now = perform(&mut disk, now, &work);
             ext4.done(work.ticket);
         }

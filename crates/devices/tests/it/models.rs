@@ -1,9 +1,9 @@
 //! What the models deliver, in virtual time, beside what is published of such devices.
 
-use bakeoff_devices::device::{Kind, Nanos, Request};
-use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::device::{DeviceRequest, Nanos, RequestKind};
+use bakeoff_devices::ext4::{DeviceWork, Ext4, Mode, Options, SyncScope};
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::Station;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -27,7 +27,7 @@ fn closed(
     depth: u64,
     seconds: u64,
     think: Nanos,
-    mut request: impl FnMut(u64) -> Request,
+    mut request: impl FnMut(u64) -> DeviceRequest,
 ) -> f64 {
     let (mut done, mut count) = (Vec::new(), 0);
     let mut waiting: std::collections::VecDeque<_> = (0..depth).map(|id| (0, id)).collect();
@@ -53,20 +53,25 @@ fn closed(
     }
 }
 
-fn random(kind: Kind, length: u64, span: u64, seed: u64) -> impl FnMut(u64) -> Request {
+fn random(
+    kind: RequestKind,
+    length: u64,
+    span: u64,
+    seed: u64,
+) -> impl FnMut(u64) -> DeviceRequest {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     move |_| {
         let offset = rng.random_range(0..span / length) * length;
-        Request { kind, offset, length, stream: 0 }
+        DeviceRequest { kind, offset, length, stream: 0 }
     }
 }
 
-fn sequential(kind: Kind, length: u64, start: u64) -> impl FnMut(u64) -> Request {
-    move |id| Request { kind, offset: start + id * length, length, stream: 0 }
+fn sequential(kind: RequestKind, length: u64, start: u64) -> impl FnMut(u64) -> DeviceRequest {
+    move |id| DeviceRequest { kind, offset: start + id * length, length, stream: 0 }
 }
 
 fn random_reads(spec: &str, depth: u64, seconds: u64) -> f64 {
-    closed(&mut station(spec, 1), depth, seconds, 0, random(Kind::Read, 4096, SPAN, 2))
+    closed(&mut station(spec, 1), depth, seconds, 0, random(RequestKind::Read, 4096, SPAN, 2))
 }
 
 /// Prints a row of the table and checks it.
@@ -99,7 +104,7 @@ fn however_small_the_data_they_lie_all_over_the_stroke() {
     for span in [64 << 20, GIB, 1 << 40] {
         let mut station = station("hdd-7200", 3);
         station.set_span(span);
-        let rate = closed(&mut station, 1, 60, 0, random(Kind::Read, 4096, span, 4));
+        let rate = closed(&mut station, 1, 60, 0, random(RequestKind::Read, 4096, span, 4));
         row(&format!("hdd-7200, random read over {} MiB", span >> 20), rate, 76.0, 83.0);
     }
 }
@@ -111,9 +116,11 @@ fn a_hard_disk_streams_at_the_rate_of_the_zone() {
     // What a request's answer takes to become the next request, through a kernel and a daemon.
     let think = 100_000;
     for (start, rate) in [(0, 150.0), (end, 112.0)] {
-        for (what, kind, depth) in
-            [("read", Kind::Read, 1), ("read", Kind::Read, 4), ("write", Kind::Write, 4)]
-        {
+        for (what, kind, depth) in [
+            ("read", RequestKind::Read, 1),
+            ("read", RequestKind::Read, 4),
+            ("write", RequestKind::Write, 4),
+        ] {
             let mut station = station("hdd-7200", 1);
             let requests = sequential(kind, 1 << 20, start);
             let got = closed(&mut station, depth, 3, think, requests) * mib;
@@ -122,11 +129,12 @@ fn a_hard_disk_streams_at_the_rate_of_the_zone() {
         }
     }
     let mut small = station("hdd-7200", 1);
-    let got = closed(&mut small, 1, 3, think, sequential(Kind::Read, 16 << 10, 0)) * mib / 64.0;
+    let got =
+        closed(&mut small, 1, 3, think, sequential(RequestKind::Read, 16 << 10, 0)) * mib / 64.0;
     // 0.1 ms of the host, 0.1 ms of the command, 0.05 ms of the link: the platters are ahead.
     row("hdd-7200, sequential read 16 KiB, depth 1: MB/s", got, 55.0, 70.0);
     let mut alone = station("hdd-7200", 1);
-    let got = closed(&mut alone, 1, 10, think, sequential(Kind::Write, 4096, 0));
+    let got = closed(&mut alone, 1, 10, think, sequential(RequestKind::Write, 4096, 0));
     row("hdd-7200, sequential write 4 KiB, depth 1: a turn each", got, 110.0, 120.0);
 }
 
@@ -134,7 +142,7 @@ fn a_hard_disk_streams_at_the_rate_of_the_zone() {
 fn rounds(
     station: &mut Station,
     seconds: u64,
-    mut work: impl FnMut(&mut Station, Nanos) -> Work,
+    mut work: impl FnMut(&mut Station, Nanos) -> DeviceWork,
 ) -> f64 {
     let (mut now, mut id, mut count) = (0, 0, 0);
     let mut done = Vec::new();
@@ -155,10 +163,11 @@ fn rounds(
     count as f64 * 1e9 / now as f64
 }
 
-const FLUSH: Request = Request { kind: Kind::Flush, offset: 0, length: 0, stream: 0 };
+const FLUSH: DeviceRequest =
+    DeviceRequest { kind: RequestKind::Flush, offset: 0, length: 0, stream: 0 };
 
-fn write(offset: u64, length: u64) -> Request {
-    Request { kind: Kind::Write, offset, length, stream: 0 }
+fn write(offset: u64, length: u64) -> DeviceRequest {
+    DeviceRequest { kind: RequestKind::Write, offset, length, stream: 0 }
 }
 
 /// Appends 4 KiB to a file and syncs it, as often as it goes, through what ext4 makes of that.
@@ -170,7 +179,7 @@ fn appends(spec: &str, seconds: u64) -> f64 {
     rounds(&mut station, seconds, |station, now| {
         let mut work = ext4.write(now, 1, end, 4096, Mode::Direct, None);
         end += 4096;
-        let sync = ext4.sync(now, 1, Sync::Data);
+        let sync = ext4.sync(now, 1, SyncScope::Data);
         // Nobody else waits for it.
         ext4.done(sync.ticket);
         work.steps.extend(sync.steps);
@@ -182,7 +191,10 @@ fn appends(spec: &str, seconds: u64) -> f64 {
 /// Writes the same 4 KiB and flushes.
 fn overwrites(spec: &str, seconds: u64) -> f64 {
     let steps = vec![vec![write(GIB, 4096)], vec![FLUSH]];
-    rounds(&mut station(spec, 1), seconds, |_, _| Work { steps: steps.clone(), ..Work::default() })
+    rounds(&mut station(spec, 1), seconds, |_, _| DeviceWork {
+        steps: steps.clone(),
+        ..DeviceWork::default()
+    })
 }
 
 #[test]
@@ -194,14 +206,14 @@ fn a_commit_costs_turns_unless_the_write_cache_is_on() {
     row("hdd-7200, overwrite and flush", overwrites("hdd-7200", 60), 110.0, 120.0);
     row("the same, write cache on", overwrites("hdd-7200/cache=64M", 60), 60.0, 120.0);
     let mut cached = station("hdd-7200/cache=64M", 1);
-    let rate = closed(&mut cached, 1, 1, 0, random(Kind::Write, 4096, SPAN, 5));
+    let rate = closed(&mut cached, 1, 1, 0, random(RequestKind::Write, 4096, SPAN, 5));
     row("hdd-7200, random writes into the write cache", rate, 1000.0, 10_000.0);
 }
 
 #[test]
 fn a_full_write_cache_goes_no_faster_than_the_head() {
     let mut cached = station("hdd-7200/cache=1M", 1);
-    let writes = random(Kind::Write, 4096, SPAN, 5);
+    let writes = random(RequestKind::Write, 4096, SPAN, 5);
     row(
         "random writes, full write cache of 1 MiB",
         closed(&mut cached, 1, 60, 0, writes),
@@ -214,8 +226,8 @@ fn a_full_write_cache_goes_no_faster_than_the_head() {
 fn neighbours_take_their_turns() {
     for streams in [1, 2, 4] {
         let mut station = station("hdd-7200", 1);
-        station.set_neighbours(0, Level::Streams(streams));
-        let rate = closed(&mut station, 1, 120, 0, random(Kind::Read, 4096, SPAN, 2));
+        station.set_neighbours(0, NeighbourLevel::Streams(streams));
+        let rate = closed(&mut station, 1, 120, 0, random(RequestKind::Read, 4096, SPAN, 2));
         let share = 80.0 / (1.0 + f64::from(streams));
         let what = format!("hdd-7200, random read, neighbours x{streams}");
         row(&what, rate, share * 0.85, share * 1.15);
@@ -226,7 +238,7 @@ fn neighbours_take_their_turns() {
 fn a_quarter_of_the_load_is_a_quarter_of_the_time() {
     for spec in ["hdd-7200", "hdd-5400", "ebs-magnetic"] {
         let mut station = station(spec, 1);
-        station.set_neighbours(0, Level::Share(0.25));
+        station.set_neighbours(0, NeighbourLevel::Share(0.25));
         let counts = station.counts(600 * SECOND);
         row(
             &format!("{spec}, 25 % neighbours, percent busy"),
@@ -236,7 +248,7 @@ fn a_quarter_of_the_load_is_a_quarter_of_the_time() {
         );
         assert!(counts.neighbour_requests > 5000 && counts.reads == 0, "{counts:?}");
         // They go when they are told to.
-        station.set_neighbours(600 * SECOND, Level::None);
+        station.set_neighbours(600 * SECOND, NeighbourLevel::None);
         let rest = station.counts(700 * SECOND).since(&counts);
         assert!(rest.utilisation() < 0.01 && rest.neighbours_in_queue == 0, "{rest:?}");
     }
@@ -254,7 +266,7 @@ fn raid_10_multiplies_what_one_disk_does() {
     row("raid10:4×hdd-7200, first come, 1 thread", first_come(1), 75.0, 82.0);
     row("raid10:4×hdd-7200, first come, 16 threads", first_come(16), 320.0, 375.0);
     let mut mirror = station("raid10:2×hdd-7200", 1);
-    let writes = closed(&mut mirror, 1, 60, 0, random(Kind::Write, 4096, SPAN, 2));
+    let writes = closed(&mut mirror, 1, 60, 0, random(RequestKind::Write, 4096, SPAN, 2));
     row("raid10:2×hdd-7200, random write: the later of two", writes, 55.0, 75.0);
 }
 
@@ -262,7 +274,7 @@ fn raid_10_multiplies_what_one_disk_does() {
 fn cloud_volumes_keep_to_their_limits() {
     let reads = |spec: &str, depth, length, seconds| {
         let mut station = station(spec, 1);
-        closed(&mut station, depth, seconds, 0, random(Kind::Read, length, SPAN, 2))
+        closed(&mut station, depth, seconds, 0, random(RequestKind::Read, length, SPAN, 2))
     };
     let mib = |length: u64, rate: f64| rate * length as f64 / f64::from(1 << 20);
     row("ebs-gp3, random read, depth 1", reads("ebs-gp3", 1, 4096, 10), 1000.0, 1400.0);
@@ -272,10 +284,10 @@ fn cloud_volumes_keep_to_their_limits() {
     let more = reads("ebs-gp3/iops=6000/burst_iops=6000", 32, 4096, 10);
     row("the same with iops=6000", more, 5940.0, 6060.0);
     let mut magnetic = station("ebs-magnetic", 1);
-    let streamed = closed(&mut magnetic, 4, 10, 0, sequential(Kind::Read, 1 << 20, 0));
+    let streamed = closed(&mut magnetic, 4, 10, 0, sequential(RequestKind::Read, 1 << 20, 0));
     row("ebs-magnetic, sequential read: MiB/s", streamed, 40.0, 90.0);
     let mut merged = station("ebs-gp3", 1);
-    let streamed = closed(&mut merged, 64, 10, 0, sequential(Kind::Read, 16 << 10, 0));
+    let streamed = closed(&mut merged, 64, 10, 0, sequential(RequestKind::Read, 16 << 10, 0));
     row("ebs-gp3, sequential read 16 KiB, depth 64", streamed, 7900.0, 8100.0);
 }
 
@@ -283,7 +295,7 @@ fn cloud_volumes_keep_to_their_limits() {
 fn gp2_bursts_while_its_bucket_lasts() {
     // 5.4 million credits, spent at 3,000 and earned at 300 a second: 2,000 s.
     let mut volume = station("ebs-gp2:100G", 1);
-    let mut request = random(Kind::Read, 4096, SPAN, 2);
+    let mut request = random(RequestKind::Read, 4096, SPAN, 2);
     let seconds = 2400;
     let mut by_second = vec![0u64; seconds + 2];
     let mut done = Vec::new();
@@ -313,15 +325,20 @@ fn an_ssd_has_the_rates_of_its_data_sheet() {
         let mut station = station("ssd-sata", 1);
         closed(&mut station, depth, seconds, 0, random(kind, length, SPAN, 2))
     };
-    row("ssd-sata, random read, depth 1", run(Kind::Read, 1, 4096, 1), 12_800.0, 13_200.0);
-    row("ssd-sata, random read, depth 32", run(Kind::Read, 32, 4096, 1), 95_000.0, 99_000.0);
-    row("ssd-sata, random write, depth 1", run(Kind::Write, 1, 4096, 1), 35_000.0, 36_500.0);
-    row("ssd-sata, random write, depth 32", run(Kind::Write, 32, 4096, 1), 84_000.0, 88_000.0);
+    row("ssd-sata, random read, depth 1", run(RequestKind::Read, 1, 4096, 1), 12_800.0, 13_200.0);
+    row("ssd-sata, random read, depth 32", run(RequestKind::Read, 32, 4096, 1), 95_000.0, 99_000.0);
+    row("ssd-sata, random write, depth 1", run(RequestKind::Write, 1, 4096, 1), 35_000.0, 36_500.0);
+    row(
+        "ssd-sata, random write, depth 32",
+        run(RequestKind::Write, 32, 4096, 1),
+        84_000.0,
+        88_000.0,
+    );
     let mb = |rate: f64| rate * f64::from(1 << 20) / 1e6;
-    row("ssd-sata, read 1 MiB: MB/s", mb(run(Kind::Read, 4, 1 << 20, 1)), 550.0, 565.0);
-    row("ssd-sata, write 1 MiB: MB/s", mb(run(Kind::Write, 4, 1 << 20, 10)), 520.0, 535.0);
+    row("ssd-sata, read 1 MiB: MB/s", mb(run(RequestKind::Read, 4, 1 << 20, 1)), 550.0, 565.0);
+    row("ssd-sata, write 1 MiB: MB/s", mb(run(RequestKind::Write, 4, 1 << 20, 10)), 520.0, 535.0);
     // 12 GB fill at 530 − 300 MB/s in 52 s.
-    let long = mb(run(Kind::Write, 4, 1 << 20, 520));
+    let long = mb(run(RequestKind::Write, 4, 1 << 20, 520));
     row("ssd-sata, write 1 MiB for 520 s: MB/s", long, 318.0, 328.0);
     let commits = overwrites("ssd-sata", 1);
     row("ssd-sata, write and flush", commits, 900.0, 1000.0);

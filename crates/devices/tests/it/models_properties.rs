@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_devices::device::{Completion, Kind, Nanos, Request};
+use bakeoff_devices::device::{Completion, DeviceRequest, Nanos, RequestKind};
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::{Station, StationCounts};
 use proptest::prelude::*;
 
@@ -30,30 +30,35 @@ const SPECS: [&str; 14] = [
 const SPAN: u64 = 256 << 20;
 
 /// A request and the nanoseconds from the one before it.
-fn submission() -> impl Strategy<Value = (Nanos, Request)> {
-    let kind = prop_oneof![4 => Just(Kind::Read), 4 => Just(Kind::Write), 1 => Just(Kind::Flush)];
+fn submission() -> impl Strategy<Value = (Nanos, DeviceRequest)> {
+    let kind = prop_oneof![4 => Just(RequestKind::Read), 4 => Just(RequestKind::Write), 1 => Just(RequestKind::Flush)];
     let gap = prop_oneof![3 => Just(0), 3 => 0..200_000u64, 3 => 0..30_000_000u64];
     let place = prop_oneof![2 => 0..SPAN / 512, 1 => 0..64u64];
     let length = prop_oneof![6 => 1..64u64, 1 => 1..8192u64];
     (gap, kind, place, length, 0..3u32).prop_map(|(gap, kind, place, length, stream)| {
         let (offset, length) =
-            if kind == Kind::Flush { (0, 0) } else { (place * 512, length * 512) };
-        (gap, Request { kind, offset, length, stream })
+            if kind == RequestKind::Flush { (0, 0) } else { (place * 512, length * 512) };
+        (gap, DeviceRequest { kind, offset, length, stream })
     })
 }
 
-fn level() -> impl Strategy<Value = Level> {
+fn level() -> impl Strategy<Value = NeighbourLevel> {
     prop_oneof![
-        3 => Just(Level::None),
-        1 => (1..4u32).prop_map(Level::Streams),
-        1 => (0.05..0.5f64).prop_map(Level::Share),
+        3 => Just(NeighbourLevel::None),
+        1 => (1..4u32).prop_map(NeighbourLevel::Streams),
+        1 => (0.05..0.5f64).prop_map(NeighbourLevel::Share),
     ]
 }
 
 type History = (Vec<Completion>, BTreeMap<u64, Nanos>, StationCounts);
 
 /// Lives through a history, looking at the station only when a request comes and then `step` apart.
-fn live(spec: &str, level: Level, history: &[(Nanos, Request)], step: Nanos) -> History {
+fn live(
+    spec: &str,
+    level: NeighbourLevel,
+    history: &[(Nanos, DeviceRequest)],
+    step: Nanos,
+) -> History {
     let mut station = Station::new(Models::standard().parse(spec).unwrap().build(7), 8);
     station.set_span(SPAN);
     station.set_neighbours(0, level);
@@ -117,12 +122,12 @@ proptest! {
             now += gap;
             station.submit(now, id, request);
         }
-        station.submit(now, 1 << 32, Request { kind: Kind::Flush, offset: 0, length: 0, stream: 0 });
+        station.submit(now, 1 << 32, DeviceRequest { kind: RequestKind::Flush, offset: 0, length: 0, stream: 0 });
         while done.len() <= history.len() {
             now = station.next_event().expect("requests are under way");
             station.advance(now, &mut done);
         }
-        station.submit(now, 1 << 33, Request { kind: Kind::Flush, offset: 0, length: 0, stream: 0 });
+        station.submit(now, 1 << 33, DeviceRequest { kind: RequestKind::Flush, offset: 0, length: 0, stream: 0 });
         while done.len() <= history.len() + 1 {
             now = station.next_event().expect("a flush is under way");
             station.advance(now, &mut done);

@@ -1,8 +1,10 @@
 //! Models that somebody else describes, registered beside those that are built in.
 
 use bakeoff_devices::device::agenda::Agenda;
-use bakeoff_devices::device::model::{Model, Parameters};
-use bakeoff_devices::device::{Completion, Device, Kind, Nanos, Request, Wrong, within, wrongs};
+use bakeoff_devices::device::model::{DeviceModel, DeviceParameters};
+use bakeoff_devices::device::{
+    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, within, wrongs,
+};
 use bakeoff_devices::models::{Models, RegisterError};
 use bakeoff_devices::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -22,10 +24,12 @@ enum Flushing {
     AsWritten,
 }
 
-const DRUM: Model = Model::new("drum", "a drum without an arm", || Box::new(Drum::turning(4.0)));
+const DRUM: DeviceModel =
+    DeviceModel::new("drum", "a drum without an arm", || Box::new(Drum::turning(4.0)));
 /// Drums that are the slower the larger they are.
-const DRUMS: Model =
-    Model::of_size("drums", "drums of a size", 2..=50, |gib| Box::new(Drum::turning(gib as f64)));
+const DRUMS: DeviceModel = DeviceModel::of_size("drums", "drums of a size", 2..=50, |gib| {
+    Box::new(Drum::turning(gib as f64))
+});
 
 impl Drum {
     fn turning(each_ms: f64) -> Self {
@@ -33,8 +37,8 @@ impl Drum {
     }
 }
 
-impl Parameters for Drum {
-    fn check(&self) -> Vec<Wrong> {
+impl DeviceParameters for Drum {
+    fn check(&self) -> Vec<ParameterProblem> {
         wrongs([within("each_ms", self.each_ms, 0.001..=1e4)])
     }
 
@@ -58,9 +62,10 @@ struct Turning {
 impl Device for Turning {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.agenda.enter(now);
-        let is_free = request.kind == Kind::Flush && self.parameters.flushing == Flushing::Free;
+        let is_free =
+            request.kind == RequestKind::Flush && self.parameters.flushing == Flushing::Free;
         let each = if is_free { 0.0 } else { self.parameters.each_ms };
         self.free = self.free.max(now) + (each * 1e6) as Nanos;
         self.agenda.end(self.free, Some(id));
@@ -97,11 +102,11 @@ fn error(text: &str) -> String {
 }
 
 /// When each of some requests is done that come at once, in milliseconds.
-fn done(text: &str, kinds: &[Kind]) -> Vec<u64> {
+fn done(text: &str, kinds: &[RequestKind]) -> Vec<u64> {
     let mut device = spec(text).build(1);
     for (id, kind) in (0..).zip(kinds) {
-        let length = if *kind == Kind::Flush { 0 } else { 4096 };
-        device.submit(0, id, Request { kind: *kind, offset: 0, length, stream: 0 });
+        let length = if *kind == RequestKind::Flush { 0 } else { 4096 };
+        device.submit(0, id, DeviceRequest { kind: *kind, offset: 0, length, stream: 0 });
     }
     let mut done = Vec::new();
     while let Some(at) = device.next_completion() {
@@ -161,7 +166,7 @@ fn what_is_wrong_is_told_with_what_is_right() {
 
 #[test]
 fn they_take_the_time_that_they_say() {
-    use Kind::{Flush, Read, Write};
+    use RequestKind::{Flush, Read, Write};
     assert_eq!(done("drum", &[Read, Write, Flush, Read]), [4, 8, 8, 12]);
     assert_eq!(done("drum/each_ms=7/flushing=as-written", &[Write, Flush]), [7, 14]);
     assert_eq!(done("drums:20G", &[Read, Read]), [20, 40]);
@@ -176,8 +181,8 @@ fn they_take_the_time_that_they_say() {
 #[serde(transparent)]
 struct Having<T>(T);
 
-impl<T: Clone + std::fmt::Debug + Send + Sync> Parameters for Having<T> {
-    fn check(&self) -> Vec<Wrong> {
+impl<T: Clone + std::fmt::Debug + Send + Sync> DeviceParameters for Having<T> {
+    fn check(&self) -> Vec<ParameterProblem> {
         Vec::new()
     }
 
@@ -201,7 +206,7 @@ macro_rules! having {
         struct One {
             $key: $type,
         }
-        Model::new("odd", "", || Box::new(Having(One { $key: $value })))
+        DeviceModel::new("odd", "", || Box::new(Having(One { $key: $value })))
     }};
 }
 
@@ -215,8 +220,8 @@ fn a_model_says_whether_it_has_a_stroke_and_takes_time() {
 
 #[test]
 fn what_cannot_be_registered_is_refused_with_the_reason() {
-    let refused = |model: Model| models().with([model]).unwrap_err().to_string();
-    let named = |name| refused(Model::new(name, "", || Box::new(Drum::turning(1.0))));
+    let refused = |model: DeviceModel| models().with([model]).unwrap_err().to_string();
+    let named = |name| refused(DeviceModel::new(name, "", || Box::new(Drum::turning(1.0))));
     assert_eq!(models().with([DRUM]).unwrap_err(), RegisterError::Twice("drum"));
     for name in ["hdd-7200", "ebs-gp2", "drums"] {
         let twice = format!("two disk models are registered by the name `{name}`; rename one");
@@ -235,6 +240,6 @@ fn what_cannot_be_registered_is_refused_with_the_reason() {
         assert!(refused(model).contains(why), "{why}");
     }
     assert!(refused(having!(large: u64 = u64::MAX)).contains("the disk model `odd` can't be had"));
-    let slow = Model::new("slow", "", || Box::new(Drum::turning(1e9)));
+    let slow = DeviceModel::new("slow", "", || Box::new(Drum::turning(1e9)));
     assert!(refused(slow).contains("as it comes, each_ms is 1000000000, and must be"));
 }

@@ -1,6 +1,6 @@
 //! How devices are named.
 
-use bakeoff_devices::ext4::{Committing, JournalPlace, Parameters};
+use bakeoff_devices::ext4::{Committing, Ext4Parameters, JournalPlace};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::spec::Spec;
 
@@ -169,7 +169,7 @@ fn all_that_is_wrong_is_told_with_the_parameter_that_was_written() {
 
 #[test]
 fn every_model_has_a_file_system_to_choose() {
-    let shipped = Parameters::default();
+    let shipped = Ext4Parameters::default();
     assert_eq!((shipped.commit, shipped.journal), (Committing::Jbd2, JournalPlace::Middle));
     for listed in Models::standard().listed() {
         let name = listed.name.replace("SIZE", "100G").replace("N×MODEL", "4×hdd-7200");
@@ -177,7 +177,7 @@ fn every_model_has_a_file_system_to_choose() {
             |text: &str| Models::standard().parse(&format!("{name}{text}")).unwrap().file_system();
         assert_eq!(chosen(""), shipped, "{name}");
         let (commit, journal) = (Committing::Fast, JournalPlace::Near);
-        let other = Parameters { commit, journal, ..shipped };
+        let other = Ext4Parameters { commit, journal, ..shipped };
         assert_eq!(chosen("/commit=fast/journal=near"), other, "{name}");
     }
     let spec = table("model = 'null'\ncommit = 'fast'").unwrap();

@@ -1,10 +1,10 @@
 //! Prices of traces whose price can be told by hand.
 
-use bakeoff_devices::device::{Kind, Request};
-use bakeoff_devices::ext4::Work;
+use bakeoff_devices::device::{DeviceRequest, RequestKind};
+use bakeoff_devices::ext4::DeviceWork;
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::price::{Cause, Depth, Price, Terms, price};
+use bakeoff_devices::neighbour::NeighbourLevel;
+use bakeoff_devices::price::{Cause, Depth, Price, PriceTerms, price};
 use bakeoff_devices::trace::{Trace, Tracer, Waits};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -16,69 +16,72 @@ const TURN_NS: u64 = 60_000_000_000 / 7200;
 const LOG: u64 = 70;
 const DATA: u64 = 71;
 
-fn request(kind: Kind, offset: u64, length: u64) -> Request {
-    Request { kind, offset, length, stream: 0 }
+fn request(kind: RequestKind, offset: u64, length: u64) -> DeviceRequest {
+    DeviceRequest { kind, offset, length, stream: 0 }
 }
 
-fn flush() -> Vec<Request> {
-    vec![request(Kind::Flush, 0, 0)]
+fn flush() -> Vec<DeviceRequest> {
+    vec![request(RequestKind::Flush, 0, 0)]
 }
 
 /// A trace of works in the order given, each of a file that is waited for by a writer, or by a reader
 /// where it reads.
-fn trace(works: impl IntoIterator<Item = (Option<u64>, Vec<Vec<Request>>)>) -> Vec<u8> {
+fn trace(works: impl IntoIterator<Item = (Option<u64>, Vec<Vec<DeviceRequest>>)>) -> Vec<u8> {
     let mut tracer = Tracer::default();
     // So that the log is the first file.
     let name = |file: u64| move || if file == LOG { b"log".to_vec() } else { b"data".to_vec() };
     for (at, (file, steps)) in works.into_iter().enumerate() {
-        let reads = steps.iter().flatten().any(|request| request.kind == Kind::Read);
+        let reads = steps.iter().flatten().any(|request| request.kind == RequestKind::Read);
         let waits = match (file, reads) {
             (None, _) => Waits::Nobody,
             (_, true) => Waits::Reader,
             (_, false) => Waits::Writer,
         };
-        let work = Work { steps, ..Work::default() };
+        let work = DeviceWork { steps, ..DeviceWork::default() };
         tracer.work(at as u64, waits, file, name(file.unwrap_or_default()), &work);
     }
     tracer.end(SPAN);
     tracer.take()
 }
 
-fn priced(bytes: &[u8], disk: &str, neighbours: Level, depth: Depth) -> Price {
+fn priced(bytes: &[u8], disk: &str, neighbours: NeighbourLevel, depth: Depth) -> Price {
     let trace = Trace::read(bytes).unwrap();
     let spec = Models::standard().parse(disk).unwrap();
     let is_log = |file: usize| trace.files[file] == b"log";
-    price(&trace, &spec, Terms { neighbours, seed: 7, depth }, &is_log)
+    price(&trace, &spec, PriceTerms { neighbours, seed: 7, depth }, &is_log)
 }
 
 fn alone(bytes: &[u8], disk: &str) -> Price {
-    priced(bytes, disk, Level::None, Depth::One)
+    priced(bytes, disk, NeighbourLevel::None, Depth::One)
 }
 
 fn random_writes(count: u64) -> Vec<u8> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut place = move || rng.random_range(0..SPAN / PAGE) * PAGE;
-    trace((0..count).map(|_| (Some(DATA), vec![vec![request(Kind::Write, place(), PAGE)]])))
+    trace((0..count).map(|_| (Some(DATA), vec![vec![request(RequestKind::Write, place(), PAGE)]])))
 }
 
 #[test]
 fn on_an_ssd_each_request_costs_what_its_data_sheet_says() {
-    let commit = || vec![vec![request(Kind::Write, 0, PAGE)], flush()];
+    let commit = || vec![vec![request(RequestKind::Write, 0, PAGE)], flush()];
     let bytes = trace((0..100).map(|_| (Some(LOG), commit())));
     let price = alone(&bytes, "ssd-sata");
     // 28 µs for the write and 1 ms for the flush behind it.
     assert_eq!(price.elapsed, 100 * 1_028_000);
     assert_eq!((price.log, price.read, price.put_off), (price.elapsed, 0, 0));
     // One log is never written twice at once.
-    assert_eq!(priced(&bytes, "ssd-sata", Level::None, Depth::Beside(31)).elapsed, price.elapsed);
+    assert_eq!(
+        priced(&bytes, "ssd-sata", NeighbourLevel::None, Depth::Beside(31)).elapsed,
+        price.elapsed
+    );
 }
 
 #[test]
 fn each_cause_is_charged_its_own_and_all_add_up() {
-    let commit = || (Some(LOG), vec![vec![request(Kind::Write, 0, PAGE)], flush()]);
-    let read = || (Some(DATA), vec![vec![request(Kind::Read, 9 * PAGE, PAGE)]]);
-    let checkpoint = || (Some(DATA), vec![vec![request(Kind::Write, PAGE, PAGE)], flush()]);
-    let by_age = || (None, vec![vec![], vec![request(Kind::Write, 5 * PAGE, PAGE)]]);
+    let commit = || (Some(LOG), vec![vec![request(RequestKind::Write, 0, PAGE)], flush()]);
+    let read = || (Some(DATA), vec![vec![request(RequestKind::Read, 9 * PAGE, PAGE)]]);
+    let checkpoint = || (Some(DATA), vec![vec![request(RequestKind::Write, PAGE, PAGE)], flush()]);
+    let by_age = || (None, vec![vec![], vec![request(RequestKind::Write, 5 * PAGE, PAGE)]]);
     let bytes = trace([commit(), read(), checkpoint(), by_age(), commit()]);
     let price = alone(&bytes, "ssd-sata");
     assert_eq!(price.log, 2 * 1_028_000);
@@ -94,11 +97,11 @@ fn each_cause_is_charged_its_own_and_all_add_up() {
 
 #[test]
 fn what_is_put_off_is_done_beside_the_log_where_there_is_room() {
-    let commit = || (Some(LOG), vec![vec![request(Kind::Write, 0, PAGE)], flush()]);
-    let checkpoint = || (Some(DATA), vec![vec![request(Kind::Write, PAGE, PAGE)], flush()]);
+    let commit = || (Some(LOG), vec![vec![request(RequestKind::Write, 0, PAGE)], flush()]);
+    let checkpoint = || (Some(DATA), vec![vec![request(RequestKind::Write, PAGE, PAGE)], flush()]);
     let bytes = trace((0..50).flat_map(|_| [commit(), checkpoint()]));
     let one = alone(&bytes, "ssd-sata").elapsed;
-    let beside = priced(&bytes, "ssd-sata", Level::None, Depth::Beside(1)).elapsed;
+    let beside = priced(&bytes, "ssd-sata", NeighbourLevel::None, Depth::Beside(1)).elapsed;
     assert_eq!(one, 100 * 1_028_000);
     // A write may wait for one beside it, 28 µs / 2.4.
     assert!((50 * 1_028_000..50 * 1_045_000).contains(&beside), "{beside}");
@@ -117,10 +120,11 @@ fn random_writes_on_a_hard_disk_cost_its_mean_each() {
 #[test]
 fn appends_one_by_one_cost_a_turn_each_and_one_request_of_all_costs_one() {
     let pages = 100;
-    let each = |page| (Some(LOG), vec![vec![request(Kind::Write, page * PAGE, PAGE)], flush()]);
+    let each =
+        |page| (Some(LOG), vec![vec![request(RequestKind::Write, page * PAGE, PAGE)], flush()]);
     let one_by_one = alone(&trace((0..pages).map(each)), "hdd-7200").elapsed;
     assert!(one_by_one.abs_diff(pages * TURN_NS) < 3 * TURN_NS, "{one_by_one}");
-    let whole = vec![vec![request(Kind::Write, 0, pages * PAGE)], flush()];
+    let whole = vec![vec![request(RequestKind::Write, 0, pages * PAGE)], flush()];
     let at_once = alone(&trace([(Some(LOG), whole)]), "hdd-7200").elapsed;
     // 400 KiB at 150 MB/s take 2.7 ms.
     assert!(at_once < 2 * TURN_NS, "{at_once}");
@@ -130,20 +134,23 @@ fn appends_one_by_one_cost_a_turn_each_and_one_request_of_all_costs_one() {
 fn four_neighbours_leave_a_fifth_of_a_hard_disk() {
     let bytes = random_writes(500);
     let one = alone(&bytes, "hdd-7200").elapsed as f64;
-    let shared = priced(&bytes, "hdd-7200", Level::Streams(4), Depth::One).elapsed as f64;
+    let shared = priced(&bytes, "hdd-7200", NeighbourLevel::Streams(4), Depth::One).elapsed as f64;
     assert!((4.5..5.5).contains(&(shared / one)), "{}", shared / one);
     // With more at once the disk goes the shortest way, but takes turns with its neighbours.
     let deep = |level| priced(&bytes, "hdd-7200", level, Depth::Beside(31)).elapsed as f64;
-    assert!(deep(Level::None) < 0.7 * one, "{} of {one}", deep(Level::None));
-    assert!((0.9 * shared..shared).contains(&deep(Level::Streams(4))), "{shared}");
+    assert!(deep(NeighbourLevel::None) < 0.7 * one, "{} of {one}", deep(NeighbourLevel::None));
+    assert!((0.9 * shared..shared).contains(&deep(NeighbourLevel::Streams(4))), "{shared}");
 }
 
 #[test]
 fn nothing_costs_nothing_and_a_device_that_takes_no_time_neither() {
     assert_eq!(alone(&trace([]), "hdd-7200"), Price::default());
-    assert_eq!(priced(&random_writes(100), "null", Level::None, Depth::Beside(3)).elapsed, 0);
+    assert_eq!(
+        priced(&random_writes(100), "null", NeighbourLevel::None, Depth::Beside(3)).elapsed,
+        0
+    );
     // The same terms, the same price.
     let bytes = random_writes(100);
-    let deep = || priced(&bytes, "hdd-7200", Level::Share(0.25), Depth::Beside(8));
+    let deep = || priced(&bytes, "hdd-7200", NeighbourLevel::Share(0.25), Depth::Beside(8));
     assert_eq!(deep(), deep());
 }

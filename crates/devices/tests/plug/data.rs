@@ -6,10 +6,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
 
-use bakeoff_devices::ext4::{Data, Extent};
+use bakeoff_devices::ext4::{DataMode, Extent};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::{
-    Attributes, Before, Contents, Copies, Ino, Keep, Kind, Metadata, Pending, Place,
+    Before, Contents, EntryPlace, FileAttributes, Ino, Keep, Metadata, MirrorCopies, NodeKind,
+    Pending,
 };
 
 const ROOT: Ino = 1;
@@ -40,12 +41,12 @@ struct Disk {
 }
 
 impl Disk {
-    fn new(data: Data) -> Self {
-        let attributes = Attributes { mode: 0o755, uid: 0, gid: 0 };
+    fn new(data: DataMode) -> Self {
+        let attributes = FileAttributes { mode: 0o755, uid: 0, gid: 0 };
         let mut pending = Pending::new(ROOT, attributes, Metadata::Ordered).with_data(data);
         for (name, ino) in [("log", LOG), ("other", OTHER)] {
-            let place = Place { dir: ROOT, name: OsStr::new(name) };
-            pending.adopt(place, ino, Kind::File, attributes);
+            let place = EntryPlace { dir: ROOT, name: OsStr::new(name) };
+            pending.adopt(place, ino, NodeKind::File, attributes);
         }
         let whole = vec![b'0'; 4 * PAGE];
         Self { pending, files: Files(HashMap::from([(LOG, whole.clone()), (OTHER, whole)])) }
@@ -67,7 +68,7 @@ impl Disk {
     }
 
     /// The same where the files lie on an array.
-    fn left_on(&self, copies: Option<&Copies>, ino: Ino, keep: Keep, seed: u64) -> Vec<u8> {
+    fn left_on(&self, copies: Option<&MirrorCopies>, ino: Ino, keep: Keep, seed: u64) -> Vec<u8> {
         let image = self.pending.state().image_on(copies, keep, seed, &self.files).unwrap();
         let content = image.item(ino).unwrap().content.as_ref().unwrap();
         let mut bytes = vec![1; content.size() as usize];
@@ -88,11 +89,11 @@ impl Disk {
 
 #[test]
 fn a_file_that_grew_shows_stale_bytes_where_nothing_orders_data_and_nobody_synced() {
-    for data in [Data::Ordered, Data::Writeback, Data::Journal] {
+    for data in [DataMode::Ordered, DataMode::Writeback, DataMode::Journal] {
         let mut disk = Disk::new(data);
         disk.write(LOG, 4..6, b'A');
         for keep in [Keep::Prefix, Keep::Subset, Keep::Torn] {
-            assert_eq!(disk.stale(keep) > 0, data == Data::Writeback, "{data:?}, {keep}");
+            assert_eq!(disk.stale(keep) > 0, data == DataMode::Writeback, "{data:?}, {keep}");
         }
         assert_eq!(disk.stale(Keep::DropAll), 0, "{data:?}");
         disk.pending.sync_file(LOG, disk.pending.mark());
@@ -105,7 +106,7 @@ fn a_file_that_grew_shows_stale_bytes_where_nothing_orders_data_and_nobody_synce
 
 #[test]
 fn data_in_the_journal_come_back_in_the_order_in_which_they_were_written() {
-    let seen = |data: Data, keep: Keep| {
+    let seen = |data: DataMode, keep: Keep| {
         let mut disk = Disk::new(data);
         for (ino, byte) in [(LOG, b'1'), (OTHER, b'1'), (LOG, b'2'), (OTHER, b'2')] {
             disk.write(ino, 0..1, byte);
@@ -120,14 +121,16 @@ fn data_in_the_journal_come_back_in_the_order_in_which_they_were_written() {
     let in_order = [b"00", b"10", b"11", b"21", b"22"];
     let in_order: BTreeSet<_> = in_order.iter().map(|at| (at[0], at[0], at[1], at[1])).collect();
     for keep in [Keep::Prefix, Keep::Subset, Keep::Torn] {
-        assert_eq!(seen(Data::Journal, keep), in_order, "{keep}");
+        assert_eq!(seen(DataMode::Journal, keep), in_order, "{keep}");
     }
-    assert!(!seen(Data::Ordered, Keep::Subset).is_subset(&in_order));
+    assert!(!seen(DataMode::Ordered, Keep::Subset).is_subset(&in_order));
 }
 
 #[test]
 fn a_commit_takes_in_the_data_of_all_files_where_they_are_in_the_journal() {
-    for (data, left) in [(Data::Ordered, b'0'), (Data::Writeback, b'0'), (Data::Journal, b'1')] {
+    for (data, left) in
+        [(DataMode::Ordered, b'0'), (DataMode::Writeback, b'0'), (DataMode::Journal, b'1')]
+    {
         let mut disk = Disk::new(data);
         disk.write(LOG, 0..1, b'1');
         let mark = disk.pending.mark();
@@ -141,7 +144,7 @@ fn a_commit_takes_in_the_data_of_all_files_where_they_are_in_the_journal() {
 /// A transaction ends between pages at the earliest: nothing is torn within one.
 #[test]
 fn the_last_write_in_the_journal_may_end_between_two_of_its_pages() {
-    let mut disk = Disk::new(Data::Journal);
+    let mut disk = Disk::new(DataMode::Journal);
     disk.write(LOG, 0..4, b'1');
     let mut seen = BTreeSet::new();
     for seed in SEEDS {
@@ -155,14 +158,14 @@ fn the_last_write_in_the_journal_may_end_between_two_of_its_pages() {
 }
 
 /// The log on an array of which each chunk is a page: pages 0 and 2 are on the same disks, and 1 and 3.
-fn on_array(model: &str) -> Copies {
+fn on_array(model: &str) -> MirrorCopies {
     let spec = Models::standard().parse(model).unwrap();
     let extent = Extent { offset: 0, place: 0, length: 4 * PAGE as u64 };
-    Copies::new(spec.mirrors().expect("it is an array"), HashMap::from([(LOG, vec![extent])]))
+    MirrorCopies::new(spec.mirrors().expect("it is an array"), HashMap::from([(LOG, vec![extent])]))
 }
 
 /// The first bytes of the first two pages, of all images.
-fn seen_on(copies: Option<&Copies>, disk: &Disk, keep: Keep) -> BTreeSet<(char, char)> {
+fn seen_on(copies: Option<&MirrorCopies>, disk: &Disk, keep: Keep) -> BTreeSet<(char, char)> {
     let pages = |seed| {
         let left = disk.left_on(copies, LOG, keep, seed);
         let page = |number: usize| {
@@ -179,7 +182,7 @@ fn seen_on(copies: Option<&Copies>, disk: &Disk, keep: Keep) -> BTreeSet<(char, 
 fn of_a_write_in_flight_the_copy_is_read_that_lost_it() {
     let array = on_array("raid10:4×ssd-sata/chunk=4K");
     // One write over the chunks of two pairs of disks.
-    let mut disk = Disk::new(Data::Ordered);
+    let mut disk = Disk::new(DataMode::Ordered);
     disk.write(LOG, 0..2, b'1');
     let whole = BTreeSet::from([('0', '0'), ('1', '1')]);
     assert_eq!(seen_on(None, &disk, Keep::Subset), whole);
@@ -189,7 +192,7 @@ fn of_a_write_in_flight_the_copy_is_read_that_lost_it() {
     // A pair of which one disk has failed has no other copy to differ from.
     let degraded = on_array("raid10:2×ssd-sata/chunk=4K/array=degraded");
     assert_eq!(seen_on(Some(&degraded), &disk, Keep::Subset), whole);
-    let unplaced = Copies::new(
+    let unplaced = MirrorCopies::new(
         Models::standard().parse("raid10:4×ssd-sata").unwrap().mirrors().unwrap(),
         HashMap::new(),
     );
@@ -204,7 +207,7 @@ fn of_a_write_in_flight_the_copy_is_read_that_lost_it() {
 #[test]
 fn each_pair_of_disks_has_a_prefix_of_its_own() {
     let array = on_array("raid10:4×ssd-sata/chunk=4K");
-    let mut disk = Disk::new(Data::Ordered);
+    let mut disk = Disk::new(DataMode::Ordered);
     disk.write(LOG, 0..1, b'1');
     disk.write(LOG, 1..2, b'1');
     let in_order = BTreeSet::from([('0', '0'), ('1', '0'), ('1', '1')]);

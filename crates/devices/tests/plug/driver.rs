@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
 use bakeoff_devices::plug::{
-    Attributes, Before, Contents, Ino, Kind, Mark, Metadata, Pending, Place,
+    Before, ChangeMark, Contents, EntryPlace, FileAttributes, Ino, Metadata, NodeKind, Pending,
 };
 
 use crate::commands::Command;
@@ -98,27 +98,27 @@ pub struct Driver {
     pub store: Store,
     live: World,
     next: Ino,
-    begun: (Mark, usize),
+    begun: (ChangeMark, usize),
     /// The moment before the last change.
-    last: Mark,
+    last: ChangeMark,
     pub metadata: Metadata,
     flaw: Option<Flaw>,
     held_back: Option<(Ino, u64, u64, u64, Vec<u8>)>,
 }
 
 /// Of things of this user's: only root may give files to others.
-pub fn attributes(mode: u32) -> Attributes {
+pub fn attributes(mode: u32) -> FileAttributes {
     let own = std::fs::metadata("/proc/self").expect("this process runs");
-    Attributes { mode, uid: own.uid(), gid: own.gid() }
+    FileAttributes { mode, uid: own.uid(), gid: own.gid() }
 }
 
-fn place(step: &Step) -> Place<'_> {
-    Place { dir: step.dir, name: OsStr::new(&step.name) }
+fn place(step: &Step) -> EntryPlace<'_> {
+    EntryPlace { dir: step.dir, name: OsStr::new(&step.name) }
 }
 
 /// What the one symbolic link of all histories points to.
-pub fn target() -> Kind {
-    Kind::Symlink("../there".into())
+pub fn target() -> NodeKind {
+    NodeKind::Symlink("../there".into())
 }
 
 impl Driver {
@@ -143,15 +143,15 @@ impl Driver {
             flaw,
             held_back: None,
         };
-        let a = driver.adopt(ROOT, "a", Kind::File);
+        let a = driver.adopt(ROOT, "a", NodeKind::File);
         let bytes: Vec<u8> = (0..5000_u32).map(|n| (n % 251) as u8).collect();
         driver.did(Act::Write { ino: a, offset: 0, bytes }, Fate::Durable);
-        let d = driver.adopt(ROOT, "d", Kind::Directory);
-        driver.adopt(d, "b", Kind::File);
+        let d = driver.adopt(ROOT, "d", NodeKind::Directory);
+        driver.adopt(d, "b", NodeKind::File);
         driver
     }
 
-    fn adopt(&mut self, dir: Ino, name: &str, kind: Kind) -> Ino {
+    fn adopt(&mut self, dir: Ino, name: &str, kind: NodeKind) -> Ino {
         let ino = self.number();
         let step = Step { dir, name: name.to_owned(), before: None, after: Some(ino) };
         self.pending.adopt(place(&step), ino, kind.clone(), attributes(0o755));
@@ -169,7 +169,7 @@ impl Driver {
         if let Some(ino) = act.edits() {
             self.store.0.insert(ino, self.live.files[&ino].clone());
         }
-        if let Act::Names { steps, made: Some(Kind::File) } = &act {
+        if let Act::Names { steps, made: Some(NodeKind::File) } = &act {
             self.store.0.insert(steps[0].after.unwrap(), Vec::new());
         }
         self.history.acts.push((act, fate));
@@ -232,7 +232,9 @@ impl Driver {
             Command::Punch { file, offset, length } => self.punch(self.file(file), offset, length),
             Command::Truncate { file, size, kept } => self.truncate(self.file(file), size, kept),
             Command::Create { dir, name: n, kind } => {
-                let kind = [Kind::File, Kind::File, Kind::Directory, target()][kind % 4].clone();
+                let kind = [NodeKind::File, NodeKind::File, NodeKind::Directory, target()]
+                    [kind % 4]
+                    .clone();
                 self.create(self.dir(dir), &name(n), kind);
             }
             Command::Link { file, dir, name: n } => {
@@ -328,7 +330,7 @@ impl Driver {
         self.did(Act::Truncate { ino, old, new }, Fate::Pending);
     }
 
-    pub fn create(&mut self, dir: Ino, name: &str, kind: Kind) -> Option<Ino> {
+    pub fn create(&mut self, dir: Ino, name: &str, kind: NodeKind) -> Option<Ino> {
         if self.lookup(dir, name).is_some() {
             return None;
         }
@@ -407,7 +409,7 @@ impl Driver {
     }
 
     /// From when a sync counts: for `Pending` and for the model.
-    fn mark(&mut self, late: bool) -> (Mark, usize) {
+    fn mark(&mut self, late: bool) -> (ChangeMark, usize) {
         let now = (self.pending.mark(), self.history.acts.len());
         let right = if late { self.begun } else { now };
         match self.flaw {

@@ -4,7 +4,8 @@
 use std::ffi::OsStr;
 
 use bakeoff_devices::plug::{
-    Before, Contents, Ino, Keep, Kind, Mark, Metadata, Moment, Pending, Place, State,
+    Before, ChangeMark, Contents, EntryPlace, HistoryMoment, Ino, Keep, Metadata, NodeKind,
+    Pending, PendingState,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -29,7 +30,7 @@ struct Told {
 
 /// A moment, and all that was there then.
 struct Seen {
-    moment: Moment,
+    moment: HistoryMoment,
     images: Vec<Picture>,
 }
 
@@ -49,7 +50,7 @@ impl Told {
             told.named[at] = Some(ino);
             told.store.0.insert(ino, vec![at as u8; 1500]);
             let adopt = |pending: &mut Pending| {
-                pending.adopt(place(at), ino, Kind::File, attributes(0o644));
+                pending.adopt(place(at), ino, NodeKind::File, attributes(0o644));
             };
             adopt(&mut told.recorded);
             told.plain.iter_mut().for_each(adopt);
@@ -72,14 +73,14 @@ impl Told {
         self.random.random_range(0..end)
     }
 
-    fn step(&mut self, begun: Mark) {
+    fn step(&mut self, begun: ChangeMark) {
         let at = self.below(NAMES.len());
         let mark = if self.random.random() { self.recorded.mark() } else { begun };
         let Some(ino) = self.named[at] else {
             let ino = self.fresh();
             self.named[at] = Some(ino);
             self.store.0.insert(ino, Vec::new());
-            return self.tell(|it| it.create(place(at), ino, Kind::File, attributes(0o600)));
+            return self.tell(|it| it.create(place(at), ino, NodeKind::File, attributes(0o600)));
         };
         match self.below(12) {
             0..4 => self.write(ino),
@@ -136,11 +137,11 @@ impl Told {
     }
 }
 
-fn place(at: usize) -> Place<'static> {
-    Place { dir: ROOT, name: OsStr::new(NAMES[at]) }
+fn place(at: usize) -> EntryPlace<'static> {
+    EntryPlace { dir: ROOT, name: OsStr::new(NAMES[at]) }
 }
 
-fn pictures(pending: &State, contents: &dyn Contents) -> Vec<Picture> {
+fn pictures(pending: &PendingState, contents: &dyn Contents) -> Vec<Picture> {
     let each = |keep: Keep, seed: u64| {
         picture(&pending.image(keep, seed, contents).unwrap(), contents).unwrap()
     };

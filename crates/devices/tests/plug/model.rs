@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use bakeoff_devices::plug::{Ino, Kind, SECTOR};
+use bakeoff_devices::plug::{Ino, NodeKind, SECTOR};
 
 pub const ROOT: Ino = 1;
 
@@ -21,7 +21,7 @@ pub struct Step {
 pub enum Act {
     Write { ino: Ino, offset: usize, bytes: Vec<u8> },
     Truncate { ino: Ino, old: usize, new: usize },
-    Names { steps: Vec<Step>, made: Option<Kind> },
+    Names { steps: Vec<Step>, made: Option<NodeKind> },
     Mode { ino: Ino, mode: u32 },
 }
 
@@ -87,17 +87,17 @@ impl World {
     }
 
     /// Something is there, without a name.
-    fn make(&mut self, ino: Ino, kind: &Kind) {
+    fn make(&mut self, ino: Ino, kind: &NodeKind) {
         self.modes.entry(ino).or_insert(0o755);
-        if *kind == Kind::File {
+        if *kind == NodeKind::File {
             self.files.entry(ino).or_default();
         }
     }
 
-    fn apply_names(&mut self, steps: &[Step], made: Option<&Kind>) {
+    fn apply_names(&mut self, steps: &[Step], made: Option<&NodeKind>) {
         if let (Some(kind), Some(ino)) = (made, steps[0].after) {
             self.make(ino, kind);
-            if *kind == Kind::Directory {
+            if *kind == NodeKind::Directory {
                 self.dirs.entry(ino).or_default();
             }
         }
@@ -229,7 +229,7 @@ impl History {
 
     fn is_dir(&self, it: Ino) -> bool {
         self.acts.iter().any(|(act, _)| {
-            let Act::Names { steps, made: Some(Kind::Directory) } = act else { return false };
+            let Act::Names { steps, made: Some(NodeKind::Directory) } = act else { return false };
             steps[0].after == Some(it)
         })
     }
@@ -244,7 +244,7 @@ impl History {
         if moves_dir(later) && moves_dir(earlier) {
             return true;
         }
-        let makes = matches!(earlier, Act::Names { made: Some(Kind::Directory), .. });
+        let makes = matches!(earlier, Act::Names { made: Some(NodeKind::Directory), .. });
         later.steps().iter().any(|s| {
             let ends_dir = s.before.filter(|ino| {
                 self.is_dir(*ino) && later.steps().iter().all(|other| other.after != Some(*ino))

@@ -1,11 +1,11 @@
 //! What is seen of an image.
 
-use bakeoff_devices::plug::{Contents, Image};
+use bakeoff_devices::plug::{Contents, CrashImage};
 
 use crate::model::Picture;
 
 /// Every name with what it stands for.
-pub fn picture(image: &Image<'_>, contents: &dyn Contents) -> Result<Picture, String> {
+pub fn picture(image: &CrashImage<'_>, contents: &dyn Contents) -> Result<Picture, String> {
     let mut picture = Picture::new();
     let mut to_visit = vec![(String::new(), image.root())];
     while let Some((path, ino)) = to_visit.pop() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_devices::plug::{Attributes, Before, Ino, Keep, Kind, Metadata, Pending};
+use bakeoff_devices::plug::{Before, FileAttributes, Ino, Keep, Metadata, NodeKind, Pending};
 
 use crate::driver::{Driver, attributes};
 use crate::model::{Picture, ROOT};
@@ -26,7 +26,7 @@ fn file(driver: &Driver, keep: Keep, path: &str) -> BTreeSet<Option<Vec<u8>>> {
 }
 
 fn new_file(driver: &mut Driver, dir: Ino, name: &str, bytes: &[u8]) -> Ino {
-    let ino = driver.create(dir, name, Kind::File).expect("a new name");
+    let ino = driver.create(dir, name, NodeKind::File).expect("a new name");
     driver.write(ino, 0, bytes.to_vec());
     ino
 }
@@ -81,7 +81,7 @@ fn where_names_are_one_log_a_commit_takes_in_a_rename_that_nobody_synced() {
 fn where_names_are_one_log_none_is_left_without_those_before_it() {
     let mut driver = Driver::new(Metadata::Ordered, None);
     for name in ["b", "c", "x", "y"] {
-        driver.create(ROOT, name, Kind::File).unwrap();
+        driver.create(ROOT, name, NodeKind::File).unwrap();
     }
     for keep in [Keep::Prefix, Keep::Subset, Keep::Torn] {
         let left: BTreeSet<Vec<String>> = cuts(&driver, keep)
@@ -113,8 +113,8 @@ fn a_rename_without_a_sync_of_the_file_may_leave_it_empty() {
 #[test]
 fn a_new_file_that_was_synced_is_found_when_its_directory_was_synced_too() {
     let mut driver = Driver::new(Metadata::Posix, None);
-    let outer = driver.create(ROOT, "outer", Kind::Directory).unwrap();
-    let inner = driver.create(outer, "inner", Kind::Directory).unwrap();
+    let outer = driver.create(ROOT, "outer", NodeKind::Directory).unwrap();
+    let inner = driver.create(outer, "inner", NodeKind::Directory).unwrap();
     let file_there = new_file(&mut driver, inner, "file", b"there");
     driver.sync_file(file_there, false);
     let maybe = set([None, Some(b"there")]);
@@ -185,7 +185,7 @@ fn what_a_failed_sync_lost_stays_lost_though_the_next_one_succeeds() {
 #[test]
 fn a_write_that_is_lost_before_one_that_is_kept_leaves_a_hole() {
     let mut driver = Driver::new(Metadata::Posix, None);
-    let it = driver.create(ROOT, "x", Kind::File).unwrap();
+    let it = driver.create(ROOT, "x", NodeKind::File).unwrap();
     driver.sync_dir(ROOT, false);
     let (one, two) = (vec![1; 512], vec![2; 512]);
     driver.write(it, 0, one.clone());
@@ -249,7 +249,7 @@ fn a_page_that_had_no_block_is_whole_or_not_there_where_there_is_a_journal() {
 
         // In each page one half after the other.
         let mut driver = Driver::new(metadata, None);
-        let it = driver.create(ROOT, "x", Kind::File).unwrap();
+        let it = driver.create(ROOT, "x", NodeKind::File).unwrap();
         driver.sync_dir(ROOT, false);
         driver.write(it, 0, vec![1; 2048]);
         driver.write(it, 2048, vec![1; 4096]);
@@ -289,8 +289,8 @@ fn a_page_that_was_there_may_be_torn_where_there_is_a_journal_too() {
 #[test]
 fn a_directory_may_move_into_one_that_it_held() {
     let mut driver = Driver::new(Metadata::Posix, None);
-    let outer = driver.create(ROOT, "outer", Kind::Directory).unwrap();
-    let inner = driver.create(outer, "inner", Kind::Directory).unwrap();
+    let outer = driver.create(ROOT, "outer", NodeKind::Directory).unwrap();
+    let inner = driver.create(outer, "inner", NodeKind::Directory).unwrap();
     driver.sync_all();
     driver.rename(driver.at("/outer/inner"), ROOT, "inner");
     driver.rename(driver.at("/outer"), inner, "outer");
@@ -323,7 +323,7 @@ fn a_file_that_came_and_went_is_let_go_with_the_journal_commit() {
 #[test]
 fn every_prefix_is_met_from_nothing_to_all() {
     let mut driver = Driver::new(Metadata::Posix, None);
-    let it = driver.create(ROOT, "x", Kind::File).unwrap();
+    let it = driver.create(ROOT, "x", NodeKind::File).unwrap();
     driver.sync_dir(ROOT, false);
     let sizes = (0..5).map(|n| Some(vec![b'x'; n])).collect::<BTreeSet<_>>();
     for n in 0..4 {
@@ -336,9 +336,9 @@ fn every_prefix_is_met_from_nothing_to_all() {
 fn an_append_takes_little_memory_and_zeros_take_none() {
     const PAGES: u64 = 10_000;
     let mut pending =
-        Pending::new(ROOT, Attributes { mode: 0o755, uid: 0, gid: 0 }, Metadata::Posix);
-    let place = bakeoff_devices::plug::Place { dir: ROOT, name: "x".as_ref() };
-    pending.adopt(place, 2, Kind::File, attributes(0o644));
+        Pending::new(ROOT, FileAttributes { mode: 0o755, uid: 0, gid: 0 }, Metadata::Posix);
+    let place = bakeoff_devices::plug::EntryPlace { dir: ROOT, name: "x".as_ref() };
+    pending.adopt(place, 2, NodeKind::File, attributes(0o644));
     let mut per_page = |old: &[u8]| {
         let before = pending.bytes();
         for page in 0..PAGES {

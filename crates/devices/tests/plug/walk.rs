@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bakeoff_devices::plug::{
-    Contents, Identity, Image, Keep, Metadata, Moment, Recorded, State, Walk,
+    Contents, CrashImage, HistoryMoment, ImageFingerprint, Keep, Metadata, PendingState, Recorded,
+    Walk,
 };
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
@@ -16,7 +17,7 @@ use crate::seen::picture;
 /// name of the same thing, what kind of thing it is, its mode and its bytes.
 type Shown = BTreeMap<String, (String, String, u32, Option<Vec<u8>>)>;
 
-fn shown(picture: Picture, image: &Image<'_>) -> Shown {
+fn shown(picture: Picture, image: &CrashImage<'_>) -> Shown {
     let mut first = BTreeMap::new();
     for (path, (ino, ..)) in &picture {
         first.entry(*ino).or_insert_with(|| path.clone());
@@ -27,7 +28,7 @@ fn shown(picture: Picture, image: &Image<'_>) -> Shown {
         .collect()
 }
 
-fn pictures(state: &State, contents: &dyn Contents) -> Result<Vec<Picture>, String> {
+fn pictures(state: &PendingState, contents: &dyn Contents) -> Result<Vec<Picture>, String> {
     let each = |(keep, seed)| {
         let image = state.image(keep, seed, contents).map_err(|error| error.to_string())?;
         picture(&image, contents)
@@ -58,10 +59,10 @@ fn told(commands: &[Command], metadata: Metadata) -> Driver {
 fn same(commands: &[Command], recorded_as: Metadata) -> Result<(), String> {
     let driver = told(commands, recorded_as);
     let (history, recorded) = (driver.pending.history().unwrap(), kept(&driver));
-    let mut known: BTreeMap<Identity, Shown> = BTreeMap::new();
+    let mut known: BTreeMap<ImageFingerprint, Shown> = BTreeMap::new();
     for metadata in Metadata::ALL {
         let mut walk = Walk::new(&recorded, metadata);
-        let moments: Vec<Moment> = history.moments().collect();
+        let moments: Vec<HistoryMoment> = history.moments().collect();
         for (number, moment) in moments.iter().enumerate() {
             assert_eq!(walk.moment(), number);
             let state = history.pending(*moment, metadata).unwrap();

@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::device::{Kind, Nanos, Request};
+use bakeoff_devices::device::{DeviceRequest, Nanos, RequestKind};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::daemon;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
-use picture::Series;
+use picture::ModelSeries;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => DEPTHS.iter().map(|depth| in_virtual_time(model, *depth)).collect(),
         };
         println!("{model}: modelled {modelled:.0?}, achieved {achieved:.0?}");
-        all.push(Series { name: model, modelled, achieved });
+        all.push(ModelSeries { name: model, modelled, achieved });
     }
     std::fs::write(target, picture::draw(&DEPTHS, &all))?;
     Ok(())
@@ -119,8 +119,8 @@ fn in_virtual_time(model: &str, depth: u32) -> f64 {
     let mut station = Station::new(spec.build(1), 1);
     station.set_span(SPAN);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut request = || Request {
-        kind: Kind::Read,
+    let mut request = || DeviceRequest {
+        kind: RequestKind::Read,
         offset: random.random_range(0..SPAN / BLOCK as u64) * BLOCK as u64,
         length: BLOCK as u64,
         stream: 0,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// A model's figures, one for each depth.
-pub struct Series {
+pub struct ModelSeries {
     pub name: &'static str,
     /// By the model in virtual time; nothing for a device that takes no time.
     pub modelled: Vec<f64>,
@@ -26,7 +26,7 @@ const LINES: [(f64, &str); 5] =
 const LINE: f64 = 15.0;
 
 /// Draws all series.
-pub fn draw(depths: &[u32], all: &[Series]) -> String {
+pub fn draw(depths: &[u32], all: &[ModelSeries]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\" role=\"img\">\n\
@@ -127,8 +127,8 @@ fn axes(svg: &mut String, depths: &[u32]) {
 }
 
 /// Where the names stand: beside the ends of their lines, and not on each other.
-fn names(all: &[Series]) -> Vec<f64> {
-    let end = |series: &Series| y(*series.achieved.last().expect("a depth"));
+fn names(all: &[ModelSeries]) -> Vec<f64> {
+    let end = |series: &ModelSeries| y(*series.achieved.last().expect("a depth"));
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|a, b| end(&all[*a]).total_cmp(&end(&all[*b])));
     let mut places = vec![0.0; all.len()];

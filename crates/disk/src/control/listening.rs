@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::wire::{self, LONGEST_REQUEST};
-use super::{Answer, Ask, BEAT};
+use super::{Ask, BEAT, ControlAnswer};
 use crate::error::Error;
 use crate::patience::PATIENCE;
 
@@ -22,23 +22,23 @@ const AT_A_TIME: usize = 16;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Answers to whoever connects, on threads that end with the process.
-pub(crate) struct Listening {
+pub(crate) struct ControlListener {
     /// Held by those who are answering.
     answering: Arc<RwLock<()>>,
 }
 
-impl Listening {
+impl ControlListener {
     /// Listens on `socket` and answers each request by `answer`.
     pub(crate) fn start(
         socket: &Path,
-        answer: impl Fn(Ask) -> Answer + Send + Sync + 'static,
+        answer: impl Fn(Ask) -> ControlAnswer + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = wire::listen(socket)?;
         let answer = Arc::new(answer);
         let answering = Arc::new(RwLock::new(()));
         let busy = Arc::clone(&answering);
         let accept = move || {
-            let places = Arc::new(Places::default());
+            let places = Arc::new(ListenerSeats::default());
             loop {
                 let Some((stream, seat)) = next(&listener, &places) else {
                     thread::sleep(PAUSE);
@@ -63,9 +63,9 @@ impl Listening {
 }
 
 /// The next one who connects, with a seat.
-fn next(listener: &UnixListener, places: &Arc<Places>) -> Option<(UnixStream, Seat)> {
+fn next(listener: &UnixListener, places: &Arc<ListenerSeats>) -> Option<(UnixStream, Seat)> {
     let (stream, _) = listener.accept().ok()?;
-    let seat = Places::take(places, &stream).ok()?;
+    let seat = ListenerSeats::take(places, &stream).ok()?;
     Some((stream, seat))
 }
 
@@ -73,12 +73,12 @@ fn next(listener: &UnixListener, places: &Arc<Places>) -> Option<(UnixStream, Se
 fn converse(
     mut stream: &UnixStream,
     seat: &Seat,
-    answer: &(dyn Fn(Ask) -> Answer + Sync),
+    answer: &(dyn Fn(Ask) -> ControlAnswer + Sync),
     answering: &RwLock<()>,
 ) -> io::Result<()> {
     wire::trusted_peer(stream)?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let line = wire::Lines::of(stream).line(LONGEST_REQUEST, PATIENCE)?;
+    let line = wire::ConnectionLines::of(stream).line(LONGEST_REQUEST, PATIENCE)?;
     seat.has_asked();
     let asked = serde_json::from_slice::<Ask>(&line);
     let leaves = matches!(asked, Ok(Ask::Unmount));
@@ -90,12 +90,12 @@ fn converse(
         }
         let answer = match asked {
             Ok(ask) => with_signs_of_life(stream, || answer(ask)),
-            Err(error) => Answer::Refused(Error::Usage(format!("no request: {error}"))),
+            Err(error) => ControlAnswer::Refused(Error::Usage(format!("no request: {error}"))),
         };
         let mut text = serde_json::to_vec(&answer).expect("an answer is plain data");
         text.push(b'\n');
         stream.write_all(&text)?;
-        if !leaves || answer != Answer::Done {
+        if !leaves || answer != ControlAnswer::Done {
             return Ok(());
         }
     }
@@ -106,7 +106,10 @@ fn converse(
 
 /// Does work that may take long. An empty line now and then tells the waiting client that the work goes
 /// on.
-fn with_signs_of_life(mut stream: &UnixStream, work: impl FnOnce() -> Answer) -> Answer {
+fn with_signs_of_life(
+    mut stream: &UnixStream,
+    work: impl FnOnce() -> ControlAnswer,
+) -> ControlAnswer {
     thread::scope(|scope| {
         let (done, working) = mpsc::channel::<()>();
         let beat = move || {
@@ -124,7 +127,7 @@ fn with_signs_of_life(mut stream: &UnixStream, work: impl FnOnce() -> Answer) ->
 
 /// Who is heard.
 #[derive(Default)]
-struct Places {
+struct ListenerSeats {
     heard: Mutex<Heard>,
     left: Condvar,
 }
@@ -141,11 +144,11 @@ struct Heard {
 
 /// The right to be heard, as long as this is there.
 struct Seat {
-    places: Arc<Places>,
+    places: Arc<ListenerSeats>,
     number: u64,
 }
 
-impl Places {
+impl ListenerSeats {
     /// Waits for a seat, and makes room for it.
     fn take(places: &Arc<Self>, stream: &UnixStream) -> io::Result<Seat> {
         let stream = stream.try_clone()?;

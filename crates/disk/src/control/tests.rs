@@ -1,7 +1,7 @@
 //! What a client makes of daemons that are none.
 
 use super::*;
-use crate::last_words::Said;
+use crate::last_words::CapturedStderr;
 use bakeoff_testkit::{NOBODY, PATIENCE, needs_root, wait_until};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -24,8 +24,8 @@ fn told(patience: Duration, serve: impl Fn(UnixStream) + Send + 'static) -> Stri
     stat(&daemon(serve).path().join("socket"), patience)
 }
 
-fn control(socket: &Path, patience: Duration) -> Control {
-    Control { mountpoint: "/m".into(), socket: socket.into(), patience, last_words: None }
+fn control(socket: &Path, patience: Duration) -> DiskControl {
+    DiskControl { mountpoint: "/m".into(), socket: socket.into(), patience, last_words: None }
 }
 
 /// Asks whoever listens, and sees that it ends; how.
@@ -60,7 +60,7 @@ fn a_daemon_that_says_nothing_or_no_end_is_given_up() {
 fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
     for said in ["\"done\"\n", "\n\"done\"\n", "\n\n\n\"done\"\n"] {
         let place = daemon(move |mut stream| {
-            wire::Lines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+            wire::ConnectionLines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
             // Whoever is kept from its processor for a while finds all of it at once.
             stream.write_all(said.as_bytes()).unwrap();
         });
@@ -73,9 +73,9 @@ fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
 fn the_last_words_of_a_daemon_and_its_end_are_told() {
     // It takes the request, and goes.
     let place = daemon(|stream| {
-        wire::Lines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+        wire::ConnectionLines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
     });
-    let said = Said::nothing().unwrap();
+    let said = CapturedStderr::nothing().unwrap();
     let mut command = Command::new("sh");
     command.args(["-c", "echo there is no more memory >&2; kill -KILL $$"]);
     let mut child = command.stderr(said.stderr().unwrap()).spawn().unwrap();

@@ -60,13 +60,13 @@ pub fn trusted_peer(socket: impl AsFd) -> io::Result<u32> {
 
 /// The lines that come over a connection, one after the other. What has come after the end of one is
 /// kept for the next: signs of life and the answer may be read at once.
-pub struct Lines<'a> {
+pub struct ConnectionLines<'a> {
     from: &'a UnixStream,
     /// What has been read and belongs to no line yet.
     rest: Vec<u8>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ConnectionLines<'a> {
     /// Those of a connection that nobody else reads.
     pub fn of(from: &'a UnixStream) -> Self {
         Self { from, rest: Vec::new() }

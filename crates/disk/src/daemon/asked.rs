@@ -3,21 +3,21 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::trigger::{Awaited, Signature};
+use bakeoff_devices::neighbour::NeighbourLevel;
+use bakeoff_devices::trigger::{Awaited, CallSignature};
 
 use super::own_calls::through_the_mount;
-use super::{Disk, Event};
-use crate::control::{Answer, Ask, Stat};
+use super::{DaemonEvent, MountedDisk};
+use crate::control::{Ask, ControlAnswer, Stat};
 use crate::error::Error;
 use crate::options::check_neighbours;
 use crate::table::{self, How};
 
-impl Disk {
+impl MountedDisk {
     /// Does what is asked for.
-    pub(super) fn answer(&self, ask: Ask) -> Answer {
+    pub(super) fn answer(&self, ask: Ask) -> ControlAnswer {
         let answer = match ask {
-            Ask::Stat => return Answer::Stat(Box::new(self.stat())),
+            Ask::Stat => return ControlAnswer::Stat(Box::new(self.stat())),
             Ask::Neighbours(level) => self.set_neighbours(&level),
             Ask::Timing(on) => self.set_timing(on),
             Ask::Arm(moments, signatures) => self.arm(&moments, &signatures),
@@ -42,7 +42,7 @@ impl Disk {
             Ask::Fault(rule) => self.fault(&rule),
             Ask::Unmount => self.unmount(),
         };
-        answer.map_or_else(Answer::Refused, |()| Answer::Done)
+        answer.map_or_else(ControlAnswer::Refused, |()| ControlAnswer::Done)
     }
 
     fn stat(&self) -> Stat {
@@ -85,7 +85,7 @@ impl Disk {
 
     fn set_neighbours(&self, level: &str) -> Result<(), Error> {
         self.on()?;
-        let level: Level = level.parse().map_err(Error::usage)?;
+        let level: NeighbourLevel = level.parse().map_err(Error::usage)?;
         check_neighbours(self.null, level)?;
         self.executor.set_neighbours(level);
         self.lock().neighbours = level;
@@ -109,7 +109,7 @@ impl Disk {
         Ok(())
     }
 
-    fn arm(&self, moments: &[Awaited], signatures: &[Signature]) -> Result<(), Error> {
+    fn arm(&self, moments: &[Awaited], signatures: &[CallSignature]) -> Result<(), Error> {
         self.volume.await_signatures(moments, signatures).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => Error::usage(error),
             _ => Error::Failed(format!("{}: {error}", self.note.mountpoint.display())),
@@ -136,7 +136,7 @@ impl Disk {
             _ => Error::Failed(format!("{} can't be unmounted: {error}", at.display())),
         })?;
         // It is heard as long as the daemon is there.
-        let _ = self.events.send(Event::Left);
+        let _ = self.events.send(DaemonEvent::Left);
         Ok(())
     }
 }

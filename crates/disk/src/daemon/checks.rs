@@ -8,7 +8,7 @@ use bakeoff_devices::spec::Spec;
 
 use crate::error::Error;
 use crate::options::MountOptions;
-use crate::registry::Note;
+use crate::registry::MountNote;
 use crate::table;
 
 /// The folders that were missing and have been made. What is empty of them goes with this.
@@ -60,7 +60,7 @@ fn make(folder: &Path) -> Result<Option<PathBuf>, Error> {
 ///
 /// # Errors
 /// What is wrong with one of them.
-pub fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
+pub fn folders(options: &MountOptions, spec: &Spec) -> Result<MountNote, Error> {
     let wrong = |path: &Path, why: &dyn std::fmt::Display| {
         Error::Folder(format!("{}: {why}", path.display()))
     };
@@ -93,7 +93,7 @@ pub fn folders(options: &MountOptions, spec: &Spec) -> Result<Note, Error> {
     if !is_empty(&mountpoint).map_err(|error| wrong(given, &error))? {
         return Err(wrong(given, &"it is not empty; a disk is mounted on an empty folder"));
     }
-    Ok(Note { pid: std::process::id(), backing, mountpoint, model: spec.to_string() })
+    Ok(MountNote { pid: std::process::id(), backing, mountpoint, model: spec.to_string() })
 }
 
 /// Whether nothing is in a folder.

@@ -4,20 +4,20 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use bakeoff_trust::Folder;
+use bakeoff_trust::TrustedFolder;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::Disk;
+use super::MountedDisk;
 use super::checks::is_empty;
-use crate::control::Image;
+use crate::control::ImageRequest;
 use crate::error::Error;
 use crate::history;
 use crate::table;
 
-impl Disk {
+impl MountedDisk {
     /// An image of a disk that is off.
-    pub(super) fn image(&self, wanted: &Image) -> Result<(), Error> {
+    pub(super) fn image(&self, wanted: &ImageRequest) -> Result<(), Error> {
         if !self.volume.is_off() {
             let at = self.note.mountpoint.display();
             return Err(Error::Failed(format!("the power of {at} is on: cut it first")));
@@ -26,7 +26,7 @@ impl Disk {
     }
 
     /// Cuts the power, if it is on, and makes an image.
-    pub(super) fn cut(&self, wanted: &Image) -> Result<(), Error> {
+    pub(super) fn cut(&self, wanted: &ImageRequest) -> Result<(), Error> {
         let keep = wanted.keep.parse().map_err(Error::usage)?;
         let folder = self.image_folder(&wanted.folder)?;
         let done = match wanted.of {
@@ -51,7 +51,7 @@ impl Disk {
     }
 
     /// Makes an image, and lets the power on. What was made of one that fails is removed.
-    pub(super) fn snapshot(&self, wanted: &Image) -> Result<(), Error> {
+    pub(super) fn snapshot(&self, wanted: &ImageRequest) -> Result<(), Error> {
         if self.volume.is_off() {
             let at = self.note.mountpoint.display();
             return Err(Error::Failed(format!(
@@ -82,7 +82,7 @@ impl Disk {
     /// Makes the folder of a crash image, or sees that it is empty, before anything is cut. It is
     /// this image's alone until it is dropped, and nobody else decides what is in it or where it is:
     /// what fails is removed again.
-    fn image_folder(&self, image: &Path) -> Result<Folder, Error> {
+    fn image_folder(&self, image: &Path) -> Result<TrustedFolder, Error> {
         let wrong = |why: &dyn std::fmt::Display| {
             let image = image.display();
             Error::Folder(format!("{image} can't take the image: {why}"))
@@ -113,7 +113,7 @@ impl Disk {
 }
 
 /// A folder that nobody else decides over, made where it is not there; what it is made in is there.
-fn own_folder(path: &Path) -> bakeoff_trust::Result<Folder> {
+fn own_folder(path: &Path) -> bakeoff_trust::Result<TrustedFolder> {
     match (bakeoff_trust::folder(path), path.parent().zip(path.file_name())) {
         (Err(bakeoff_trust::Error::System { source, .. }), Some((parent, name)))
             if source.kind() == ErrorKind::NotFound =>
@@ -125,7 +125,7 @@ fn own_folder(path: &Path) -> bakeoff_trust::Result<Folder> {
 }
 
 /// Removes what was written of an image, and its folder where it was made for it.
-fn remove(folder: &Folder) -> io::Result<()> {
+fn remove(folder: &TrustedFolder) -> io::Result<()> {
     if folder.was_made() {
         return fs::remove_dir_all(folder.path());
     }

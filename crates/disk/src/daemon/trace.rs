@@ -1,10 +1,10 @@
 //! Traces that are asked for.
 
-use super::Disk;
+use super::MountedDisk;
 use crate::control::TraceTo;
 use crate::error::Error;
 
-impl Disk {
+impl MountedDisk {
     /// Begins a trace, or ends it.
     pub(super) fn trace(&self, to: Option<TraceTo>) -> Result<(), Error> {
         let at = self.note.mountpoint.display();

@@ -57,13 +57,13 @@ impl Quantiles {
 }
 
 /// Where latencies are kept.
-pub(super) struct Record {
+pub(super) struct LatencyRecord {
     modelled: Histogram<u64>,
     achieved: Histogram<u64>,
     errors: Histogram<u64>,
 }
 
-impl Record {
+impl LatencyRecord {
     pub(super) fn new() -> Self {
         let histogram =
             |largest| Histogram::new_with_bounds(1, largest, 3).expect("these bounds are in order");

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
 
-use super::accuracy::{Accuracy, Record};
-use super::schedule::{Done, Timed};
+use super::accuracy::{Accuracy, LatencyRecord};
+use super::schedule::{FinishedWork, Timed};
 
 /// How many threads answer. An answer takes microseconds, unless it has to wait for a lock or
 /// copies a megabyte.
@@ -27,34 +27,34 @@ const FIRST_LEADS: [Nanos; 2] = [10_000, 50_000];
 const LONGEST_LEAD: Nanos = 400_000;
 
 pub(super) struct Replies {
-    queue: Mutex<Queue>,
+    queue: Mutex<ReplyQueue>,
     more: Condvar,
-    record: Mutex<Record>,
+    record: Mutex<LatencyRecord>,
     /// How long before its time an answer is begun: see [`Replies::lead`].
     leads: [AtomicU64; 2],
     /// How many answers in a row were late, or, below zero, early.
     rows: [AtomicI32; 2],
 }
 
-struct Queue {
+struct ReplyQueue {
     /// What is done, with the start of the clock by which it is measured.
-    waiting: VecDeque<(Instant, Done)>,
+    waiting: VecDeque<(Instant, FinishedWork)>,
     open: bool,
 }
 
 impl Replies {
     pub(super) fn new() -> Self {
         Self {
-            queue: Mutex::new(Queue { waiting: VecDeque::new(), open: true }),
+            queue: Mutex::new(ReplyQueue { waiting: VecDeque::new(), open: true }),
             more: Condvar::new(),
-            record: Mutex::new(Record::new()),
+            record: Mutex::new(LatencyRecord::new()),
             leads: FIRST_LEADS.map(AtomicU64::new),
             rows: [const { AtomicI32::new(0) }; 2],
         }
     }
 
     /// Takes over who is to be told.
-    pub(super) fn add(&self, start: Instant, done: impl ExactSizeIterator<Item = Done>) {
+    pub(super) fn add(&self, start: Instant, done: impl ExactSizeIterator<Item = FinishedWork>) {
         let many = done.len();
         if many == 0 {
             return;
@@ -84,7 +84,7 @@ impl Replies {
     }
 
     /// Tells who waits, on this thread; `start` is the start of the clock by which it is measured.
-    pub(super) fn answer(&self, start: Instant, done: Done) {
+    pub(super) fn answer(&self, start: Instant, done: FinishedWork) {
         (done.then)();
         if let Some(timed) = done.timed {
             self.learn(&timed, start.elapsed());

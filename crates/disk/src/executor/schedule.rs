@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use std::vec;
 
-use bakeoff_devices::device::{Completion, Nanos, Request};
-use bakeoff_devices::ext4::Work;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::device::{Completion, DeviceRequest, Nanos};
+use bakeoff_devices::ext4::DeviceWork;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::{Station, StationCounts};
 
-use super::Then;
+use super::WorkCallback;
 
 /// A device that answers within this time is fast: worth the processor time of a precise wait.
 const FAST: Nanos = 1_000_000;
@@ -28,16 +28,16 @@ pub(super) struct Schedule {
     way: Nanos,
     /// How long before an answer is to be given its making begins.
     lead: Nanos,
-    jobs: HashMap<u64, Job>,
+    jobs: HashMap<u64, ScheduledJob>,
     /// The numbers that work has of its own, and is waited for by, as long as it is in flight.
     under_way: HashSet<u64>,
     /// Jobs that wait for such work.
-    held: HashMap<u64, Vec<(u64, Job)>>,
+    held: HashMap<u64, Vec<(u64, ScheduledJob)>>,
     /// Which job a request belongs to.
     owners: HashMap<u64, u64>,
     next_id: u64,
     completions: Vec<Completion>,
-    done: Vec<Done>,
+    done: Vec<FinishedWork>,
     /// Whether the last work was.
     fast: bool,
     /// Whether the present moment was waited for as that of a fast device.
@@ -45,8 +45,8 @@ pub(super) struct Schedule {
 }
 
 /// Work in flight.
-struct Job {
-    steps: vec::IntoIter<Vec<Request>>,
+struct ScheduledJob {
+    steps: vec::IntoIter<Vec<DeviceRequest>>,
     /// How many steps there were, and what has to be waited for before which of them.
     all: usize,
     waits: Vec<(usize, u64)>,
@@ -58,13 +58,13 @@ struct Job {
     arrived: Nanos,
     /// When it came, in real time.
     came: Nanos,
-    then: Then,
+    then: WorkCallback,
     quick: bool,
 }
 
 /// Work that is done.
-pub(super) struct Done {
-    pub(super) then: Then,
+pub(super) struct FinishedWork {
+    pub(super) then: WorkCallback,
     /// Whether the answer waits for nobody.
     quick: bool,
     /// Nothing for work that was let go before the model had it done.
@@ -93,7 +93,7 @@ impl Timed {
     }
 }
 
-impl Job {
+impl ScheduledJob {
     /// Work in flight that the next step has to wait for.
     fn must_wait(&mut self, under_way: &HashSet<u64>) -> Option<u64> {
         let next = self.all - self.steps.len();
@@ -131,15 +131,22 @@ impl Schedule {
     }
 
     /// Takes in work that came at this moment and is not empty; `quick` says that its answer waits for nobody.
-    pub(super) fn submit(&mut self, came: Nanos, work: Work, then: Then, quick: bool) {
+    pub(super) fn submit(
+        &mut self,
+        came: Nanos,
+        work: DeviceWork,
+        then: WorkCallback,
+        quick: bool,
+    ) {
         // It set out a little before; but what the device did since is decided.
         let sent = self.device_time(came).saturating_sub(self.way);
         self.advance(sent);
         let sent = sent.max(self.device_now);
         self.device_now = sent;
-        let Work { steps, waits, ticket } = work;
+        let DeviceWork { steps, waits, ticket } = work;
         let (all, work, steps) = (steps.len(), ticket.number, steps.into_iter());
-        let job = Job { steps, all, waits, work, open: 0, arrived: sent, came, then, quick };
+        let job =
+            ScheduledJob { steps, all, waits, work, open: 0, arrived: sent, came, then, quick };
         self.next_id += 1;
         self.under_way.insert(work);
         self.go_on(self.next_id, job, sent);
@@ -147,7 +154,7 @@ impl Schedule {
 
     /// Submits the next step of a job at a moment of the device's time, or ends it; or lets it wait
     /// for other work.
-    fn go_on(&mut self, number: u64, mut job: Job, at: Nanos) {
+    fn go_on(&mut self, number: u64, mut job: ScheduledJob, at: Nanos) {
         if let Some(other) = job.must_wait(&self.under_way) {
             self.held.entry(other).or_default().push((number, job));
             return;
@@ -157,7 +164,7 @@ impl Schedule {
             self.fast = modelled < FAST;
             let (way, precisely) = (self.way, self.precisely);
             let timed = Timed { modelled, came: job.came, way, precisely };
-            self.done.push(Done { then: job.then, quick: job.quick, timed: Some(timed) });
+            self.done.push(FinishedWork { then: job.then, quick: job.quick, timed: Some(timed) });
             self.under_way.remove(&job.work);
             for (number, held) in self.held.remove(&job.work).unwrap_or_default() {
                 self.go_on(number, held, at);
@@ -225,12 +232,12 @@ impl Schedule {
     }
 
     /// What has been done since it was last asked.
-    pub(super) fn done(&mut self) -> vec::Drain<'_, Done> {
+    pub(super) fn done(&mut self) -> vec::Drain<'_, FinishedWork> {
         self.done.drain(..)
     }
 
     /// Of what has been done on a fast device, so many at most whose answers wait for nobody: the first.
-    pub(super) fn quickly_done(&mut self, most: usize) -> Vec<Done> {
+    pub(super) fn quickly_done(&mut self, most: usize) -> Vec<FinishedWork> {
         if !self.fast {
             return Vec::new();
         }
@@ -263,12 +270,16 @@ impl Schedule {
             self.under_way.clear();
             let held = self.held.drain().flat_map(|(_, held)| held);
             self.jobs.extend(held);
-            let let_go = |(_, job): (u64, Job)| Done { then: job.then, quick: false, timed: None };
+            let let_go = |(_, job): (u64, ScheduledJob)| FinishedWork {
+                then: job.then,
+                quick: false,
+                timed: None,
+            };
             self.done.extend(self.jobs.drain().map(let_go));
         }
     }
 
-    pub(super) fn set_neighbours(&mut self, now: Nanos, level: Level) {
+    pub(super) fn set_neighbours(&mut self, now: Nanos, level: NeighbourLevel) {
         let now = self.arrive(now);
         self.station.set_neighbours(now, level);
     }
@@ -290,7 +301,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_devices::ext4::{Ext4, Mode, Options, Sync};
+    use bakeoff_devices::ext4::{Ext4, Mode, Options, SyncScope};
     use bakeoff_devices::models::Models;
 
     const MIB: u64 = 1 << 20;
@@ -327,14 +338,14 @@ mod tests {
         assert!(written > 200_000_000, "32 MiB take {written} ns");
 
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
-        let work = ext4.sync(2, 1, Sync::All);
+        let work = ext4.sync(2, 1, SyncScope::All);
         schedule.submit(2, work, Box::new(|| ()), false);
         let both = ends(&mut schedule);
         assert_eq!(both.len(), 2);
         assert!(both[0] >= written && both[1] >= both[0], "{both:?}, written at {written}");
 
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
-        let work = ext4.sync(2, 2, Sync::Data);
+        let work = ext4.sync(2, 2, SyncScope::Data);
         schedule.submit(2, work, Box::new(|| ()), false);
         let first = ends(&mut schedule)[0];
         assert!(first < written / 2, "{first} of {written}");
@@ -344,13 +355,13 @@ mod tests {
     fn nobody_waits_any_more_when_the_timing_is_turned_off() {
         let (mut ext4, mut schedule) = writing_back(32 * MIB);
         for now in 2..6 {
-            let work = ext4.sync(now, 1, Sync::All);
+            let work = ext4.sync(now, 1, SyncScope::All);
             schedule.submit(now, work, Box::new(|| ()), false);
         }
         schedule.set_timing(6, false);
         assert_eq!((schedule.done().count(), schedule.waiting()), (5, 0));
         schedule.set_timing(7, true);
-        let work = ext4.sync(7, 1, Sync::All);
+        let work = ext4.sync(7, 1, SyncScope::All);
         schedule.submit(7, work, Box::new(|| ()), false);
         assert_eq!(ends(&mut schedule).len(), 1);
     }

@@ -138,7 +138,7 @@ fn all_threads_end_when_an_answer_of_the_thread_that_keeps_the_time_drops_the_ex
 }
 
 /// Whether work is done when the call that asks for it returns, on the thread that asks.
-fn at_once(executor: &Executor, work: Work) -> bool {
+fn at_once(executor: &Executor, work: DeviceWork) -> bool {
     let by = Arc::new(Mutex::new(None));
     let told = Arc::clone(&by);
     let then = move || *told.lock().unwrap() = Some(thread::current().id());
@@ -149,8 +149,8 @@ fn at_once(executor: &Executor, work: Work) -> bool {
 #[test]
 fn nothing_waits_without_work_or_timing_or_on_a_device_that_takes_no_time() {
     let slow = executor(&[HOUR]);
-    assert!(at_once(&slow, Work::default()));
-    assert!(at_once(&slow, Work { steps: vec![vec![], vec![]], ..Work::default() }));
+    assert!(at_once(&slow, DeviceWork::default()));
+    assert!(at_once(&slow, DeviceWork { steps: vec![vec![], vec![]], ..DeviceWork::default() }));
     assert!(!at_once(&slow, one(0)));
     slow.set_timing(false);
     assert!(!slow.timing() && at_once(&slow, one(0)));

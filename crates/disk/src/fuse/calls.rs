@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use bakeoff_devices::ext4::Sync;
+use bakeoff_devices::ext4::SyncScope;
 use fuser::{
     BsdFileFlags, CopyFileRangeFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo,
     InitFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr,
@@ -16,7 +16,7 @@ use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags};
 
 use super::convert::{self, access, attributes, errno, kind, mode, moment, ownership};
 use super::replies::{GENERATION, VALID, enter, finish, tell};
-use crate::volume::{Changes, Volume};
+use crate::volume::{AttributeChanges, Volume};
 
 /// Bytes of the largest read or write.
 const LARGEST: u32 = 1 << 20;
@@ -107,7 +107,7 @@ impl Filesystem for Adapter {
         reply: ReplyAttr,
     ) {
         let (accessed, modified) = (accessed.map(moment), modified.map(moment));
-        let changes = Changes { mode, uid, gid, size, accessed, modified };
+        let changes = AttributeChanges { mode, uid, gid, size, accessed, modified };
         match self.volume.setattr(node.0, &changes) {
             Ok(stat) => reply.attr(&VALID, &attributes(&stat)),
             Err(error) => reply.error(errno(error)),
@@ -256,7 +256,7 @@ impl Filesystem for Adapter {
     }
 
     fn fsync(&self, _: &Request, node: INodeNo, _: FileHandle, data: bool, reply: ReplyEmpty) {
-        let sync = if data { Sync::Data } else { Sync::All };
+        let sync = if data { SyncScope::Data } else { SyncScope::All };
         self.volume.fsync(node.0, sync, move |done| finish(done, reply));
     }
 

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bakeoff_devices::ext4::{Mode, Sync};
+use bakeoff_devices::ext4::{Mode, SyncScope};
 use fuser::{FileAttr, FileType, FopenFlags, INodeNo, OpenFlags, Request, TimeOrNow, WriteFlags};
 use rustix::fs::{OFlags, SeekFrom, Stat};
 
-use crate::volume::{Access, Entry, Moment, Opened, Who};
+use crate::volume::{DataAccess, FileOwner, FileTime, ListingEntry, OpenedFile};
 
 /// An error.
 pub(super) fn errno(error: rustix::io::Errno) -> fuser::Errno {
@@ -70,7 +70,7 @@ pub(super) fn nothing() -> FileAttr {
 }
 
 /// The attributes of an entry of which only number and kind are told.
-pub(super) fn unknown(entry: Entry<'_>) -> FileAttr {
+pub(super) fn unknown(entry: ListingEntry<'_>) -> FileAttr {
     FileAttr { ino: INodeNo(entry.ino), kind: kind(entry.kind), ..nothing() }
 }
 
@@ -82,24 +82,24 @@ fn time(seconds: i64, nanos: impl TryInto<u32>) -> SystemTime {
 }
 
 /// A time that is set.
-pub(super) fn moment(time: TimeOrNow) -> Moment {
-    let TimeOrNow::SpecificTime(time) = time else { return Moment::Now };
+pub(super) fn moment(time: TimeOrNow) -> FileTime {
+    let TimeOrNow::SpecificTime(time) = time else { return FileTime::Now };
     match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => Moment::At(since.as_secs() as i64, since.subsec_nanos()),
+        Ok(since) => FileTime::At(since.as_secs() as i64, since.subsec_nanos()),
         Err(before) => {
             let before = before.duration();
             let seconds = -(before.as_secs() as i64);
             match before.subsec_nanos() {
-                0 => Moment::At(seconds, 0),
-                nanos => Moment::At(seconds - 1, 1_000_000_000 - nanos),
+                0 => FileTime::At(seconds, 0),
+                nanos => FileTime::At(seconds - 1, 1_000_000_000 - nanos),
             }
         }
     }
 }
 
 /// Who asks.
-pub(super) fn ownership(request: &Request) -> Who {
-    Who { uid: request.uid(), gid: request.gid() }
+pub(super) fn ownership(request: &Request) -> FileOwner {
+    FileOwner { uid: request.uid(), gid: request.gid() }
 }
 
 /// Whether a file is open to go around the page cache.
@@ -109,7 +109,7 @@ pub(super) fn mode(flags: i32) -> Mode {
 }
 
 /// How a read or write is made, by the flags that its file is open with.
-pub(super) fn access(flags: OpenFlags, write: WriteFlags) -> Access {
+pub(super) fn access(flags: OpenFlags, write: WriteFlags) -> DataAccess {
     // Pages of a shared map are written through the page cache, whatever the file is open with.
     let mapped = write.contains(WriteFlags::FUSE_WRITE_CACHE);
     let mode = if mapped { Mode::Buffered } else { mode(flags.0) };
@@ -117,16 +117,16 @@ pub(super) fn access(flags: OpenFlags, write: WriteFlags) -> Access {
     let contains = |flag| flags.0 & flag == flag;
     // After a buffered write the kernel sends an fsync of its own.
     let sync = match mode {
-        Mode::Direct if contains(libc::O_SYNC) => Some(Sync::All),
-        Mode::Direct if contains(libc::O_DSYNC) => Some(Sync::Data),
+        Mode::Direct if contains(libc::O_SYNC) => Some(SyncScope::All),
+        Mode::Direct if contains(libc::O_DSYNC) => Some(SyncScope::Data),
         _ => None,
     };
     let drop_privileges = write.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
-    Access { mode, sync, drop_privileges }
+    DataAccess { mode, sync, drop_privileges }
 }
 
 /// How the kernel is to treat an open file.
-pub(super) fn open_flags(mode: Mode, opened: Opened) -> FopenFlags {
+pub(super) fn open_flags(mode: Mode, opened: OpenedFile) -> FopenFlags {
     match mode {
         Mode::Direct => {
             FopenFlags::FOPEN_DIRECT_IO

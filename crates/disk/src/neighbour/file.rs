@@ -66,11 +66,11 @@ pub enum Error {
 /// A file for neighbours to work on. It has no name: nobody else can open it, and the system
 /// takes it away when the last who uses it is gone, however that comes about.
 #[derive(Debug)]
-pub struct File {
+pub struct NeighbourFile {
     file: Arc<fs::File>,
 }
 
-impl File {
+impl NeighbourFile {
     /// Makes a file of `bytes` in a folder, and writes all of it with data that does not compress.
     /// It has [`LEAST_BYTES`] at least, takes no more than half of the free space, and is rounded
     /// down to whole requests.

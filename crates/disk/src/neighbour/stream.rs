@@ -15,29 +15,29 @@ use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::file::{Aligned, BLOCK};
-use super::tally::{Snapshot, Tally};
+use super::tally::{NeighbourSnapshot, NeighbourTally};
 
 /// When requests are due.
-pub(super) enum Pace {
+pub(super) enum StreamPace {
     /// Whenever a thread is free.
     Closed,
     /// At the times of a Poisson process.
-    Poisson { per_second: f64, arrivals: Mutex<Arrivals> },
+    Poisson { per_second: f64, arrivals: Mutex<PoissonArrivals> },
 }
 
 /// A Poisson process: the gaps between arrivals are exponential.
-pub(super) struct Arrivals {
+pub(super) struct PoissonArrivals {
     next: Instant,
     rng: Xoshiro256PlusPlus,
 }
 
-impl Pace {
+impl StreamPace {
     /// # Panics
     /// When the rate is no positive number.
     pub fn poisson(per_second: f64, seed: u64) -> Self {
         assert!(per_second > 0.0 && per_second.is_finite(), "{per_second} requests a second");
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let arrivals = Mutex::new(Arrivals { next: Instant::now(), rng });
+        let arrivals = Mutex::new(PoissonArrivals { next: Instant::now(), rng });
         Self::Poisson { per_second, arrivals }
     }
 
@@ -57,25 +57,25 @@ impl Pace {
 }
 
 /// What the threads share.
-pub(super) struct Shared {
+pub(super) struct StreamState {
     file: Arc<fs::File>,
-    pace: Pace,
+    pace: StreamPace,
     stop: AtomicBool,
-    tally: Mutex<Tally>,
+    tally: Mutex<NeighbourTally>,
 }
 
-impl Shared {
-    pub fn new(file: Arc<fs::File>, pace: Pace) -> Self {
-        Self { file, pace, stop: AtomicBool::new(false), tally: Mutex::new(Tally::new()) }
+impl StreamState {
+    pub fn new(file: Arc<fs::File>, pace: StreamPace) -> Self {
+        Self { file, pace, stop: AtomicBool::new(false), tally: Mutex::new(NeighbourTally::new()) }
     }
 
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> NeighbourSnapshot {
         let intended_per_second = match self.pace {
-            Pace::Closed => None,
-            Pace::Poisson { per_second, .. } => Some(per_second),
+            StreamPace::Closed => None,
+            StreamPace::Poisson { per_second, .. } => Some(per_second),
         };
         let tally = lock(&self.tally);
-        Snapshot { at: Instant::now(), tally: tally.clone(), intended_per_second }
+        NeighbourSnapshot { at: Instant::now(), tally: tally.clone(), intended_per_second }
     }
 
     /// Asks the threads to end; those that wait must be unparked.
@@ -105,7 +105,7 @@ impl Shared {
 
 /// Sends requests, one at a time, until it is asked to stop or one fails; the processor time that
 /// this took.
-pub(super) fn work(shared: &Shared, seed: u64) -> Duration {
+pub(super) fn work(shared: &StreamState, seed: u64) -> Duration {
     // By default the kernel may wake a thread 50 µs late. Without leave to change that, it does.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     if let Err(error) = send(shared, seed) {
@@ -115,7 +115,7 @@ pub(super) fn work(shared: &Shared, seed: u64) -> Duration {
     Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
-fn send(shared: &Shared, seed: u64) -> io::Result<()> {
+fn send(shared: &StreamState, seed: u64) -> io::Result<()> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut block = Aligned::new(BLOCK);
     rng.fill_bytes(block.bytes());
@@ -142,19 +142,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_devices::neighbour::Level;
+    use bakeoff_devices::neighbour::NeighbourLevel;
     use bakeoff_testkit::wait_until;
 
     use super::*;
-    use crate::neighbour::{File, Neighbours, measure_alone};
+    use crate::neighbour::{NeighbourFile, RunningNeighbours, measure_alone};
 
     #[test]
     fn a_request_that_fails_is_reported_and_ends_its_stream() {
         let mut temporary = tempfile::NamedTempFile::new().unwrap();
         io::Write::write_all(&mut temporary, &[0; 4 * BLOCK]).unwrap();
         // Its reads succeed, its writes don't.
-        let file = File::from_handle(fs::File::open(temporary.path()).unwrap());
-        let neighbours = Neighbours::start(&file, Level::Streams(2), 0.0, 1);
+        let file = NeighbourFile::from_handle(fs::File::open(temporary.path()).unwrap());
+        let neighbours = RunningNeighbours::start(&file, NeighbourLevel::Streams(2), 0.0, 1);
         let start = neighbours.snapshot();
         wait_until("a failure", || neighbours.snapshot().since(&start).error.is_some());
         let report = neighbours.finish();
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_have_the_mean_and_the_spread_of_an_exponential() {
-        let pace = Pace::poisson(1000.0, 7);
+        let pace = StreamPace::poisson(1000.0, 7);
         let times: Vec<_> = (0..20_000).map(|_| pace.next()).collect();
         let gaps = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64());
         let (count, sum) = (gaps.len() as f64, gaps.clone().sum::<f64>());

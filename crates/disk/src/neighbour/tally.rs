@@ -14,7 +14,7 @@ const BEYOND: f64 = 100.0;
 
 /// What was done up to a moment.
 #[derive(Clone, Debug)]
-pub(super) struct Tally {
+pub(super) struct NeighbourTally {
     reads: u64,
     writes: u64,
     late: u64,
@@ -24,7 +24,7 @@ pub(super) struct Tally {
     error: Option<String>,
 }
 
-impl Tally {
+impl NeighbourTally {
     pub fn new() -> Self {
         let histogram = Histogram::new(3).expect("3 is a number of digits it can have");
         let latency = Duration::ZERO;
@@ -49,15 +49,15 @@ impl Tally {
 
 /// What was done up to a moment, to be compared with another moment.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct NeighbourSnapshot {
     pub(super) at: Instant,
-    pub(super) tally: Tally,
+    pub(super) tally: NeighbourTally,
     pub(super) intended_per_second: Option<f64>,
 }
 
 /// What neighbours did in a stretch of time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct NeighbourReport {
     /// How many requests were done.
     pub requests: u64,
     /// How many of them were reads.
@@ -83,19 +83,19 @@ pub struct Report {
     pub error: Option<String>,
 }
 
-impl Report {
+impl NeighbourReport {
     /// Bytes written.
     pub fn written(&self) -> u64 {
         self.writes * BLOCK as u64
     }
 }
 
-impl Snapshot {
+impl NeighbourSnapshot {
     /// What was done since an earlier snapshot of the same neighbours.
     ///
     /// # Panics
     /// When the other one is not earlier.
-    pub fn since(&self, earlier: &Self) -> Report {
+    pub fn since(&self, earlier: &Self) -> NeighbourReport {
         let (now, then) = (&self.tally, &earlier.tally);
         let (reads, writes) = (now.reads - then.reads, now.writes - then.writes);
         let (requests, latency) = (reads + writes, now.latency - then.latency);
@@ -104,7 +104,7 @@ impl Snapshot {
         histogram.subtract(&then.histogram).expect("an earlier snapshot holds no more");
         let p99_s = (requests as f64 * 0.01 >= BEYOND)
             .then(|| histogram.value_at_quantile(0.99) as f64 / 1e9);
-        Report {
+        NeighbourReport {
             requests,
             reads,
             writes,

@@ -7,18 +7,18 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use bakeoff_devices::plug::{Attributes, Kind};
-use bakeoff_folders::{self as folders, Dir, Entry};
+use bakeoff_devices::plug::{FileAttributes, NodeKind};
+use bakeoff_folders::{self as folders, Dir, FolderEntry};
 use rustix::fs::FileType;
 
 use super::durable::place;
-use super::{HIDDEN, Ino, ROOT, Volume};
+use super::{HIDDEN, InodeNumber, ROOT, Volume};
 
 impl Volume {
     /// Takes in all that is there: it is durable.
     pub(super) fn adopt(&self) -> io::Result<()> {
         walk(&self.backing()?, ROOT, &mut |number, dir, entry| {
-            let Entry { name, stat, .. } = entry;
+            let FolderEntry { name, stat, .. } = entry;
             if stat.st_dev != self.device {
                 let path = dir.path().join(name);
                 let text = format!("{} is on another file system", path.display());
@@ -26,18 +26,18 @@ impl Volume {
             }
             let (ino, _) = self.numbers.of(stat.st_ino);
             let kind = match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => Kind::File,
-                FileType::Directory => Kind::Directory,
+                FileType::RegularFile => NodeKind::File,
+                FileType::Directory => NodeKind::Directory,
                 FileType::Symlink => {
                     let target = rustix::fs::readlinkat(dir, name, Vec::new())?;
-                    Kind::Symlink(OsString::from_vec(target.into_bytes()))
+                    NodeKind::Symlink(OsString::from_vec(target.into_bytes()))
                 }
-                other => Kind::Special(other.as_raw_mode(), stat.st_rdev),
+                other => NodeKind::Special(other.as_raw_mode(), stat.st_rdev),
             };
             let attributes =
-                Attributes { mode: stat.st_mode & 0o7777, uid: stat.st_uid, gid: stat.st_gid };
+                FileAttributes { mode: stat.st_mode & 0o7777, uid: stat.st_uid, gid: stat.st_gid };
             let mut model = self.model();
-            if kind == Kind::File && !model.pending.holds(ino) {
+            if kind == NodeKind::File && !model.pending.holds(ino) {
                 model.ext4.adopt(ino, stat.st_size.cast_unsigned());
             }
             model.pending.adopt(place(number, name), ino, kind, attributes);
@@ -68,15 +68,15 @@ impl Volume {
 /// gave to the entry's folder, the folder, and the entry; it returns the entry's number.
 pub(super) fn walk(
     root: &Dir,
-    number: Ino,
-    seen: &mut dyn FnMut(Ino, &Dir, &Entry) -> io::Result<Ino>,
+    number: InodeNumber,
+    seen: &mut dyn FnMut(InodeNumber, &Dir, &FolderEntry) -> io::Result<InodeNumber>,
 ) -> io::Result<()> {
     for entry in root.entries()? {
         if number == ROOT && entry.name == HIDDEN {
             continue;
         }
         let ino = seen(number, root, &entry)?;
-        if entry.kind == folders::Kind::Folder {
+        if entry.kind == folders::EntryKind::Folder {
             match root.enter(&entry.name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 folder => walk(&folder?, ino, seen)?,
@@ -100,7 +100,7 @@ pub(super) fn open_below(root: &Dir, path: &Path, number: u64) -> io::Result<Fil
 }
 
 /// The path of something in a folder, from another folder on that it is below.
-pub(super) fn path_below(root: &Dir, folder: &Dir, entry: &Entry) -> PathBuf {
+pub(super) fn path_below(root: &Dir, folder: &Dir, entry: &FolderEntry) -> PathBuf {
     let path = folder.path().join(&entry.name);
     path.strip_prefix(root.path()).map(Path::to_owned).unwrap_or(path)
 }

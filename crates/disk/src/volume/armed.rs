@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bakeoff_devices::trigger::{Awaited, FileCall, Signature, Trigger};
+use bakeoff_devices::trigger::{Awaited, CallSignature, SignatureCall, Trigger};
 
 use crate::fault::fits;
 
@@ -16,19 +16,19 @@ pub(super) struct Armed {
     counting: AtomicBool,
     /// Whether calls of some files are told from others.
     by_signature: AtomicBool,
-    due: Mutex<Due>,
+    due: Mutex<MomentCountdown>,
 }
 
 /// A call that a signature may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum CountedCall {
     /// A write that begins there.
     Write(u64),
     Sync,
 }
 
 #[derive(Default)]
-struct Due {
+struct MomentCountdown {
     /// The moments, each until it has come.
     awaited: Vec<Option<Trigger>>,
     /// Of each of them, whether it came by itself.
@@ -36,7 +36,7 @@ struct Due {
     writes: u64,
     syncs: u64,
     /// What is looked for, each with how often it was found.
-    signatures: Vec<(Signature, u64)>,
+    signatures: Vec<(CallSignature, u64)>,
     /// Told when the last has come; dropped when others are armed.
     come: Option<Sender<()>>,
 }
@@ -52,21 +52,21 @@ pub(super) struct Met {
 
 impl Armed {
     /// Counts to these moments, and to none that were armed before; tells `come`.
-    pub fn set(&self, moments: &[Awaited], signatures: &[Signature], come: Sender<()>) {
+    pub fn set(&self, moments: &[Awaited], signatures: &[CallSignature], come: Sender<()>) {
         let awaited = moments.iter().map(|moment| Some(moment.trigger)).collect();
         self.by_signature.store(!signatures.is_empty(), Ordering::Relaxed);
-        *self.lock() = Due {
+        *self.lock() = MomentCountdown {
             awaited,
             by_itself: vec![false; moments.len()],
             signatures: signatures.iter().map(|signature| (signature.clone(), 0)).collect(),
             come: Some(come),
-            ..Due::default()
+            ..MomentCountdown::default()
         };
         self.counting.store(true, Ordering::Relaxed);
     }
 
     /// Counts a call of the file at `path`, which is asked for only where it matters.
-    pub fn call(&self, call: Call, path: impl FnOnce() -> Option<PathBuf>) -> Met {
+    pub fn call(&self, call: CountedCall, path: impl FnOnce() -> Option<PathBuf>) -> Met {
         if !self.counting.load(Ordering::Relaxed) {
             return Met::default();
         }
@@ -93,7 +93,7 @@ impl Armed {
     }
 
     /// While nothing is armed, this only looks.
-    fn count(&self, count: impl FnOnce(&mut Due) -> Met) -> Met {
+    fn count(&self, count: impl FnOnce(&mut MomentCountdown) -> Met) -> Met {
         if !self.counting.load(Ordering::Relaxed) {
             return Met::default();
         }
@@ -104,7 +104,7 @@ impl Armed {
         met
     }
 
-    fn lock(&self) -> MutexGuard<'_, Due> {
+    fn lock(&self) -> MutexGuard<'_, MomentCountdown> {
         self.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,11 +117,11 @@ impl Met {
     }
 }
 
-impl Due {
-    fn call(&mut self, call: Call, path: Option<&Path>) -> Met {
+impl MomentCountdown {
+    fn call(&mut self, call: CountedCall, path: Option<&Path>) -> Met {
         let (count, of_all) = match call {
-            Call::Write(_) => (&mut self.writes, Trigger::Writes as fn(u64) -> Trigger),
-            Call::Sync => (&mut self.syncs, Trigger::Syncs as fn(u64) -> Trigger),
+            CountedCall::Write(_) => (&mut self.writes, Trigger::Writes as fn(u64) -> Trigger),
+            CountedCall::Sync => (&mut self.syncs, Trigger::Syncs as fn(u64) -> Trigger),
         };
         *count += 1;
         let now = of_all(*count);
@@ -151,12 +151,13 @@ impl Due {
 }
 
 /// Whether a call is one of a signature.
-fn leaves(signature: &Signature, call: Call, path: &Path) -> bool {
+fn leaves(signature: &CallSignature, call: CountedCall, path: &Path) -> bool {
     let is_such = match (signature.call, call) {
-        (FileCall::Write, Call::Write(_)) | (FileCall::Sync, Call::Sync) => true,
-        (FileCall::WriteBelow(end), Call::Write(offset)) => offset < end,
-        (FileCall::Write | FileCall::WriteBelow(_), Call::Sync)
-        | (FileCall::Sync, Call::Write(_)) => false,
+        (SignatureCall::Write, CountedCall::Write(_))
+        | (SignatureCall::Sync, CountedCall::Sync) => true,
+        (SignatureCall::WriteBelow(end), CountedCall::Write(offset)) => offset < end,
+        (SignatureCall::Write | SignatureCall::WriteBelow(_), CountedCall::Sync)
+        | (SignatureCall::Sync, CountedCall::Write(_)) => false,
     };
     is_such && signature.files.iter().any(|pattern| fits(pattern, path))
 }
@@ -169,22 +170,22 @@ mod tests {
 
     impl Armed {
         fn write(&self) -> Met {
-            self.call(Call::Write(0), || None)
+            self.call(CountedCall::Write(0), || None)
         }
 
         fn sync(&self) -> Met {
-            self.call(Call::Sync, || None)
+            self.call(CountedCall::Sync, || None)
         }
     }
 
     #[test]
     fn calls_of_some_files_are_counted_by_themselves_and_by_where_they_begin() {
         let signature =
-            |call, file: &str| Signature { call, files: vec!["none".into(), file.into()] };
+            |call, file: &str| CallSignature { call, files: vec!["none".into(), file.into()] };
         let signatures = [
-            signature(FileCall::WriteBelow(32), "*-wal"),
-            signature(FileCall::Write, "base/*"),
-            signature(FileCall::Sync, "base/*"),
+            signature(SignatureCall::WriteBelow(32), "*-wal"),
+            signature(SignatureCall::Write, "base/*"),
+            signature(SignatureCall::Sync, "base/*"),
         ];
         let armed = Armed::default();
         let signed = |signature, count| until(Trigger::Signature { signature, count });
@@ -192,13 +193,13 @@ mod tests {
         let all = [signed(0, 2), signed(1, 2), signed(2, 1), until(Trigger::Writes(5)), late];
         armed.set(&all, &signatures, channel().0);
         let call = |call, path: &str| armed.call(call, || Some(path.into())).which;
-        assert!(call(Call::Write(0), "a-wal").is_empty());
-        assert!(call(Call::Write(32), "a-wal").is_empty(), "it begins after the header");
-        assert!(call(Call::Write(4096), "base/1").is_empty());
-        assert!(call(Call::Sync, "a-wal").is_empty());
-        assert_eq!(call(Call::Write(31), "b-wal"), [0]);
-        assert_eq!(call(Call::Sync, "base/2"), [2]);
-        assert_eq!(call(Call::Write(8192), "base/2"), [3, 1], "of all, and of these files");
+        assert!(call(CountedCall::Write(0), "a-wal").is_empty());
+        assert!(call(CountedCall::Write(32), "a-wal").is_empty(), "it begins after the header");
+        assert!(call(CountedCall::Write(4096), "base/1").is_empty());
+        assert!(call(CountedCall::Sync, "a-wal").is_empty());
+        assert_eq!(call(CountedCall::Write(31), "b-wal"), [0]);
+        assert_eq!(call(CountedCall::Sync, "base/2"), [2]);
+        assert_eq!(call(CountedCall::Write(8192), "base/2"), [3, 1], "of all, and of these files");
         assert!(armed.is_due(4).last);
         assert_eq!(armed.by_itself(), [true, true, true, true, false]);
     }

@@ -6,11 +6,11 @@ use rustix::fs::{AtFlags, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid, 
 use rustix::io::Errno;
 
 use super::durable::attributes;
-use super::{Ino, Volume, path_of};
+use super::{InodeNumber, Volume, path_of};
 
 /// A time that is set.
 #[derive(Clone, Copy, Debug)]
-pub enum Moment {
+pub enum FileTime {
     /// The present.
     Now,
     /// Seconds since 1970, and nanoseconds of the second that began then.
@@ -19,7 +19,7 @@ pub enum Moment {
 
 /// The attributes that are to change.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Changes {
+pub struct AttributeChanges {
     /// Permissions.
     pub mode: Option<u32>,
     /// Owner.
@@ -29,9 +29,9 @@ pub struct Changes {
     /// Size in bytes.
     pub size: Option<u64>,
     /// Time of the last access.
-    pub accessed: Option<Moment>,
+    pub accessed: Option<FileTime>,
     /// Time of the last change of the data.
-    pub modified: Option<Moment>,
+    pub modified: Option<FileTime>,
 }
 
 impl Volume {
@@ -39,7 +39,7 @@ impl Volume {
     ///
     /// # Errors
     /// What the backing file system said.
-    pub fn getattr(&self, ino: Ino) -> Result<Stat, Errno> {
+    pub fn getattr(&self, ino: InodeNumber) -> Result<Stat, Errno> {
         self.inode(ino)?.stat()
     }
 
@@ -47,7 +47,7 @@ impl Volume {
     ///
     /// # Errors
     /// What the backing file system said. Changes made before the one that failed stay.
-    pub fn setattr(&self, ino: Ino, changes: &Changes) -> Result<Stat, Errno> {
+    pub fn setattr(&self, ino: InodeNumber, changes: &AttributeChanges) -> Result<Stat, Errno> {
         let _power = self.powered()?;
         let inode = self.inode(ino)?;
         if let Some(size) = changes.size {
@@ -82,7 +82,7 @@ impl Volume {
     /// What the backing file system said.
     pub fn setxattr(
         &self,
-        ino: Ino,
+        ino: InodeNumber,
         name: &OsStr,
         value: &[u8],
         flags: XattrFlags,
@@ -96,7 +96,12 @@ impl Volume {
     ///
     /// # Errors
     /// `ENODATA`, `ERANGE` when the buffer is too short, or what the backing file system said.
-    pub fn getxattr(&self, ino: Ino, name: &OsStr, buffer: &mut [u8]) -> Result<usize, Errno> {
+    pub fn getxattr(
+        &self,
+        ino: InodeNumber,
+        name: &OsStr,
+        buffer: &mut [u8],
+    ) -> Result<usize, Errno> {
         let inode = self.inode(ino)?;
         if inode.kind == FileType::Symlink {
             return Err(Errno::NODATA);
@@ -109,7 +114,7 @@ impl Volume {
     ///
     /// # Errors
     /// `ERANGE` when the buffer is too short, or what the backing file system said.
-    pub fn listxattr(&self, ino: Ino, buffer: &mut [u8]) -> Result<usize, Errno> {
+    pub fn listxattr(&self, ino: InodeNumber, buffer: &mut [u8]) -> Result<usize, Errno> {
         let inode = self.inode(ino)?;
         if inode.kind == FileType::Symlink {
             return Ok(0);
@@ -121,7 +126,7 @@ impl Volume {
     ///
     /// # Errors
     /// `ENODATA`, or what the backing file system said.
-    pub fn removexattr(&self, ino: Ino, name: &OsStr) -> Result<(), Errno> {
+    pub fn removexattr(&self, ino: InodeNumber, name: &OsStr) -> Result<(), Errno> {
         let inode = self.inode(ino)?;
         refuse_link(inode.kind)?;
         rustix::fs::removexattr(path_of(inode.any()), name)
@@ -133,11 +138,11 @@ fn refuse_link(kind: FileType) -> Result<(), Errno> {
     if kind == FileType::Symlink { Err(Errno::PERM) } else { Ok(()) }
 }
 
-fn timespec(moment: Option<Moment>) -> Timespec {
+fn timespec(moment: Option<FileTime>) -> Timespec {
     let (tv_sec, tv_nsec) = match moment {
         None => (0, rustix::fs::UTIME_OMIT),
-        Some(Moment::Now) => (0, rustix::fs::UTIME_NOW),
-        Some(Moment::At(seconds, nanos)) => (seconds, nanos.into()),
+        Some(FileTime::Now) => (0, rustix::fs::UTIME_NOW),
+        Some(FileTime::At(seconds, nanos)) => (seconds, nanos.into()),
     };
     Timespec { tv_sec, tv_nsec }
 }

@@ -12,7 +12,7 @@ use bakeoff_folders::Dir;
 
 use super::adopt::{open_below, path_below, walk};
 use super::orphans::Orphans;
-use super::{Ino, ROOT, Volume};
+use super::{InodeNumber, ROOT, Volume};
 
 impl Volume {
     /// The present bytes of all files, by number.
@@ -42,14 +42,18 @@ struct Backing {
 /// The bytes of files in the backing folder, those among the hidden ones included.
 pub(super) struct BackingContents<'a> {
     backing: Dir,
-    files: HashMap<Ino, Backing>,
+    files: HashMap<InodeNumber, Backing>,
     orphans: &'a Orphans,
     /// The file read last, which is mostly the one that is read next.
-    open: RefCell<Option<(Ino, File)>>,
+    open: RefCell<Option<(InodeNumber, File)>>,
 }
 
 impl BackingContents<'_> {
-    fn with<T>(&self, ino: Ino, read: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
+    fn with<T>(
+        &self,
+        ino: InodeNumber,
+        read: impl FnOnce(&File) -> io::Result<T>,
+    ) -> io::Result<T> {
         let mut open = self.open.borrow_mut();
         match &*open {
             Some((number, file)) if *number == ino => read(file),
@@ -67,7 +71,7 @@ impl BackingContents<'_> {
 }
 
 impl Contents for BackingContents<'_> {
-    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read(&self, ino: InodeNumber, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         self.with(ino, |file| {
             let mut count = 0;
             while count < buffer.len() {
@@ -80,7 +84,7 @@ impl Contents for BackingContents<'_> {
         })
     }
 
-    fn size(&self, ino: Ino) -> io::Result<u64> {
+    fn size(&self, ino: InodeNumber) -> io::Result<u64> {
         match self.files.get(&ino) {
             Some(file) => Ok(file.size),
             None => self.with(ino, |file| Ok(file.metadata()?.len())),

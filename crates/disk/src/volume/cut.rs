@@ -9,12 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::plug::{Copies, Keep, State};
-use bakeoff_devices::trigger::{Awaited, Signature, Trigger};
+use bakeoff_devices::plug::{Keep, MirrorCopies, PendingState};
+use bakeoff_devices::trigger::{Awaited, CallSignature, Trigger};
 
 use super::Volume;
-use super::armed::{Call, Met};
-use super::durable::Model;
+use super::armed::{CountedCall, Met};
+use super::durable::VolumeModel;
 use super::inode::Inode;
 use super::noted::now;
 use crate::materialise::materialise;
@@ -71,7 +71,7 @@ impl Volume {
     pub fn await_signatures(
         self: &Arc<Self>,
         moments: &[Awaited],
-        signatures: &[Signature],
+        signatures: &[CallSignature],
     ) -> io::Result<()> {
         if self.is_off() {
             return Err(io::Error::other("the power is off already"));
@@ -96,7 +96,7 @@ impl Volume {
 
     /// Counts a sync, and notes the moments that come with it: the power may go.
     pub(super) fn count_sync(&self, inode: &Inode) {
-        let met = self.armed.call(Call::Sync, || inode.path(&self.backing));
+        let met = self.armed.call(CountedCall::Sync, || inode.path(&self.backing));
         self.come(&met);
         if met.last {
             self.armed.come();
@@ -154,9 +154,13 @@ impl Volume {
     /// Where what is pending lies on the disks of an array, as far as it has a place by now; `None` where
     /// there is one copy of all. The extents are those at the time of the call. An image of an earlier
     /// moment is made when the power is off, and so takes files to lie where they lie then.
-    pub(super) fn copies(&self, model: &Model, pending: &State) -> Option<Copies> {
+    pub(super) fn copies(
+        &self,
+        model: &VolumeModel,
+        pending: &PendingState,
+    ) -> Option<MirrorCopies> {
         let extents = pending.edited().map(|ino| (ino, model.ext4.extents(ino)));
-        Some(Copies::new(self.mirrors?, extents.collect()))
+        Some(MirrorCopies::new(self.mirrors?, extents.collect()))
     }
 
     /// Sees that an image can be made in a folder; says where it is.

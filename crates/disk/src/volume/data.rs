@@ -5,16 +5,16 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bakeoff_devices::ext4::{Mode, Sync, Work};
-use bakeoff_devices::plug::{Before, Mark};
+use bakeoff_devices::ext4::{DeviceWork, Mode, SyncScope};
+use bakeoff_devices::plug::{Before, ChangeMark};
 use bakeoff_devices::trace::Waits;
 use rustix::fs::{Mode as Permissions, SeekFrom};
 use rustix::io::Errno;
 
 use super::armed::{self, Met};
-use super::inode::{Inode, Shape};
-use super::{Ino, Volume};
-use crate::fault::Call;
+use super::inode::{Inode, InodeShape};
+use super::{InodeNumber, Volume};
+use crate::fault::FallibleCall;
 
 /// Bytes of a device's sector: direct reads and writes are made of whole ones, as on ext4.
 const SECTOR: u64 = 512;
@@ -26,28 +26,28 @@ thread_local! {
 
 /// How data are read or written.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
+pub struct DataAccess {
     /// Through the page cache or around it.
     pub mode: Mode,
     /// What a write makes durable before it is done (`O_DSYNC`, `O_SYNC`).
-    pub sync: Option<Sync>,
+    pub sync: Option<SyncScope>,
     /// Whether a write takes away the bits by which others run a file as its owner or group.
     pub drop_privileges: bool,
 }
 
 /// What was opened.
 #[derive(Clone, Copy, Debug)]
-pub struct Opened {
+pub struct OpenedFile {
     /// Whether pages that the application's page cache has of it are still true.
     pub cache_holds: bool,
 }
 
 /// What a write that was made has to wait for.
-struct Written {
+struct UnfinishedWrite {
     count: usize,
-    work: Work,
+    work: DeviceWork,
     /// What its sync covers, if it has one.
-    sync: Option<Mark>,
+    sync: Option<ChangeMark>,
     /// Its number among the direct writes that are durable without a sync.
     direct: Option<u64>,
 }
@@ -57,7 +57,12 @@ impl Volume {
     ///
     /// # Errors
     /// What the backing file system said.
-    pub fn open_file(&self, ino: Ino, mode: Mode, write: bool) -> Result<Opened, Errno> {
+    pub fn open_file(
+        &self,
+        ino: InodeNumber,
+        mode: Mode,
+        write: bool,
+    ) -> Result<OpenedFile, Errno> {
         let inode = self.inode(ino)?;
         if write { inode.writer() } else { inode.reader() }?;
         if write {
@@ -67,11 +72,11 @@ impl Volume {
             shape.solid = shape.solid.filter(|solid| *solid);
         }
         let cache_holds = mode == Mode::Direct || !inode.bypassed.swap(false, Ordering::AcqRel);
-        Ok(Opened { cache_holds })
+        Ok(OpenedFile { cache_holds })
     }
 
     /// A file that was open for writing has been closed.
-    pub fn close_file(&self, ino: Ino) {
+    pub fn close_file(&self, ino: InodeNumber) {
         let Some(inode) = self.inodes.get(ino) else { return };
         if inode.writers.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.model().ext4.close(ino);
@@ -84,10 +89,10 @@ impl Volume {
     /// the power goes first (`EIO`), or what the backing file system said.
     pub fn read(
         self: &Arc<Self>,
-        ino: Ino,
+        ino: InodeNumber,
         offset: u64,
         length: usize,
-        access: Access,
+        access: DataAccess,
         then: impl FnOnce(Result<&[u8], Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
@@ -113,14 +118,14 @@ impl Volume {
 
     fn read_now(
         &self,
-        ino: Ino,
+        ino: InodeNumber,
         offset: u64,
         buffer: &mut [u8],
-        access: Access,
-    ) -> Result<(usize, Work), Errno> {
+        access: DataAccess,
+    ) -> Result<(usize, DeviceWork), Errno> {
         let inode = self.inode(ino)?;
         check_alignment(access.mode, offset, buffer.len())?;
-        self.fault(Call::Read, &inode)?;
+        self.fault(FallibleCall::Read, &inode)?;
         let count = read_at(inode.reader()?, buffer, offset)?;
         self.touch(&inode, count);
         Ok((count, self.model().ext4.read(ino, offset, count as u64)))
@@ -133,18 +138,18 @@ impl Volume {
     /// system said.
     pub fn write(
         self: &Arc<Self>,
-        ino: Ino,
+        ino: InodeNumber,
         offset: u64,
         data: &[u8],
-        access: Access,
+        access: DataAccess,
         then: impl FnOnce(Result<usize, Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
-        let Written { count, work, sync, direct } = match self.write_now(ino, offset, data, access)
-        {
-            Ok(written) => written,
-            Err(error) => return then(Err(error)),
-        };
+        let UnfinishedWrite { count, work, sync, direct } =
+            match self.write_now(ino, offset, data, access) {
+                Ok(written) => written,
+                Err(error) => return then(Err(error)),
+            };
         if work.is_empty() {
             return then(Ok(count));
         }
@@ -161,15 +166,15 @@ impl Volume {
 
     fn write_now(
         self: &Arc<Self>,
-        ino: Ino,
+        ino: InodeNumber,
         offset: u64,
         data: &[u8],
-        access: Access,
-    ) -> Result<Written, Errno> {
+        access: DataAccess,
+    ) -> Result<UnfinishedWrite, Errno> {
         let _power = self.powered()?;
         let inode = self.inode(ino)?;
         check_alignment(access.mode, offset, data.len())?;
-        self.fault(Call::Write, &inode)?;
+        self.fault(FallibleCall::Write, &inode)?;
         self.make_room(&inode, offset, data.len() as u64)?;
         if access.drop_privileges {
             drop_privileges(&inode)?;
@@ -178,13 +183,13 @@ impl Volume {
             inode.bypassed.store(true, Ordering::Release);
         }
         if access.sync.is_some() {
-            self.fault(Call::Fsync, &inode)?;
+            self.fault(FallibleCall::Fsync, &inode)?;
         }
         // It is in flight, as far as an image of a moment knows that comes with it, and not answered.
         let path = || inode.path(&self.backing);
-        let mut met = self.armed.call(armed::Call::Write(offset), path);
+        let mut met = self.armed.call(armed::CountedCall::Write(offset), path);
         if access.sync.is_some() {
-            met.join(self.armed.call(armed::Call::Sync, path));
+            met.join(self.armed.call(armed::CountedCall::Sync, path));
         }
         if met.last {
             self.go_off();
@@ -204,9 +209,9 @@ impl Volume {
         inode: &Arc<Inode>,
         offset: u64,
         data: &[u8],
-        (access, met): (Access, &Met),
+        (access, met): (DataAccess, &Met),
         buffer: &mut Vec<u8>,
-    ) -> Result<Written, Errno> {
+    ) -> Result<UnfinishedWrite, Errno> {
         let (ino, file) = (inode.ino, inode.writer()?);
         let mut shape = inode.shape();
         let size = shape.size;
@@ -246,10 +251,10 @@ impl Volume {
         let direct = is_direct.then(|| model.begin_direct(ino, from, length)).flatten();
         drop(model);
         if offset + length > size {
-            *shape = Shape { size: offset + length, solid: None };
+            *shape = InodeShape { size: offset + length, solid: None };
         }
         self.free(&free);
-        Ok(Written { count, work, sync, direct })
+        Ok(UnfinishedWrite { count, work, sync, direct })
     }
 
     /// Whether a direct write is durable when it is made: on a device that takes no time, and so
@@ -259,7 +264,7 @@ impl Volume {
         &self,
         inode: &Inode,
         end: u64,
-        shape: &mut Shape,
+        shape: &mut InodeShape,
     ) -> Result<bool, Errno> {
         let in_place = self.executor.is_null() && !self.is_off() && end <= shape.size;
         if !in_place || shape.solid == Some(false) || !self.model().pending.is_clean(inode.ino) {
@@ -276,7 +281,7 @@ impl Volume {
     ///
     /// # Errors
     /// `ENXIO` where there is none, `EINVAL` for another kind of seek.
-    pub fn seek(&self, ino: Ino, to: SeekFrom) -> Result<u64, Errno> {
+    pub fn seek(&self, ino: InodeNumber, to: SeekFrom) -> Result<u64, Errno> {
         match to {
             SeekFrom::Data(_) | SeekFrom::Hole(_) => {}
             _ => return Err(Errno::INVAL),

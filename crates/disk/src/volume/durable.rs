@@ -5,16 +5,16 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::{self, Background, Barrier, Durable, Ext4, Sync, Ticket};
-use bakeoff_devices::plug::{Attributes, Mark, Pending, Place};
+use bakeoff_devices::ext4::{self, Background, Barrier, Durable, Ext4, SyncScope, Ticket};
+use bakeoff_devices::plug::{ChangeMark, EntryPlace, FileAttributes, Pending};
 use bakeoff_devices::trace::Waits;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::noted::{Noted, Recorders};
-use super::unflushed::{Reached, Unflushed};
-use super::{Ino, ROOT, Volume, VolumeOptions};
-use crate::executor::{Then, Ticked};
+use super::unflushed::{ReachedChanges, Unflushed};
+use super::{InodeNumber, ROOT, Volume, VolumeOptions};
+use crate::executor::{Ticked, WorkCallback};
 
 /// Bytes of memory for pending changes. Beyond it the changes of the file that is written to are
 /// taken for written back: with so much to undo, they were made over a long time, or to the same
@@ -24,10 +24,10 @@ const MOST_PENDING: u64 = 256 << 20;
 /// A direct write in place that nobody has asked to be durable: it is when the device is done with
 /// it and later ones have pushed it out of the device's cache.
 struct Direct {
-    ino: Ino,
+    ino: InodeNumber,
     /// The moments before and after it in the order of changes.
-    from: Mark,
-    to: Mark,
+    from: ChangeMark,
+    to: ChangeMark,
     length: u64,
     done: bool,
 }
@@ -35,13 +35,13 @@ struct Direct {
 /// Whether somebody asked for all to be durable. What is written back for no other reason than its
 /// age is no promise of POSIX for names.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum DurabilityRequested {
     No,
     Yes,
 }
 
 /// The file system as its device sees it, and what the device has not got yet.
-pub(super) struct Model {
+pub(super) struct VolumeModel {
     pub ext4: Ext4,
     pub pending: Pending,
     /// The moments that were waited for, each when it has come.
@@ -50,7 +50,7 @@ pub(super) struct Model {
     pub recorders: Recorders,
     /// Up to where each of the journal's transactions goes that is closed, and not yet known to be
     /// on the device.
-    closed: BTreeMap<u64, Mark>,
+    closed: BTreeMap<u64, ChangeMark>,
     /// The first transaction that was not closed when that was last looked at.
     open: u64,
     /// Bytes of the device's cache.
@@ -67,7 +67,7 @@ pub(super) struct Model {
     span: u64,
 }
 
-impl Model {
+impl VolumeModel {
     /// An empty root.
     pub fn new(root: &Stat, options: &VolumeOptions) -> Self {
         let &VolumeOptions { device_cache, metadata, journal, commit, .. } = options;
@@ -102,7 +102,7 @@ impl Model {
 
     /// Takes note that work is done: with it the names and attributes of a transaction are durable
     /// where the journal keeps all in order. Gives what is no longer needed.
-    fn done(&mut self, ticket: Ticket) -> Vec<Ino> {
+    fn done(&mut self, ticket: Ticket) -> Vec<InodeNumber> {
         self.ext4.done(ticket);
         self.note_closed();
         let Some(transaction) = ticket.commits else { return Vec::new() };
@@ -111,19 +111,19 @@ impl Model {
             return Vec::new();
         };
         self.closed = self.closed.split_off(&(transaction + 1));
-        self.reach(Reached::Journal(mark))
+        self.reach(ReachedChanges::Journal(mark))
     }
 
     /// Takes note of what a sync or a commit has brought to the device. Gives what is no longer needed of
     /// what is durable by then: this, where the device was flushed.
-    fn reach(&mut self, reached: Reached) -> Vec<Ino> {
+    fn reach(&mut self, reached: ReachedChanges) -> Vec<InodeNumber> {
         let durable = self.unflushed.reach(reached, self.ext4.written());
         durable.into_iter().flat_map(|reached| reached.settle(&mut self.pending)).collect()
     }
 
     /// Notes a direct write that begins. Gives its number, if it needs no sync to be durable: where
     /// the file has the blocks and the size for it.
-    pub fn begin_direct(&mut self, ino: Ino, from: Mark, length: u64) -> Option<u64> {
+    pub fn begin_direct(&mut self, ino: InodeNumber, from: ChangeMark, length: u64) -> Option<u64> {
         let in_place = self.ext4.is_found(ino);
         in_place.then(|| {
             let to = self.pending.mark();
@@ -134,7 +134,7 @@ impl Model {
 
     /// The device is done with a direct write. Gives what is no longer needed of what has left its
     /// cache.
-    fn end_direct(&mut self, number: u64) -> Vec<Ino> {
+    fn end_direct(&mut self, number: u64) -> Vec<InodeNumber> {
         let direct = &mut self.direct[(number - self.first_direct) as usize];
         direct.done = true;
         self.cached += direct.length;
@@ -151,7 +151,7 @@ impl Model {
     }
 
     /// Bounds the memory of what is remembered and of pending changes; see [`MOST_PENDING`].
-    pub fn bound(&mut self, ino: Ino) -> Vec<Ino> {
+    pub fn bound(&mut self, ino: InodeNumber) -> Vec<InodeNumber> {
         let free = self.bound_history();
         if self.pending.bytes() <= MOST_PENDING {
             return free;
@@ -162,13 +162,13 @@ impl Model {
 }
 
 /// What pending changes know of a file's attributes.
-pub(super) fn attributes(stat: &Stat) -> Attributes {
-    Attributes { mode: stat.st_mode & 0o7777, uid: stat.st_uid, gid: stat.st_gid }
+pub(super) fn attributes(stat: &Stat) -> FileAttributes {
+    FileAttributes { mode: stat.st_mode & 0o7777, uid: stat.st_uid, gid: stat.st_gid }
 }
 
 /// A name in a folder.
-pub(super) fn place(dir: Ino, name: &OsStr) -> Place<'_> {
-    Place { dir, name }
+pub(super) fn place(dir: InodeNumber, name: &OsStr) -> EntryPlace<'_> {
+    EntryPlace { dir, name }
 }
 
 impl Volume {
@@ -190,7 +190,7 @@ impl Volume {
             model.note_closed();
             let mark = model.pending.mark();
             self.trace(Waits::Nobody, None, &background.work);
-            ticked.due.push(self.in_background(background, mark, Asked::No));
+            ticked.due.push(self.in_background(background, mark, DurabilityRequested::No));
         }
         ticked.next = model.ext4.next_tick();
         let span = model.ext4.span();
@@ -205,12 +205,12 @@ impl Volume {
     fn in_background(
         self: &Arc<Self>,
         background: Background,
-        mark: Mark,
-        asked: Asked,
-    ) -> (ext4::Work, Then) {
+        mark: ChangeMark,
+        asked: DurabilityRequested,
+    ) -> (ext4::DeviceWork, WorkCallback) {
         let Background { work, durable } = background;
         let (volume, ticket) = (Arc::clone(self), work.ticket);
-        let then: Then = Box::new(move || {
+        let then: WorkCallback = Box::new(move || {
             volume.done(ticket);
             volume.became_durable(&durable, mark, asked);
         });
@@ -234,10 +234,10 @@ impl Volume {
         self: &Arc<Self>,
         now: Nanos,
         background: Option<Background>,
-        mark: Mark,
+        mark: ChangeMark,
     ) {
         if let Some(background) = background {
-            let (work, then) = self.in_background(background, mark, Asked::Yes);
+            let (work, then) = self.in_background(background, mark, DurabilityRequested::Yes);
             self.executor.perform(now, work, then);
         }
     }
@@ -252,16 +252,18 @@ impl Volume {
         self.free(&free);
     }
 
-    fn became_durable(&self, durable: &[Durable], mark: Mark, asked: Asked) {
+    fn became_durable(&self, durable: &[Durable], mark: ChangeMark, asked: DurabilityRequested) {
         let Ok(_power) = self.powered() else { return };
         let mut model = self.model();
-        let free: Vec<Ino> = durable
+        let free: Vec<InodeNumber> = durable
             .iter()
             .flat_map(|what| {
                 model.reach(match what {
-                    Durable::File(file) => Reached::WrittenBack(*file, mark),
-                    Durable::Names if asked == Asked::Yes => Reached::Names(mark),
-                    Durable::Names => Reached::Journal(mark),
+                    Durable::File(file) => ReachedChanges::WrittenBack(*file, mark),
+                    Durable::Names if asked == DurabilityRequested::Yes => {
+                        ReachedChanges::Names(mark)
+                    }
+                    Durable::Names => ReachedChanges::Journal(mark),
                 })
             })
             .collect();
@@ -270,17 +272,17 @@ impl Volume {
     }
 
     /// A sync of a file that covers what was done before `mark` has reached the device.
-    pub(super) fn synced(&self, ino: Ino, mark: Mark) -> Result<(), Errno> {
+    pub(super) fn synced(&self, ino: InodeNumber, mark: ChangeMark) -> Result<(), Errno> {
         let _power = self.powered()?;
-        let free = self.model().reach(Reached::File(ino, mark));
+        let free = self.model().reach(ReachedChanges::File(ino, mark));
         self.free(&free);
         Ok(())
     }
 
     /// A sync of a folder has reached the device.
-    pub(super) fn synced_folder(&self, ino: Ino, mark: Mark) -> Result<(), Errno> {
+    pub(super) fn synced_folder(&self, ino: InodeNumber, mark: ChangeMark) -> Result<(), Errno> {
         let _power = self.powered()?;
-        let free = self.model().reach(Reached::Folder(ino, mark));
+        let free = self.model().reach(ReachedChanges::Folder(ino, mark));
         self.free(&free);
         Ok(())
     }
@@ -294,7 +296,7 @@ impl Volume {
     }
 
     /// Lets go of files that were kept for what a cut of the power could show.
-    pub(super) fn free(&self, files: &[Ino]) {
+    pub(super) fn free(&self, files: &[InodeNumber]) {
         for ino in files {
             if let Some(backing) = self.orphans.remove(*ino)
                 && self.inodes.get(*ino).is_none()
@@ -305,7 +307,7 @@ impl Volume {
     }
 
     /// A file has no name, and the application holds it no more.
-    pub(super) fn gone(&self, ino: Ino, backing: u64) {
+    pub(super) fn gone(&self, ino: InodeNumber, backing: u64) {
         let now = self.executor.now();
         self.model().ext4.remove(now, ino);
         if !self.orphans.has(ino) {
@@ -314,7 +316,7 @@ impl Volume {
     }
 
     /// Notes that names or attributes of these files changed, and what changed of them.
-    pub(super) fn renamed(&self, files: &[Ino], note: impl FnOnce(&mut Pending)) {
+    pub(super) fn renamed(&self, files: &[InodeNumber], note: impl FnOnce(&mut Pending)) {
         let now = self.executor.now();
         let mut model = self.model();
         note(&mut model.pending);
@@ -322,7 +324,11 @@ impl Volume {
     }
 
     /// The work of a sync of a file, and what it covers.
-    pub(super) fn sync_work(&self, ino: Ino, sync: Sync) -> (ext4::Work, Mark) {
+    pub(super) fn sync_work(
+        &self,
+        ino: InodeNumber,
+        sync: SyncScope,
+    ) -> (ext4::DeviceWork, ChangeMark) {
         let now = self.executor.now();
         let mut model = self.model();
         let work = model.ext4.sync(now, ino, sync);
@@ -331,7 +337,7 @@ impl Volume {
     }
 
     /// The work of a sync of a folder, and what it covers.
-    pub(super) fn sync_folder_work(&self) -> (ext4::Work, Mark) {
+    pub(super) fn sync_folder_work(&self) -> (ext4::DeviceWork, ChangeMark) {
         let now = self.executor.now();
         let mut model = self.model();
         let work = model.ext4.sync_dir(now);

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Ino, ROOT, path_of};
+use super::{InodeNumber, ROOT, path_of};
 
 /// Where a file has data.
-pub(super) struct Shape {
+pub(super) struct InodeShape {
     /// Bytes.
     pub size: u64,
     /// Whether it has no holes; `None` until somebody looks, which takes long for a large file.
@@ -22,7 +22,7 @@ pub(super) struct Shape {
 /// A file, folder or link of the backing folder. Its backing inode can't become another file's
 /// while it is held.
 pub(super) struct Inode {
-    pub ino: Ino,
+    pub ino: InodeNumber,
     /// Its number in the backing file system.
     pub backing: u64,
     pub kind: FileType,
@@ -39,7 +39,7 @@ pub(super) struct Inode {
     /// How often it is open for writing.
     pub writers: AtomicU32,
     /// Held while the data change, so that what is noted of changes has the order of the changes.
-    shape: Mutex<Shape>,
+    shape: Mutex<InodeShape>,
     /// Written around the application's page cache since it was last opened through it.
     pub bypassed: AtomicBool,
     /// The application has removed its last name.
@@ -48,16 +48,21 @@ pub(super) struct Inode {
 
 impl Inode {
     /// A file by its place.
-    pub fn at(ino: Ino, place: OwnedFd, stat: &Stat) -> Self {
+    pub fn at(ino: InodeNumber, place: OwnedFd, stat: &Stat) -> Self {
         Self::new(ino, Some(place), OnceLock::new(), stat)
     }
 
     /// A file that was just created and is open for reading and writing.
-    pub fn created(ino: Ino, file: OwnedFd, stat: &Stat) -> Self {
+    pub fn created(ino: InodeNumber, file: OwnedFd, stat: &Stat) -> Self {
         Self::new(ino, None, OnceLock::from(file), stat)
     }
 
-    fn new(ino: Ino, place: Option<OwnedFd>, write: OnceLock<OwnedFd>, stat: &Stat) -> Self {
+    fn new(
+        ino: InodeNumber,
+        place: Option<OwnedFd>,
+        write: OnceLock<OwnedFd>,
+        stat: &Stat,
+    ) -> Self {
         Self {
             ino,
             backing: stat.st_ino,
@@ -67,7 +72,7 @@ impl Inode {
             write,
             lookups: AtomicU64::new(0),
             writers: AtomicU32::new(0),
-            shape: Mutex::new(Shape { size: stat.st_size as u64, solid: None }),
+            shape: Mutex::new(InodeShape { size: stat.st_size as u64, solid: None }),
             bypassed: AtomicBool::new(false),
             nameless: AtomicBool::new(false),
         }
@@ -126,7 +131,7 @@ impl Inode {
     }
 
     /// Its shape, held until its data have been changed.
-    pub fn shape(&self) -> MutexGuard<'_, Shape> {
+    pub fn shape(&self) -> MutexGuard<'_, InodeShape> {
         self.shape.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -143,11 +148,11 @@ impl Inode {
 }
 
 /// The files that the application holds, by number.
-pub(super) struct Table {
-    held: RwLock<HashMap<Ino, Arc<Inode>>>,
+pub(super) struct InodeTable {
+    held: RwLock<HashMap<InodeNumber, Arc<Inode>>>,
 }
 
-impl Table {
+impl InodeTable {
     /// A table that holds the root, which is never let go.
     pub fn new(root: Arc<Inode>) -> Self {
         root.lookups.store(1, Ordering::Relaxed);
@@ -155,7 +160,7 @@ impl Table {
     }
 
     /// A file that is held.
-    pub fn get(&self, ino: Ino) -> Option<Arc<Inode>> {
+    pub fn get(&self, ino: InodeNumber) -> Option<Arc<Inode>> {
         self.held.read().unwrap_or_else(PoisonError::into_inner).get(&ino).cloned()
     }
 
@@ -170,7 +175,7 @@ impl Table {
     }
 
     /// The application let go of a file `lookups` times. Gives the file when it holds it no more.
-    pub fn forget(&self, ino: Ino, lookups: u64) -> Option<Arc<Inode>> {
+    pub fn forget(&self, ino: InodeNumber, lookups: u64) -> Option<Arc<Inode>> {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         let inode = held.get(&ino)?;
         let before = inode.lookups.load(Ordering::Relaxed);
@@ -179,7 +184,7 @@ impl Table {
     }
 
     /// Notes that a file's last name was removed. Says whether the application still holds it.
-    pub fn unname(&self, ino: Ino) -> bool {
+    pub fn unname(&self, ino: InodeNumber) -> bool {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         let Some(inode) = held.get(&ino) else { return false };
         inode.nameless.store(true, Ordering::Release);
@@ -187,30 +192,30 @@ impl Table {
     }
 
     /// All numbers that are held.
-    pub fn all(&self) -> Vec<Ino> {
+    pub fn all(&self) -> Vec<InodeNumber> {
         self.held.read().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }
 }
 
 /// Numbers for the backing file system's inodes, which get used again when a file is gone.
-pub(super) struct Numbers {
-    given: Mutex<HashMap<u64, Ino>>,
+pub(super) struct InodeNumbers {
+    given: Mutex<HashMap<u64, InodeNumber>>,
     last: AtomicU64,
 }
 
-impl Numbers {
+impl InodeNumbers {
     /// Numbers, of which the root has its own.
     pub fn new(root: u64) -> Self {
         Self { given: Mutex::new(HashMap::from([(root, ROOT)])), last: AtomicU64::new(ROOT) }
     }
 
     /// A number that nothing has.
-    pub fn fresh(&self) -> Ino {
+    pub fn fresh(&self) -> InodeNumber {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The number of a file that is there, and whether it had none.
-    pub fn of(&self, backing: u64) -> (Ino, bool) {
+    pub fn of(&self, backing: u64) -> (InodeNumber, bool) {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let before = given.len();
         let ino = *given.entry(backing).or_insert_with(|| self.fresh());
@@ -218,14 +223,14 @@ impl Numbers {
     }
 
     /// The number of a file that was just made.
-    pub fn assign(&self, backing: u64) -> Ino {
+    pub fn assign(&self, backing: u64) -> InodeNumber {
         let ino = self.fresh();
         self.given.lock().unwrap_or_else(PoisonError::into_inner).insert(backing, ino);
         ino
     }
 
     /// The file is gone. Its inode may be another's by now.
-    pub fn release(&self, backing: u64, ino: Ino) {
+    pub fn release(&self, backing: u64, ino: InodeNumber) {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         if given.get(&backing) == Some(&ino) {
             given.remove(&backing);

@@ -12,7 +12,7 @@ use rustix::fs::{FileType, OFlags, RawDir, SeekFrom, Stat};
 use rustix::io::Errno;
 
 use super::inode::Inode;
-use super::{Ino, Volume, is_hidden};
+use super::{InodeNumber, Volume, is_hidden};
 
 /// Bytes of entries that are read at once.
 const BUFFER: usize = 32 << 10;
@@ -22,9 +22,9 @@ pub type Listing = u64;
 
 /// One entry of a folder.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub struct ListingEntry<'a> {
     /// The file's number.
-    pub ino: Ino,
+    pub ino: InodeNumber,
     /// What it is.
     pub kind: FileType,
     /// Its name.
@@ -36,11 +36,11 @@ pub struct Entry<'a> {
 /// The open listings.
 #[derive(Default)]
 pub(super) struct Listings {
-    open: RwLock<HashMap<Listing, Arc<Folder>>>,
+    open: RwLock<HashMap<Listing, Arc<ListedFolder>>>,
     last: AtomicU64,
 }
 
-struct Folder {
+struct ListedFolder {
     inode: Arc<Inode>,
     /// A descriptor has one place at a time: whoever reads from a place of his own holds it.
     stream: Mutex<OwnedFd>,
@@ -51,12 +51,12 @@ impl Volume {
     ///
     /// # Errors
     /// `ENOTDIR`, or what the backing file system said.
-    pub fn opendir(&self, ino: Ino) -> Result<Listing, Errno> {
+    pub fn opendir(&self, ino: InodeNumber) -> Result<Listing, Errno> {
         let inode = self.inode(ino)?;
         let stream = Mutex::new(inode.reopen(OFlags::RDONLY | OFlags::DIRECTORY)?);
         let listing = self.listings.last.fetch_add(1, Ordering::Relaxed) + 1;
         let mut open = self.listings.open.write().unwrap_or_else(PoisonError::into_inner);
-        open.insert(listing, Arc::new(Folder { inode, stream }));
+        open.insert(listing, Arc::new(ListedFolder { inode, stream }));
         Ok(listing)
     }
 
@@ -69,7 +69,7 @@ impl Volume {
         &self,
         listing: Listing,
         from: u64,
-        mut take: impl FnMut(Entry<'_>) -> bool,
+        mut take: impl FnMut(ListingEntry<'_>) -> bool,
     ) -> Result<(), Errno> {
         let folder = self.listing(listing)?;
         let stream = folder.stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ impl Volume {
             let dots = name == "." || name == "..";
             let ino = if dots { folder.inode.ino } else { self.numbers.of(entry.ino()).0 };
             let kind = entry.file_type();
-            let more = take(Entry { ino, kind, name, next: entry.next_entry_cookie() });
+            let more = take(ListingEntry { ino, kind, name, next: entry.next_entry_cookie() });
             if !more {
                 break;
             }
@@ -105,7 +105,7 @@ impl Volume {
         self.listings.open.write().unwrap_or_else(PoisonError::into_inner).remove(&listing);
     }
 
-    fn listing(&self, listing: Listing) -> Result<Arc<Folder>, Errno> {
+    fn listing(&self, listing: Listing) -> Result<Arc<ListedFolder>, Errno> {
         self.alive()?;
         let open = self.listings.open.read().unwrap_or_else(PoisonError::into_inner);
         open.get(&listing).cloned().ok_or(Errno::BADF)

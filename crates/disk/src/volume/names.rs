@@ -6,17 +6,17 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use bakeoff_devices::plug::Kind;
+use bakeoff_devices::plug::NodeKind;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use super::durable::{attributes, place};
 use super::inode::Inode;
-use super::{Ino, Volume, is_hidden, path_of};
+use super::{InodeNumber, Volume, is_hidden, path_of};
 
 /// Who makes a file, and so owns it.
 #[derive(Clone, Copy, Debug)]
-pub struct Who {
+pub struct FileOwner {
     /// User.
     pub uid: u32,
     /// Group, unless the folder gives its own to what is in it (`S_ISGID`).
@@ -31,7 +31,7 @@ impl Volume {
     ///
     /// # Errors
     /// `ENOENT`, or what the backing file system said.
-    pub fn lookup(&self, parent: Ino, name: &OsStr) -> Result<Stat, Errno> {
+    pub fn lookup(&self, parent: InodeNumber, name: &OsStr) -> Result<Stat, Errno> {
         let folder = self.inode(parent)?;
         self.find(&folder, name)
     }
@@ -40,26 +40,38 @@ impl Volume {
     ///
     /// # Errors
     /// `EEXIST`, `ENOSPC`, or what the backing file system said.
-    pub fn create(&self, parent: Ino, name: &OsStr, mode: u32, who: Who) -> Result<Stat, Errno> {
+    pub fn create(
+        &self,
+        parent: InodeNumber,
+        name: &OsStr,
+        mode: u32,
+        who: FileOwner,
+    ) -> Result<Stat, Errno> {
         let _power = self.powered()?;
         let folder = self.room_for(parent, name)?;
         let _naming = self.naming();
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(folder.any(), name, flags, Mode::from_raw_mode(mode))?;
-        self.made(&folder, name, file, Some(mode), who, Kind::File)
+        self.made(&folder, name, file, Some(mode), who, NodeKind::File)
     }
 
     /// Makes a folder.
     ///
     /// # Errors
     /// `EEXIST`, `ENOSPC`, or what the backing file system said.
-    pub fn mkdir(&self, parent: Ino, name: &OsStr, mode: u32, who: Who) -> Result<Stat, Errno> {
+    pub fn mkdir(
+        &self,
+        parent: InodeNumber,
+        name: &OsStr,
+        mode: u32,
+        who: FileOwner,
+    ) -> Result<Stat, Errno> {
         let _power = self.powered()?;
         let folder = self.room_for(parent, name)?;
         let _naming = self.naming();
         rustix::fs::mkdirat(folder.any(), name, Mode::from_raw_mode(mode))?;
-        self.made(&folder, name, find(&folder, name)?, Some(mode), who, Kind::Directory)
+        self.made(&folder, name, find(&folder, name)?, Some(mode), who, NodeKind::Directory)
     }
 
     /// Makes a file, pipe, socket or device file. `mode` says which.
@@ -68,11 +80,11 @@ impl Volume {
     /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn mknod(
         &self,
-        parent: Ino,
+        parent: InodeNumber,
         name: &OsStr,
         mode: u32,
         device: u64,
-        who: Who,
+        who: FileOwner,
     ) -> Result<Stat, Errno> {
         let _power = self.powered()?;
         let folder = self.room_for(parent, name)?;
@@ -80,8 +92,8 @@ impl Volume {
         let format = FileType::from_raw_mode(mode);
         rustix::fs::mknodat(folder.any(), name, format, Mode::from_raw_mode(mode), device)?;
         let kind = match format {
-            FileType::RegularFile => Kind::File,
-            other => Kind::Special(other.as_raw_mode(), device),
+            FileType::RegularFile => NodeKind::File,
+            other => NodeKind::Special(other.as_raw_mode(), device),
         };
         self.made(&folder, name, find(&folder, name)?, Some(mode), who, kind)
     }
@@ -92,16 +104,16 @@ impl Volume {
     /// `EEXIST`, `ENOSPC`, or what the backing file system said.
     pub fn symlink(
         &self,
-        parent: Ino,
+        parent: InodeNumber,
         name: &OsStr,
         target: &Path,
-        who: Who,
+        who: FileOwner,
     ) -> Result<Stat, Errno> {
         let _power = self.powered()?;
         let folder = self.room_for(parent, name)?;
         let _naming = self.naming();
         rustix::fs::symlinkat(target, folder.any(), name)?;
-        let kind = Kind::Symlink(target.as_os_str().to_owned());
+        let kind = NodeKind::Symlink(target.as_os_str().to_owned());
         self.made(&folder, name, find(&folder, name)?, None, who, kind)
     }
 
@@ -109,7 +121,7 @@ impl Volume {
     ///
     /// # Errors
     /// What the backing file system said.
-    pub fn readlink(&self, ino: Ino) -> Result<OsString, Errno> {
+    pub fn readlink(&self, ino: InodeNumber) -> Result<OsString, Errno> {
         let link = self.inode(ino)?;
         let target = rustix::fs::readlinkat(link.any(), "", Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
@@ -120,7 +132,7 @@ impl Volume {
     /// # Errors
     /// `EEXIST`, `ENOENT` for a file that has no name any more, or what the backing file system
     /// said.
-    pub fn link(&self, ino: Ino, parent: Ino, name: &OsStr) -> Result<Stat, Errno> {
+    pub fn link(&self, ino: InodeNumber, parent: InodeNumber, name: &OsStr) -> Result<Stat, Errno> {
         let _power = self.powered()?;
         let (inode, folder) = (self.inode(ino)?, self.room_for(parent, name)?);
         let _naming = self.naming();
@@ -139,7 +151,7 @@ impl Volume {
     ///
     /// # Errors
     /// `ENOENT`, `EISDIR`, or what the backing file system said.
-    pub fn unlink(&self, parent: Ino, name: &OsStr) -> Result<(), Errno> {
+    pub fn unlink(&self, parent: InodeNumber, name: &OsStr) -> Result<(), Errno> {
         let _power = self.powered()?;
         let folder = self.inode(parent)?;
         let _naming = self.naming();
@@ -158,7 +170,7 @@ impl Volume {
     ///
     /// # Errors
     /// `ENOTEMPTY`, `ENOTDIR`, or what the backing file system said.
-    pub fn rmdir(&self, parent: Ino, name: &OsStr) -> Result<(), Errno> {
+    pub fn rmdir(&self, parent: InodeNumber, name: &OsStr) -> Result<(), Errno> {
         let _power = self.powered()?;
         let folder = self.inode(parent)?;
         let _naming = self.naming();
@@ -175,9 +187,9 @@ impl Volume {
     /// `EEXIST`, `ENOTEMPTY`, `EINVAL` for flags not known, or what the backing file system said.
     pub fn rename(
         &self,
-        from: Ino,
+        from: InodeNumber,
         name: &OsStr,
-        to: Ino,
+        to: InodeNumber,
         new_name: &OsStr,
         flags: RenameFlags,
     ) -> Result<(), Errno> {
@@ -239,7 +251,7 @@ impl Volume {
     }
 
     /// The folder that a name is about to be made in.
-    fn room_for(&self, parent: Ino, name: &OsStr) -> Result<Arc<Inode>, Errno> {
+    fn room_for(&self, parent: InodeNumber, name: &OsStr) -> Result<Arc<Inode>, Errno> {
         let folder = self.inode(parent)?;
         if is_hidden(parent, name) {
             return Err(Errno::PERM);
@@ -249,24 +261,24 @@ impl Volume {
     }
 
     /// What a name stands for, when it is about to change.
-    fn named(&self, folder: &Inode, name: &OsStr) -> Result<Named, Errno> {
+    fn named(&self, folder: &Inode, name: &OsStr) -> Result<NamedFile, Errno> {
         if is_hidden(folder.ino, name) {
             return Err(Errno::NOENT);
         }
         let stat = rustix::fs::statat(folder.any(), name, AtFlags::SYMLINK_NOFOLLOW)?;
         let (ino, _) = self.numbers.of(stat.st_ino);
-        Ok(Named { ino, stat })
+        Ok(NamedFile { ino, stat })
     }
 
     /// Whether the content of a file may show after a cut of the power though its last name has
     /// gone: as the removal itself is not durable, unless all that is known of it is pending.
-    fn may_show_after_removal(&self, thing: &Named) -> bool {
+    fn may_show_after_removal(&self, thing: &NamedFile) -> bool {
         let is_file = FileType::from_raw_mode(thing.stat.st_mode) == FileType::RegularFile;
         is_file && self.model().pending.holds(thing.ino)
     }
 
     /// What has lost a name is gone when that was the last one and nobody holds it.
-    fn lost_name(&self, thing: &Named) {
+    fn lost_name(&self, thing: &NamedFile) {
         if thing.has_one_name() && !self.inodes.unname(thing.ino) {
             self.gone(thing.ino, thing.stat.st_ino);
         }
@@ -279,12 +291,12 @@ impl Volume {
         name: &OsStr,
         made: OwnedFd,
         mode: Option<u32>,
-        who: Who,
-        kind: Kind,
+        who: FileOwner,
+        kind: NodeKind,
     ) -> Result<Stat, Errno> {
         let stat = self.own(folder, &made, mode, who)?;
         let ino = self.numbers.assign(stat.st_ino);
-        let open = kind == Kind::File && rustix::fs::fcntl_getfl(&made)?.contains(OFlags::RDWR);
+        let open = kind == NodeKind::File && rustix::fs::fcntl_getfl(&made)?.contains(OFlags::RDWR);
         let inode =
             if open { Inode::created(ino, made, &stat) } else { Inode::at(ino, made, &stat) };
         let place = place(folder.ino, name);
@@ -299,7 +311,7 @@ impl Volume {
         folder: &Inode,
         made: &OwnedFd,
         mode: Option<u32>,
-        who: Who,
+        who: FileOwner,
     ) -> Result<Stat, Errno> {
         let stat = rustix::fs::fstat(made)?;
         let mut changed = false;
@@ -325,12 +337,12 @@ impl Volume {
 }
 
 /// What a name stands for.
-struct Named {
-    ino: Ino,
+struct NamedFile {
+    ino: InodeNumber,
     stat: Stat,
 }
 
-impl Named {
+impl NamedFile {
     /// Whether it loses its last name with this one.
     fn has_one_name(&self) -> bool {
         FileType::from_raw_mode(self.stat.st_mode) == FileType::Directory || self.stat.st_nlink == 1

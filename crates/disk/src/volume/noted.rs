@@ -1,7 +1,7 @@
 //! Moments that have come, and who needs what is remembered of them.
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::plug::Moment;
+use bakeoff_devices::plug::HistoryMoment;
 use rustix::time::{ClockId, clock_gettime};
 
 /// A moment that was waited for, and has come.
@@ -10,7 +10,7 @@ pub(super) struct Noted {
     /// When, in nanoseconds of `CLOCK_MONOTONIC`.
     pub at: Nanos,
     /// The number of its history and its moment in that history, if one is remembered.
-    pub moment: Option<(u64, Moment)>,
+    pub moment: Option<(u64, HistoryMoment)>,
 }
 
 /// Who needs what is remembered.

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
 use super::inode::Inode;
-use super::{Ino, path_of};
+use super::{InodeNumber, path_of};
 
 /// The name of the volume's own folder in the backing folder.
 pub const HIDDEN: &str = ".bakeoff-disk";
@@ -18,7 +18,7 @@ pub const HIDDEN: &str = ".bakeoff-disk";
 pub(super) struct Orphans {
     folder: OwnedFd,
     /// The files in it, with their numbers in the backing file system.
-    buried: Mutex<HashMap<Ino, u64>>,
+    buried: Mutex<HashMap<InodeNumber, u64>>,
 }
 
 impl Orphans {
@@ -47,7 +47,7 @@ impl Orphans {
         &self,
         folder: &Inode,
         name: &OsStr,
-        ino: Ino,
+        ino: InodeNumber,
         backing: u64,
     ) -> Result<(), Errno> {
         rustix::fs::renameat(folder.any(), name, &self.folder, ino.to_string())?;
@@ -60,7 +60,7 @@ impl Orphans {
         &self,
         folder: &Inode,
         name: &OsStr,
-        ino: Ino,
+        ino: InodeNumber,
         backing: u64,
     ) -> Result<(), Errno> {
         let grave = ino.to_string();
@@ -70,7 +70,7 @@ impl Orphans {
     }
 
     /// A new file, for a copy of what would be lost.
-    pub fn create(&self, ino: Ino) -> Result<OwnedFd, Errno> {
+    pub fn create(&self, ino: InodeNumber) -> Result<OwnedFd, Errno> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat(&self.folder, ino.to_string(), flags, mode)?;
@@ -80,13 +80,13 @@ impl Orphans {
     }
 
     /// A file that is here, to be read.
-    pub fn read(&self, ino: Ino) -> Result<OwnedFd, Errno> {
+    pub fn read(&self, ino: InodeNumber) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, ino.to_string(), flags, Mode::empty())
     }
 
     /// Removes a file for good. Gives its number in the backing file system, if it was here.
-    pub fn remove(&self, ino: Ino) -> Option<u64> {
+    pub fn remove(&self, ino: InodeNumber) -> Option<u64> {
         let backing = self.lock().remove(&ino)?;
         // The next volume empties what stays.
         let _ = rustix::fs::unlinkat(&self.folder, ino.to_string(), AtFlags::empty());
@@ -94,11 +94,11 @@ impl Orphans {
     }
 
     /// Whether a file is here.
-    pub fn has(&self, ino: Ino) -> bool {
+    pub fn has(&self, ino: InodeNumber) -> bool {
         self.lock().contains_key(&ino)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Ino, u64>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<InodeNumber, u64>> {
         self.buried.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,21 +4,21 @@ use bakeoff_devices::plug::Before;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
-use super::inode::{Inode, Shape};
-use super::{Ino, Volume};
-use crate::fault::Call;
+use super::inode::{Inode, InodeShape};
+use super::{InodeNumber, Volume};
+use crate::fault::FallibleCall;
 
 /// Bytes that are kept in memory when they are cut off; more are copied to a file.
 const IN_MEMORY: u64 = 1 << 20;
 
 /// What was at a place before it changed.
-pub(super) enum Kept {
+pub(super) enum KeptContent {
     Bytes(Vec<u8>),
     /// A hidden file holds it, at the same offsets.
-    File(Ino),
+    File(InodeNumber),
 }
 
-impl Kept {
+impl KeptContent {
     pub fn before(&self) -> Before<'_> {
         match self {
             Self::Bytes(bytes) => Before::Bytes(bytes),
@@ -30,7 +30,7 @@ impl Kept {
 impl Volume {
     /// Makes a file shorter or longer.
     pub(super) fn truncate(&self, inode: &Inode, size: u64) -> Result<(), Errno> {
-        self.fault(Call::Write, inode)?;
+        self.fault(FallibleCall::Write, inode)?;
         let file = inode.writer()?;
         let mut shape = inode.shape();
         let cut_off = self.keep(inode, size, shape.size)?;
@@ -39,7 +39,7 @@ impl Volume {
         let mut model = self.model();
         model.pending.truncate(inode.ino, shape.size, size, cut_off.before());
         model.ext4.truncate(now, inode.ino, size);
-        *shape = Shape { size, solid: None };
+        *shape = InodeShape { size, solid: None };
         Ok(())
     }
 
@@ -49,7 +49,7 @@ impl Volume {
     /// `EOPNOTSUPP`, `ENOSPC`, or what the backing file system said.
     pub fn fallocate(
         &self,
-        ino: Ino,
+        ino: InodeNumber,
         offset: u64,
         length: u64,
         flags: FallocateFlags,
@@ -60,7 +60,7 @@ impl Volume {
         }
         let _power = self.powered()?;
         let inode = self.inode(ino)?;
-        self.fault(Call::Write, &inode)?;
+        self.fault(FallibleCall::Write, &inode)?;
         let clears = flags.intersects(F::PUNCH_HOLE | F::ZERO_RANGE);
         let punches = flags.contains(F::PUNCH_HOLE);
         let end = offset.checked_add(length).ok_or(Errno::FBIG)?;
@@ -91,7 +91,7 @@ impl Volume {
     }
 
     /// Keeps what lies from `start` to `end` of a file, as far as a cut of the power may show it.
-    fn keep(&self, inode: &Inode, start: u64, end: u64) -> Result<Kept, Errno> {
+    fn keep(&self, inode: &Inode, start: u64, end: u64) -> Result<KeptContent, Errno> {
         if start >= end || !self.model().may_show(inode.ino) {
             return Ok(NOTHING);
         }
@@ -99,18 +99,18 @@ impl Volume {
             let mut bytes = vec![0; (end - start) as usize];
             let count = super::data::read_at(inode.reader()?, &mut bytes, start)?;
             bytes.truncate(count);
-            return Ok(Kept::Bytes(bytes));
+            return Ok(KeptContent::Bytes(bytes));
         }
         let number = self.numbers.fresh();
         let copied = self.copy(inode, start, end, number);
         if copied.is_err() {
             self.orphans.remove(number);
         }
-        copied.map(|()| Kept::File(number))
+        copied.map(|()| KeptContent::File(number))
     }
 
     /// Copies a part of a file to the same place of a hidden one, holes left out.
-    fn copy(&self, inode: &Inode, start: u64, end: u64, number: Ino) -> Result<(), Errno> {
+    fn copy(&self, inode: &Inode, start: u64, end: u64, number: InodeNumber) -> Result<(), Errno> {
         let (from, to) = (inode.reader()?, self.orphans.create(number)?);
         rustix::fs::ftruncate(&to, end)?;
         let mut at = start;
@@ -135,4 +135,4 @@ impl Volume {
 }
 
 /// Nothing was there.
-const NOTHING: Kept = Kept::Bytes(Vec::new());
+const NOTHING: KeptContent = KeptContent::Bytes(Vec::new());

@@ -10,18 +10,20 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::plug::{Contents, Earlier, History, Keep, Metadata, Moment, Recorded, State};
+use bakeoff_devices::plug::{
+    Contents, EarlierContents, History, HistoryMoment, Keep, Metadata, PendingState, Recorded,
+};
 
 use super::contents::BackingContents;
-use super::durable::Model;
+use super::durable::VolumeModel;
 use super::noted::{Noted, now};
-use super::{Ino, Volume};
+use super::{InodeNumber, Volume};
 use crate::materialise::materialise;
 
 /// Bytes of memory for what earlier moments take.
 const MOST_RECORDED: u64 = 1 << 30;
 
-impl Model {
+impl VolumeModel {
     /// Notes that moments have come, unless they had before: now, or when the power went.
     pub fn note(&mut self, which: &[usize], off_at: Option<Nanos>) {
         if which.is_empty() {
@@ -35,12 +37,12 @@ impl Model {
     }
 
     /// Whether what a file holds now may be seen in an image.
-    pub fn may_show(&self, ino: Ino) -> bool {
+    pub fn may_show(&self, ino: InodeNumber) -> bool {
         self.pending.history().is_some() || self.pending.holds(ino)
     }
 
     /// Forgets what is remembered when it takes too much memory. Gives what is no longer needed.
-    pub fn bound_history(&mut self) -> Vec<Ino> {
+    pub fn bound_history(&mut self) -> Vec<InodeNumber> {
         let bytes = self.pending.history().map_or(0, History::bytes);
         if bytes > MOST_RECORDED { self.pending.forget() } else { Vec::new() }
     }
@@ -108,7 +110,7 @@ impl Volume {
         }
         let place = self.check_place(to)?;
         let (moment, pending, number) = self.begin();
-        let made = Then::new(self, moment, number).and_then(|contents| {
+        let made = SnapshotContents::new(self, moment, number).and_then(|contents| {
             let copies = self.copies(&self.model(), &pending);
             let image = pending.image_on(copies.as_ref(), keep, seed, &contents)?;
             materialise(&image, &contents, &place)
@@ -178,7 +180,7 @@ impl Volume {
 
     /// Sees that the present moment is remembered. Gives it, what is pending, and which history it is
     /// of.
-    fn begin(&self) -> (Moment, State, u64) {
+    fn begin(&self) -> (HistoryMoment, PendingState, u64) {
         // Nobody is in the middle of a change.
         let _power = self.power.write().unwrap_or_else(PoisonError::into_inner);
         let mut model = self.model();
@@ -208,23 +210,23 @@ fn forgotten() -> io::Error {
 }
 
 /// What files held at an earlier moment, while they go on to change.
-struct Then<'a> {
+struct SnapshotContents<'a> {
     volume: &'a Volume,
-    moment: Moment,
+    moment: HistoryMoment,
     /// The history that the moment is of.
     number: u64,
     present: RefCell<BackingContents<'a>>,
 }
 
-impl<'a> Then<'a> {
-    fn new(volume: &'a Volume, moment: Moment, number: u64) -> io::Result<Self> {
+impl<'a> SnapshotContents<'a> {
+    fn new(volume: &'a Volume, moment: HistoryMoment, number: u64) -> io::Result<Self> {
         // What is moved or changed while all are listed is found, or found anew, when it is read.
         let present = RefCell::new(volume.contents()?);
         Ok(Self { volume, moment, number, present })
     }
 
     /// Looks at what files held, while nobody changes them.
-    fn look<T>(&self, look: impl Fn(&Earlier<'_>) -> io::Result<T>) -> io::Result<T> {
+    fn look<T>(&self, look: impl Fn(&EarlierContents<'_>) -> io::Result<T>) -> io::Result<T> {
         if self.volume.leaving.get().is_some() {
             let why = "the disk is being unmounted";
             return Err(io::Error::new(io::ErrorKind::ConnectionAborted, why));
@@ -245,13 +247,13 @@ impl<'a> Then<'a> {
     }
 }
 
-impl Contents for Then<'_> {
-    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+impl Contents for SnapshotContents<'_> {
+    fn read(&self, ino: InodeNumber, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let buffer = RefCell::new(buffer);
         self.look(|earlier| earlier.read(ino, offset, &mut buffer.borrow_mut()))
     }
 
-    fn size(&self, ino: Ino) -> io::Result<u64> {
+    fn size(&self, ino: InodeNumber) -> io::Result<u64> {
         self.look(|earlier| earlier.size(ino))
     }
 }

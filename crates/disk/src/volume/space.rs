@@ -12,20 +12,20 @@ use super::inode::Inode;
 const BLOCK: u64 = 4096;
 
 /// What may be used, and what is. Only kept while there is a limit.
-pub(super) struct Space {
+pub(super) struct SpaceQuota {
     /// Bytes; the largest number for no limit.
     limit: AtomicU64,
     /// Bytes in use, or more: what was freed since they were last counted is among them.
     used: AtomicU64,
 }
 
-impl Default for Space {
+impl Default for SpaceQuota {
     fn default() -> Self {
         Self { limit: AtomicU64::new(u64::MAX), used: AtomicU64::new(0) }
     }
 }
 
-impl Space {
+impl SpaceQuota {
     /// Sets a limit in bytes, or none.
     pub fn limit(&self, limit: Option<u64>, used: impl FnOnce() -> u64) {
         if limit.is_some() {

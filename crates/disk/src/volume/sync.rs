@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use bakeoff_devices::ext4::Sync;
+use bakeoff_devices::ext4::SyncScope;
 use bakeoff_devices::trace::Waits;
 use rustix::io::Errno;
 
-use super::{Ino, Volume};
-use crate::fault::Call;
+use super::{InodeNumber, Volume};
+use crate::fault::FallibleCall;
 
 impl Volume {
     /// Makes a file's data durable, or data and attributes; then calls `then`.
@@ -16,8 +16,8 @@ impl Volume {
     /// last sync is lost then.
     pub fn fsync(
         self: &Arc<Self>,
-        ino: Ino,
-        sync: Sync,
+        ino: InodeNumber,
+        sync: SyncScope,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
@@ -25,7 +25,7 @@ impl Volume {
             Ok(inode) => inode,
             Err(error) => return then(Err(error)),
         };
-        if let Err(error) = self.fault(Call::Fsync, &inode) {
+        if let Err(error) = self.fault(FallibleCall::Fsync, &inode) {
             self.lose(ino);
             return then(Err(error));
         }
@@ -43,11 +43,13 @@ impl Volume {
     /// than they were then.
     pub fn fsyncdir(
         self: &Arc<Self>,
-        ino: Ino,
+        ino: InodeNumber,
         then: impl FnOnce(Result<(), Errno>) + Send + 'static,
     ) {
         let came = self.executor.now();
-        let may = self.inode(ino).and_then(|inode| self.fault(Call::Fsync, &inode).map(|()| inode));
+        let may = self
+            .inode(ino)
+            .and_then(|inode| self.fault(FallibleCall::Fsync, &inode).map(|()| inode));
         let inode = match may {
             Ok(inode) => inode,
             Err(error) => return then(Err(error)),
@@ -61,7 +63,7 @@ impl Volume {
     }
 
     /// Loses what was written to a file since its last sync.
-    pub(super) fn lose(&self, ino: Ino) {
+    pub(super) fn lose(&self, ino: InodeNumber) {
         let Ok(_power) = self.powered() else { return };
         let mut model = self.model();
         let mark = model.pending.mark();

@@ -10,12 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::device::Kind;
-use bakeoff_devices::ext4::Work;
+use bakeoff_devices::device::RequestKind;
+use bakeoff_devices::ext4::DeviceWork;
 use bakeoff_devices::trace::{Tracer, Waits};
 
-use super::{Ino, Volume};
-use crate::executor::Then;
+use super::{InodeNumber, Volume};
+use crate::executor::WorkCallback;
 
 /// Bytes that a trace has at most: some 30 million requests.
 const MOST: u64 = 256 << 20;
@@ -36,19 +36,19 @@ struct OpenTrace {
     written: u64,
     /// What kept it from being written, once something has.
     failed: Option<io::Error>,
-    held: Option<Held>,
+    held: Option<HeldSyncs>,
 }
 
 /// Syncs that are answered a little later than they are done.
-struct Held {
+struct HeldSyncs {
     time: Duration,
-    queue: Sender<(Instant, Then)>,
+    queue: Sender<(Instant, WorkCallback)>,
     thread: JoinHandle<()>,
 }
 
-impl Held {
+impl HeldSyncs {
     fn start(time: Duration) -> io::Result<Self> {
-        let (queue, held) = mpsc::channel::<(Instant, Then)>();
+        let (queue, held) = mpsc::channel::<(Instant, WorkCallback)>();
         let thread = thread::Builder::new().name("disk-held".into()).spawn(move || {
             // All are held for the same time, so that the first one is due first.
             for (due, then) in held {
@@ -97,7 +97,7 @@ impl Volume {
             return Err(io::Error::other("the disk's requests are being traced already"));
         }
         let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
-        let held = if hold.is_zero() { None } else { Some(Held::start(hold)?) };
+        let held = if hold.is_zero() { None } else { Some(HeldSyncs::start(hold)?) };
         let tracer = Tracer::default();
         *open = Some(OpenTrace { tracer, file, written: 0, failed: None, held });
         self.traces.on.store(true, Ordering::Release);
@@ -113,7 +113,7 @@ impl Volume {
         let open = self.traces.lock().take();
         let mut open =
             open.ok_or_else(|| io::Error::other("the disk's requests are not traced"))?;
-        if let Some(Held { queue, thread, .. }) = open.held.take() {
+        if let Some(HeldSyncs { queue, thread, .. }) = open.held.take() {
             drop(queue);
             // One that panicked has said so.
             let _ = thread.join();
@@ -124,7 +124,7 @@ impl Volume {
     }
 
     /// Adds work to the trace, if one is written. It is done for a file, or for several.
-    pub(super) fn trace(&self, waits: Waits, ino: Option<Ino>, work: &Work) {
+    pub(super) fn trace(&self, waits: Waits, ino: Option<InodeNumber>, work: &DeviceWork) {
         if !self.traces.on.load(Ordering::Acquire) || work.steps.iter().all(Vec::is_empty) {
             return;
         }
@@ -142,8 +142,9 @@ impl Volume {
     }
 
     /// The call that answers a sync when the work is done: after a while, where that is asked for.
-    pub(super) fn held(&self, work: &Work, then: Then) -> Option<Then> {
-        let syncs = || work.steps.iter().flatten().any(|request| request.kind == Kind::Flush);
+    pub(super) fn held(&self, work: &DeviceWork, then: WorkCallback) -> Option<WorkCallback> {
+        let syncs =
+            || work.steps.iter().flatten().any(|request| request.kind == RequestKind::Flush);
         if !self.traces.on.load(Ordering::Acquire) || self.executor.timing() || !syncs() {
             return Some(then);
         }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Advice, fadvise};
 
 use super::inode::Inode;
-use super::{Ino, Volume};
+use super::{InodeNumber, Volume};
 
 /// Bytes that are read and written between two rounds.
 const ROUND: u64 = 8 << 20;
@@ -24,18 +24,18 @@ const LONGEST: Duration = Duration::from_millis(200);
 /// How long the disk that the backing files are on may take to write what it was given.
 const GIVEN_UP: Duration = Duration::from_secs(300);
 
-type Files = HashMap<Ino, Arc<Inode>>;
+type TouchedFiles = HashMap<InodeNumber, Arc<Inode>>;
 
 /// The files that were read or written since the last round.
 #[derive(Default)]
 pub(super) struct Touched {
-    state: Mutex<State>,
+    state: Mutex<TouchedState>,
     enough: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    files: Files,
+struct TouchedState {
+    files: TouchedFiles,
     bytes: u64,
 }
 
@@ -51,7 +51,7 @@ impl Touched {
     }
 
     /// Waits for enough of them, or for long enough, and takes them.
-    fn take(&self) -> Files {
+    fn take(&self) -> TouchedFiles {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.enough.wait_timeout_while(state, LONGEST, |state| state.bytes < ROUND);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +102,7 @@ fn work(touched: &Weak<Touched>) {
 /// Files of which something may still have to be written, and so could not be dropped: they are
 /// tried again, after twice as long each time, until nobody has touched them for [`GIVEN_UP`].
 #[derive(Default)]
-struct Late(HashMap<Ino, Wait>);
+struct Late(HashMap<InodeNumber, Wait>);
 
 /// A file, which nobody keeps for this, when it was touched, and when it is tried again.
 struct Wait {
@@ -113,7 +113,7 @@ struct Wait {
 
 impl Late {
     /// Notes the files that were touched by now.
-    fn note(&mut self, files: Files, now: Instant) {
+    fn note(&mut self, files: TouchedFiles, now: Instant) {
         let waits = files.into_iter().map(|(ino, inode)| {
             (ino, Wait { inode: Arc::downgrade(&inode), touched: now, at: now + LONGEST })
         });
@@ -155,7 +155,7 @@ mod tests {
         let inode = Arc::new(Inode::at(1, file.into(), &stat));
         let mut late = Late::default();
         let start = Instant::now();
-        late.note(Files::from([(1, inode)]), start);
+        late.note(TouchedFiles::from([(1, inode)]), start);
         let after = |tenths: u32| Duration::from_millis(100) * tenths;
         let mut tried: Vec<u32> = (0..100_000).collect();
         tried.retain(|tenths| !late.due(start + after(*tenths)).is_empty());

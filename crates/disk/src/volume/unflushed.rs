@@ -3,28 +3,28 @@
 
 use std::collections::VecDeque;
 
-use bakeoff_devices::plug::{Mark, Pending};
+use bakeoff_devices::plug::{ChangeMark, Pending};
 
-use super::Ino;
+use super::InodeNumber;
 
 /// What a sync or a commit has brought to the device: what was changed before a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reached {
+pub(super) enum ReachedChanges {
     /// By a sync of a file.
-    File(Ino, Mark),
+    File(InodeNumber, ChangeMark),
     /// By a sync of a folder.
-    Folder(Ino, Mark),
+    Folder(InodeNumber, ChangeMark),
     /// A file's bytes and size, which nobody asked for.
-    WrittenBack(Ino, Mark),
+    WrittenBack(InodeNumber, ChangeMark),
     /// All names, as somebody asked for.
-    Names(Mark),
+    Names(ChangeMark),
     /// What the journal has.
-    Journal(Mark),
+    Journal(ChangeMark),
 }
 
-impl Reached {
+impl ReachedChanges {
     /// It is durable. Gives the numbers whose content is no longer needed.
-    pub fn settle(self, pending: &mut Pending) -> Vec<Ino> {
+    pub fn settle(self, pending: &mut Pending) -> Vec<InodeNumber> {
         match self {
             Self::File(ino, mark) => pending.sync_file(ino, mark),
             Self::Folder(ino, mark) => pending.sync_dir(ino, mark),
@@ -51,7 +51,7 @@ pub(super) struct Unflushed {
     /// Bytes of the cache; 0 where nothing waits, since the device is flushed or has none.
     cache: u64,
     /// Each with how many bytes the device was asked to write in all when it has left the cache.
-    waiting: VecDeque<(u64, Reached)>,
+    waiting: VecDeque<(u64, ReachedChanges)>,
 }
 
 impl Unflushed {
@@ -62,7 +62,7 @@ impl Unflushed {
 
     /// Takes note of what has reached the device, which was asked to write so many bytes by then. Gives
     /// what is durable.
-    pub fn reach(&mut self, reached: Reached, written: u64) -> Vec<Reached> {
+    pub fn reach(&mut self, reached: ReachedChanges, written: u64) -> Vec<ReachedChanges> {
         if self.cache == 0 {
             return vec![reached];
         }
@@ -78,19 +78,19 @@ impl Unflushed {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_devices::plug::{Attributes, Metadata};
+    use bakeoff_devices::plug::{FileAttributes, Metadata};
 
     use super::*;
 
-    fn mark() -> Mark {
-        let attributes = Attributes { mode: 0o755, uid: 0, gid: 0 };
+    fn mark() -> ChangeMark {
+        let attributes = FileAttributes { mode: 0o755, uid: 0, gid: 0 };
         Pending::new(1, attributes, Metadata::Ordered).mark()
     }
 
     #[test]
     fn what_is_not_flushed_is_durable_when_a_whole_cache_was_written_after_it() {
         let mut unflushed = Unflushed::new(100);
-        let file = |ino| Reached::File(ino, mark());
+        let file = |ino| ReachedChanges::File(ino, mark());
         assert_eq!(unflushed.reach(file(1), 40), []);
         assert_eq!(unflushed.reach(file(2), 139), []);
         assert_eq!(unflushed.reach(file(3), 140), [file(1)]);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn without_a_cache_or_with_flushes_all_is_durable_at_once() {
-        let journal = Reached::Journal(mark());
+        let journal = ReachedChanges::Journal(mark());
         assert_eq!(Unflushed::new(0).reach(journal, 10), [journal]);
     }
 }

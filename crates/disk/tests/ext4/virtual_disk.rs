@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::executor::{self, Executor};
-use bakeoff_disk::fuse::{self, ServeOptions, Session};
+use bakeoff_disk::fuse::{self, FuseSession, ServeOptions};
 use bakeoff_disk::volume::{Volume, VolumeOptions};
 use tempfile::TempDir;
 
@@ -15,7 +15,7 @@ use crate::Requests;
 /// A mounted disk; unmounted at the end.
 pub struct Virtual {
     volume: Arc<Volume>,
-    session: Option<Session>,
+    session: Option<FuseSession>,
     folders: TempDir,
 }
 

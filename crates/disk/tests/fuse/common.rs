@@ -8,7 +8,7 @@ use bakeoff_devices::models::Models;
 use bakeoff_devices::station::Station;
 use bakeoff_disk::daemon;
 use bakeoff_disk::executor::{self, Executor};
-use bakeoff_disk::fuse::{self, ServeOptions, Session};
+use bakeoff_disk::fuse::{self, FuseSession, ServeOptions};
 use bakeoff_disk::volume::{Volume, VolumeOptions};
 use bakeoff_testkit::{is_root, needs};
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ pub struct Disk {
     /// The time of its device.
     #[allow(dead_code, reason = "the test of memory does not ask it")]
     pub executor: Arc<Executor>,
-    session: Option<Session>,
+    session: Option<FuseSession>,
     /// Holds the backing folder, the mount, and what a test puts beside them.
     pub folders: TempDir,
     model: String,
@@ -65,7 +65,7 @@ impl Drop for Disk {
     }
 }
 
-fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Arc<Executor>, Session) {
+fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Arc<Executor>, FuseSession) {
     let spec = Models::standard().parse(model).unwrap();
     let null = spec.is_null();
     let station = Station::new(spec.build(1), 1);

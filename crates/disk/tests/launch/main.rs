@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_disk::daemon;
 use bakeoff_disk::mount::{self, Error, Launcher, MountOptions, Mounted};
@@ -88,7 +88,7 @@ fn wait_until_gone(place: &Path) {
 fn it_mounts_what_it_is_told_to() {
     let place = place();
     let asked = MountOptions {
-        neighbours: Level::Share(0.25),
+        neighbours: NeighbourLevel::Share(0.25),
         seed: u64::MAX,
         used_fraction: Some(0.02),
         metadata: Metadata::Posix,
@@ -119,7 +119,7 @@ fn a_refusal_keeps_its_kind() {
     usage(&options(place.path(), "hdd-720"), "`hdd-7200` was meant");
     usage(&MountOptions { used_fraction: Some(f64::NAN), ..good.clone() }, "used is NaN");
     usage(
-        &MountOptions { neighbours: Level::Streams(1), ..options(place.path(), "null") },
+        &MountOptions { neighbours: NeighbourLevel::Streams(1), ..options(place.path(), "null") },
         "queue",
     );
     let folder = |asked: &MountOptions, says: &str| match refusal(asked) {

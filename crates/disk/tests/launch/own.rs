@@ -6,8 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_devices::device::agenda::Agenda;
-use bakeoff_devices::device::model::{Model, Parameters};
-use bakeoff_devices::device::{Completion, Device, Kind, Nanos, Request, Wrong, within, wrongs};
+use bakeoff_devices::device::model::{DeviceModel, DeviceParameters};
+use bakeoff_devices::device::{
+    Completion, Device, DeviceRequest, Nanos, ParameterProblem, RequestKind, within, wrongs,
+};
 use bakeoff_devices::models::Models;
 use bakeoff_disk::mount::{Error, Launcher, Mounted};
 use bakeoff_testkit::{Since, wait_until};
@@ -32,9 +34,10 @@ pub const STICKS: &str = "the drum is stuck";
 
 /// The built-in models and the drums.
 pub fn models() -> Models {
-    let drum = Model::new("drum", "a drum without an arm", || Box::new(Drum { each_ms: 4.0 }));
-    let broken = Model::new(BROKEN, "a drum that does not turn", || Box::new(Broken {}));
-    let stuck = Model::new(STUCK, "a drum that can't be read", || Box::new(Stuck {}));
+    let drum =
+        DeviceModel::new("drum", "a drum without an arm", || Box::new(Drum { each_ms: 4.0 }));
+    let broken = DeviceModel::new(BROKEN, "a drum that does not turn", || Box::new(Broken {}));
+    let stuck = DeviceModel::new(STUCK, "a drum that can't be read", || Box::new(Stuck {}));
     Models::standard().with([drum, broken, stuck]).expect("they have names of their own")
 }
 
@@ -42,8 +45,8 @@ pub fn models() -> Models {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Broken {}
 
-impl Parameters for Broken {
-    fn check(&self) -> Vec<Wrong> {
+impl DeviceParameters for Broken {
+    fn check(&self) -> Vec<ParameterProblem> {
         Vec::new()
     }
 
@@ -60,8 +63,8 @@ impl Parameters for Broken {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stuck {}
 
-impl Parameters for Stuck {
-    fn check(&self) -> Vec<Wrong> {
+impl DeviceParameters for Stuck {
+    fn check(&self) -> Vec<ParameterProblem> {
         Vec::new()
     }
 
@@ -80,8 +83,8 @@ struct Drum {
     each_ms: f64,
 }
 
-impl Parameters for Drum {
-    fn check(&self) -> Vec<Wrong> {
+impl DeviceParameters for Drum {
+    fn check(&self) -> Vec<ParameterProblem> {
         wrongs([within("each_ms", self.each_ms, 0.001..=1e4)])
     }
 
@@ -106,8 +109,8 @@ struct Turning {
 impl Device for Turning {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
-        assert!(!(self.sticks && request.kind == Kind::Read), "{STICKS}");
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
+        assert!(!(self.sticks && request.kind == RequestKind::Read), "{STICKS}");
         self.agenda.enter(now);
         self.free = self.free.max(now) + self.each;
         self.agenda.end(self.free, Some(id));

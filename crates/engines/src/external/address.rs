@@ -35,7 +35,7 @@ pub(crate) struct Form {
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Host {
+pub(crate) enum ServerHost {
     /// A machine's name or address.
     Name(String),
     /// The folder of a Unix socket.
@@ -44,10 +44,10 @@ pub(crate) enum Host {
 
 /// What a URL says; every part decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct ServerUrl {
     pub user: String,
     pub password: Option<Secret>,
-    pub host: Host,
+    pub host: ServerHost,
     pub port: Option<u16>,
     pub database: String,
     /// In the order of [`Form::parameters`], each once.
@@ -57,9 +57,9 @@ pub(crate) struct Address {
 }
 
 /// What is wrong: no part of the URL that could be a password.
-type Wrong = String;
+type UrlProblem = String;
 
-impl Address {
+impl ServerUrl {
     /// Takes a URL apart.
     ///
     /// # Errors
@@ -80,9 +80,9 @@ impl Address {
     pub fn name(&self, form: &Form) -> String {
         let encode = |text: &str| utf8_percent_encode(text, &RESERVED).to_string();
         let host = match &self.host {
-            Host::Name(name) if name.contains(':') => format!("[{name}]"),
-            Host::Name(name) => encode(name),
-            Host::Folder(folder) => encode(&folder.to_string_lossy()),
+            ServerHost::Name(name) if name.contains(':') => format!("[{name}]"),
+            ServerHost::Name(name) => encode(name),
+            ServerHost::Folder(folder) => encode(&folder.to_string_lossy()),
         };
         let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
         let parameter = |(name, value): &(&str, String)| {
@@ -100,7 +100,7 @@ impl Address {
 }
 
 /// What follows the scheme.
-fn take_apart(rest: &str, form: &Form) -> Result<Address, Wrong> {
+fn take_apart(rest: &str, form: &Form) -> Result<ServerUrl, UrlProblem> {
     if !rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"'\"{}\\`<>^|".contains(&byte)) {
         return Err("has a character that can't stand in one as it is".into());
     }
@@ -132,7 +132,7 @@ fn take_apart(rest: &str, form: &Form) -> Result<Address, Wrong> {
         None => (user, String::new()),
     };
     let (host, port) = host_and_port(host)?;
-    Ok(Address {
+    Ok(ServerUrl {
         user: given("no user", decoded("a user", user)?)?,
         password: (!password.is_empty()).then(|| Secret::new(password)),
         host,
@@ -154,12 +154,12 @@ fn take_apart(rest: &str, form: &Form) -> Result<Address, Wrong> {
     })
 }
 
-fn given(missing: &str, text: String) -> Result<String, Wrong> {
+fn given(missing: &str, text: String) -> Result<String, UrlProblem> {
     if text.is_empty() { Err(format!("names {missing}")) } else { Ok(text) }
 }
 
 /// A part without its escapes: `what` it is.
-fn decoded(what: &str, text: &str) -> Result<String, Wrong> {
+fn decoded(what: &str, text: &str) -> Result<String, UrlProblem> {
     let hex = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(hex) {
         return Err(format!("has {what} with a % without two hexadecimal digits after it"));
@@ -172,12 +172,12 @@ fn decoded(what: &str, text: &str) -> Result<String, Wrong> {
 }
 
 /// `name`, `name:port`, `[::1]:port`, or `%2Ffolder`.
-fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Wrong> {
+fn host_and_port(text: &str) -> Result<(ServerHost, Option<u16>), UrlProblem> {
     let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
         Some(Some((address, rest))) => {
             let address = address.parse::<std::net::Ipv6Addr>();
             let address = address.map_err(|_| "has no IPv6 address between [ and ]")?;
-            (Host::Name(address.to_string()), rest.strip_prefix(':').or(non_empty(rest)))
+            (ServerHost::Name(address.to_string()), rest.strip_prefix(':').or(non_empty(rest)))
         }
         Some(None) => return Err("has a [ without a ]".into()),
         None => {
@@ -188,8 +188,8 @@ fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Wrong> {
             let host = given("no host", decoded("a host", host)?)?;
             let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
             let host = match host {
-                folder if folder.starts_with('/') => Host::Folder(folder.into()),
-                name if name.bytes().all(is_name) => Host::Name(name.to_ascii_lowercase()),
+                folder if folder.starts_with('/') => ServerHost::Folder(folder.into()),
+                name if name.bytes().all(is_name) => ServerHost::Name(name.to_ascii_lowercase()),
                 _ => return Err("has a host that is neither a name nor an address".into()),
             };
             (host, port)
@@ -206,7 +206,7 @@ fn non_empty(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-fn parameters(query: &str, form: &Form) -> Result<Vec<(&'static str, String)>, Wrong> {
+fn parameters(query: &str, form: &Form) -> Result<Vec<(&'static str, String)>, UrlProblem> {
     let mut found = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let Some((name, value)) = pair.split_once('=') else {
@@ -226,7 +226,7 @@ fn parameters(query: &str, form: &Form) -> Result<Vec<(&'static str, String)>, W
 }
 
 /// What is said of a parameter that there is not; never its value.
-fn unknown(name: &str, form: &Form) -> Wrong {
+fn unknown(name: &str, form: &Form) -> UrlProblem {
     let lower = name.to_ascii_lowercase();
     if ["pass", "pwd", "secret", "token"].iter().any(|part| lower.contains(part)) {
         return format!("has a password among its parameters: it belongs {}", form.passwords);

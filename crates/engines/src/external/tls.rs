@@ -17,12 +17,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-use super::address::Host;
+use super::address::ServerHost;
 use super::verifier;
 
 /// How a connection to a server is protected from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum TransportSecurity {
     /// It does not leave this machine.
     Local,
     /// It crosses a network as it is.
@@ -35,7 +35,7 @@ pub enum Transport {
     Verified,
 }
 
-impl Transport {
+impl TransportSecurity {
     /// In a word, for a record.
     pub fn name(self) -> &'static str {
         match self {
@@ -48,12 +48,12 @@ impl Transport {
     }
 
     /// How a server there is spoken to where its URL does not say.
-    pub(crate) fn usual(host: &Host) -> Self {
+    pub(crate) fn usual(host: &ServerHost) -> Self {
         if is_local(host) { Self::Local } else { Self::Verified }
     }
 
     /// Without TLS.
-    pub(crate) fn without_tls(host: &Host) -> Self {
+    pub(crate) fn without_tls(host: &ServerHost) -> Self {
         if is_local(host) { Self::Local } else { Self::Plain }
     }
 
@@ -63,10 +63,10 @@ impl Transport {
 }
 
 /// Whether it is this machine, by what every machine calls itself.
-fn is_local(host: &Host) -> bool {
+fn is_local(host: &ServerHost) -> bool {
     match host {
-        Host::Folder(_) => true,
-        Host::Name(name) => {
+        ServerHost::Folder(_) => true,
+        ServerHost::Name(name) => {
             name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
         }
     }
@@ -111,10 +111,10 @@ pub(crate) fn refusal<'e>(failure: &'e (dyn Error + 'static)) -> Option<&'e rust
 
 /// TLS for PostgreSQL's client; what it needs is read when it first connects.
 #[derive(Clone)]
-pub(crate) struct Tls(Arc<Terms>);
+pub(crate) struct Tls(Arc<TlsTerms>);
 
-struct Terms {
-    transport: Transport,
+struct TlsTerms {
+    transport: TransportSecurity,
     host: String,
     /// The authority's certificates; the system's without it.
     roots: Option<PathBuf>,
@@ -123,20 +123,20 @@ struct Terms {
 
 impl Tls {
     /// To that host, under that protection.
-    pub fn new(transport: Transport, host: &Host, roots: Option<PathBuf>) -> Self {
+    pub fn new(transport: TransportSecurity, host: &ServerHost, roots: Option<PathBuf>) -> Self {
         let host = match host {
-            Host::Name(name) => name.clone(),
-            Host::Folder(_) => String::new(),
+            ServerHost::Name(name) => name.clone(),
+            ServerHost::Folder(_) => String::new(),
         };
-        Self(Arc::new(Terms { transport, host, roots, ready: OnceLock::new() }))
+        Self(Arc::new(TlsTerms { transport, host, roots, ready: OnceLock::new() }))
     }
 
     /// None at all: for what does not leave this machine.
     pub fn none() -> Self {
-        Self::new(Transport::Local, &Host::Name(String::new()), None)
+        Self::new(TransportSecurity::Local, &ServerHost::Name(String::new()), None)
     }
 
-    pub fn transport(&self) -> Transport {
+    pub fn transport(&self) -> TransportSecurity {
         self.0.transport
     }
 
@@ -151,13 +151,13 @@ impl Tls {
     }
 }
 
-impl Terms {
+impl TlsTerms {
     fn prepare(&self) -> Result<(Arc<ClientConfig>, ServerName<'static>), String> {
         let name = ServerName::try_from(self.host.clone())
             .map_err(|_| format!("{} is not a name that a certificate can have", self.host))?;
         let config = match self.transport {
-            Transport::Verified => verifier::by_name(self.roots()?),
-            Transport::Authority => verifier::by_authority(self.roots()?),
+            TransportSecurity::Verified => verifier::by_name(self.roots()?),
+            TransportSecurity::Authority => verifier::by_authority(self.roots()?),
             _ => verifier::by_nothing(),
         };
         Ok((Arc::new(config?), name))

@@ -11,15 +11,15 @@ use rustls::{
     SignatureScheme, WantsVerifier,
 };
 
-type Made = Result<ClientConfig, String>;
+type ClientConfigResult = Result<ClientConfig, String>;
 
 /// Takes a certificate of an authority among `roots` that has the server's name.
-pub(super) fn by_name(roots: RootCertStore) -> Made {
+pub(super) fn by_name(roots: RootCertStore) -> ClientConfigResult {
     Ok(builder()?.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// Takes a certificate of an authority among `roots`, whatever its name.
-pub(super) fn by_authority(roots: RootCertStore) -> Made {
+pub(super) fn by_authority(roots: RootCertStore) -> ClientConfigResult {
     let provider = provider();
     let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
         .build()
@@ -28,7 +28,7 @@ pub(super) fn by_authority(roots: RootCertStore) -> Made {
 }
 
 /// Nothing.
-pub(super) fn by_nothing() -> Made {
+pub(super) fn by_nothing() -> ClientConfigResult {
     with(Lenient { chain: None, provider: provider() })
 }
 
@@ -42,7 +42,7 @@ fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
         .map_err(|error| error.to_string())
 }
 
-fn with(verifier: Lenient) -> Made {
+fn with(verifier: Lenient) -> ClientConfigResult {
     let builder = builder()?.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
     Ok(builder.with_no_client_auth())
 }

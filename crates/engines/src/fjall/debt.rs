@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fjall::{AbstractTree, Keyspace, OptimisticTxDatabase};
 
-use crate::debt::Changes;
-use crate::{Debt, Owed, Payment, Turn, Unit};
+use crate::debt::ChangeCounter;
+use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment};
 
 /// Runs in level 0 of a key space at which its writes are slowed down (fjall, `local_backpressure`).
 const MOST_RUNS: u64 = 20;
@@ -17,7 +17,7 @@ const MOST_RUNS: u64 = 20;
 pub(super) const MOST_SEALED: u64 = 4;
 
 /// What was before the opening, and what was seen since.
-pub(super) struct Since {
+pub(super) struct FjallDebtState {
     /// How many memtables the key spaces had begun.
     memtables: u64,
     /// At how many bytes one is sealed.
@@ -25,17 +25,17 @@ pub(super) struct Since {
     /// How many were flushed, as far as was seen.
     flushed: AtomicU64,
     /// The youngest table below level 0 of each key space.
-    compacted: Changes<Vec<Option<u64>>>,
+    compacted: ChangeCounter<Vec<Option<u64>>>,
 }
 
-impl Since {
+impl FjallDebtState {
     /// Now; memtables are sealed at so many bytes.
     pub fn now(spaces: &[Keyspace], memtable: u64) -> Self {
         Self {
             memtables: memtables(spaces),
             memtable,
             flushed: AtomicU64::new(0),
-            compacted: Changes::since(youngest(spaces)),
+            compacted: ChangeCounter::since(youngest(spaces)),
         }
     }
 
@@ -53,14 +53,14 @@ impl Since {
         let memtables_limit = self.memtable * spaces.len() as u64;
         Debt {
             owed: vec![
-                owed("active memtables", Unit::Bytes, active.sum(), Some(memtables_limit)),
-                owed("sealed memtables", Unit::Files, most(sealed()), Some(MOST_SEALED)),
-                owed("runs in level 0", Unit::Files, most(runs), Some(MOST_RUNS)),
-                owed("journals", Unit::Files, database.journal_count() as u64, None),
+                owed("active memtables", DebtUnit::Bytes, active.sum(), Some(memtables_limit)),
+                owed("sealed memtables", DebtUnit::Files, most(sealed()), Some(MOST_SEALED)),
+                owed("runs in level 0", DebtUnit::Files, most(runs), Some(MOST_RUNS)),
+                owed("journals", DebtUnit::Files, database.journal_count() as u64, None),
             ],
             turns: vec![
-                Turn { name: "memtables flushed", done: flushed, whole: 1 },
-                Turn { name: "compactions below level 0", done: compacted, whole: 1 },
+                DebtTurn { name: "memtables flushed", done: flushed, whole: 1 },
+                DebtTurn { name: "compactions below level 0", done: compacted, whole: 1 },
             ],
             payments: vec![
                 Payment { name: "memtable flush", count: flushed },

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use fjall::{AbstractTree, Keyspace};
 
-use crate::{Setting, Terms};
+use crate::{OpenTerms, Setting};
 
 /// At how many bytes the memtable of a key space is sealed, as it comes.
 pub(super) const AS_IT_COMES: u64 = 64 << 20;
@@ -28,7 +28,7 @@ pub(super) struct Memtables {
 
 impl Memtables {
     /// Under these terms.
-    pub fn under(terms: &Terms) -> Self {
+    pub fn under(terms: &OpenTerms) -> Self {
         let share = |limit: u64| (limit / SHARE).clamp(LEAST, AS_IT_COMES);
         let seal_at = terms.memory_bytes.map_or(AS_IT_COMES, share);
         Self { seal_at, turn: Mutex::new(()) }

@@ -3,9 +3,9 @@
 
 use std::ops::ControlFlow;
 
-use super::codec::Cells;
-use super::plan::Layout;
-use super::{Reader, SCHEMA_KEY, SCHEMA_SPACE, decode, encode_entry};
+use super::codec::DecodedCells;
+use super::plan::TableLayout;
+use super::{ReadTransaction, SCHEMA_KEY, SCHEMA_SPACE, decode, encode_entry};
 use crate::{Error, Result};
 
 /// What is reported before the rest is left out: a wreck needs no longer a list.
@@ -15,8 +15,8 @@ const MOST_FAULTS: usize = 100;
 ///
 /// # Errors
 /// The store's own.
-pub fn check(reader: &impl Reader, layouts: &[Layout]) -> Result<Vec<String>> {
-    let mut faults = Faults(Vec::new());
+pub fn check(reader: &impl ReadTransaction, layouts: &[TableLayout]) -> Result<Vec<String>> {
+    let mut faults = StoreFaults(Vec::new());
     if reader.get(SCHEMA_SPACE, SCHEMA_KEY)?.is_none() {
         let _ = faults.add("the schema is missing".into());
     }
@@ -29,9 +29,9 @@ pub fn check(reader: &impl Reader, layouts: &[Layout]) -> Result<Vec<String>> {
     Ok(faults.0)
 }
 
-struct Faults(Vec<String>);
+struct StoreFaults(Vec<String>);
 
-impl Faults {
+impl StoreFaults {
     fn add(&mut self, fault: String) -> ControlFlow<()> {
         self.0.push(fault);
         if self.0.len() < MOST_FAULTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -47,8 +47,12 @@ impl Faults {
     }
 }
 
-fn check_rows(reader: &impl Reader, layout: &Layout, faults: &mut Faults) -> Result<()> {
-    let (mut cells, mut entry) = (Cells::default(), Vec::new());
+fn check_rows(
+    reader: &impl ReadTransaction,
+    layout: &TableLayout,
+    faults: &mut StoreFaults,
+) -> Result<()> {
+    let (mut cells, mut entry) = (DecodedCells::default(), Vec::new());
     let table = &layout.table;
     reader.scan(layout.space, &[], &[], false, &mut |key, row| {
         let mut check = || {
@@ -70,14 +74,14 @@ fn check_rows(reader: &impl Reader, layout: &Layout, faults: &mut Faults) -> Res
 }
 
 fn check_entries(
-    reader: &impl Reader,
-    layout: &Layout,
+    reader: &impl ReadTransaction,
+    layout: &TableLayout,
     number: usize,
-    faults: &mut Faults,
+    faults: &mut StoreFaults,
 ) -> Result<()> {
     let table = &layout.table;
     let index = &table.indexes[number];
-    let (mut cells, mut wanted) = (Cells::default(), Vec::new());
+    let (mut cells, mut wanted) = (DecodedCells::default(), Vec::new());
     let mut last: Option<Vec<u8>> = None;
     reader.scan(layout.index_space(number), &[], &[], false, &mut |entry, _| {
         let mut check = || {

@@ -145,7 +145,7 @@ fn take_varint(bytes: &[u8], at: &mut usize) -> Result<u64> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Slot {
+enum DecodedCell {
     /// Null, or not decoded.
     Null,
     Int(i64),
@@ -163,16 +163,16 @@ enum Slot {
 
 /// The decoded cells of one row, by column number; used again for row after row.
 #[derive(Debug, Default)]
-pub struct Cells {
-    slots: Vec<Slot>,
+pub struct DecodedCells {
+    slots: Vec<DecodedCell>,
     text: Vec<u8>,
 }
 
-impl Cells {
+impl DecodedCells {
     /// Forgets all cells; every column of so many is null until it is decoded.
     pub fn reset(&mut self, columns: usize) {
         self.slots.clear();
-        self.slots.resize(columns, Slot::Null);
+        self.slots.resize(columns, DecodedCell::Null);
         self.text.clear();
     }
 
@@ -193,7 +193,7 @@ impl Cells {
                 let tag = *key.get(at).ok_or_else(|| damaged("a key is cut short"))?;
                 at += 1;
                 if tag == 0 {
-                    self.slots[number] = Slot::Null;
+                    self.slots[number] = DecodedCell::Null;
                     continue;
                 }
             }
@@ -202,7 +202,7 @@ impl Cells {
                     let bytes = key.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
                     at += 8;
                     let bytes = bytes.ok_or_else(|| damaged("a key is cut short"))?;
-                    Slot::Int(i64::from_be_bytes(bytes) ^ i64::MIN)
+                    DecodedCell::Int(i64::from_be_bytes(bytes) ^ i64::MIN)
                 }
                 Type::Text { .. } | Type::MediumText => self.unescape(key, &mut at)?,
             };
@@ -210,7 +210,7 @@ impl Cells {
         Ok(at)
     }
 
-    fn unescape(&mut self, key: &[u8], at: &mut usize) -> Result<Slot> {
+    fn unescape(&mut self, key: &[u8], at: &mut usize) -> Result<DecodedCell> {
         let start = self.text.len();
         loop {
             let rest = key.get(*at..).unwrap_or_default();
@@ -219,7 +219,7 @@ impl Cells {
             self.text.extend_from_slice(&rest[..zero]);
             *at += zero + 2;
             match rest.get(zero + 1) {
-                Some(0) => return Ok(Slot::Key { start, end: self.text.len() }),
+                Some(0) => return Ok(DecodedCell::Key { start, end: self.text.len() }),
                 Some(1) => self.text.push(0),
                 _ => return Err(damaged("a text in a key has no end")),
             }
@@ -247,20 +247,20 @@ impl Cells {
                 let null = nulls[bit / 8] & (1 << (bit % 8)) != 0;
                 bit += 1;
                 if null {
-                    self.slots[number] = Slot::Null;
+                    self.slots[number] = DecodedCell::Null;
                     continue;
                 }
             }
             let varint = take_varint(row, &mut at)?;
             self.slots[number] = if column.kind == Type::Int {
-                Slot::Int((varint >> 1) as i64 ^ -((varint & 1) as i64))
+                DecodedCell::Int((varint >> 1) as i64 ^ -((varint & 1) as i64))
             } else {
                 let start = at;
                 let end = usize::try_from(varint).ok().and_then(|length| start.checked_add(length));
                 at = end
                     .filter(|end| *end <= row.len())
                     .ok_or_else(|| damaged("a row is cut short"))?;
-                Slot::Row { start, end: at }
+                DecodedCell::Row { start, end: at }
             };
         }
         Ok(at)
@@ -272,10 +272,10 @@ impl Cells {
     /// Damaged data: a text that is not UTF-8.
     pub fn get<'a>(&'a self, column: usize, row: &'a [u8]) -> Result<Value<'a>> {
         let bytes = match self.slots[column] {
-            Slot::Null => return Ok(Value::Null),
-            Slot::Int(int) => return Ok(Value::Int(int)),
-            Slot::Row { start, end } => &row[start..end],
-            Slot::Key { start, end } => &self.text[start..end],
+            DecodedCell::Null => return Ok(Value::Null),
+            DecodedCell::Int(int) => return Ok(Value::Int(int)),
+            DecodedCell::Row { start, end } => &row[start..end],
+            DecodedCell::Key { start, end } => &self.text[start..end],
         };
         let text = std::str::from_utf8(bytes).map_err(|_| damaged("a text is not UTF-8"))?;
         Ok(Value::Text(text))

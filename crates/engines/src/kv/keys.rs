@@ -4,14 +4,14 @@ use crate::Result;
 
 /// Ranges of keys, which sort themselves.
 #[derive(Debug, Default)]
-pub struct Ranges {
+pub struct KeyRanges {
     bytes: Vec<u8>,
     /// Where each range's first key starts, where it ends and the key after the range starts, and where
     /// that ends.
     places: Vec<(usize, usize, usize)>,
 }
 
-impl Ranges {
+impl KeyRanges {
     /// Forgets all of them.
     pub fn clear(&mut self) {
         self.bytes.clear();
@@ -54,12 +54,12 @@ impl Ranges {
 
 /// Keys that sort themselves: for lists of keys and for values in their order.
 #[derive(Debug, Default)]
-pub struct Keys {
+pub struct SortedKeys {
     bytes: Vec<u8>,
     ends: Vec<(usize, usize)>,
 }
 
-impl Keys {
+impl SortedKeys {
     /// Forgets all of them.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -3,15 +3,15 @@
 use std::cmp::Ordering;
 
 use super::codec::encode_row;
-use super::{Bulk, Database, Reader, Store, encode_entry, write};
+use super::{BulkWriter, KeyValueDatabase, KeyValueStore, ReadTransaction, encode_entry, write};
 use crate::{Error, Loader, Result, Value};
 
 /// A bulk load of one table. The entries of its indexes wait in memory until the end.
-pub struct Load<'d, S: Store + 'd> {
-    database: &'d Database<S>,
+pub struct KeyValueLoader<'d, S: KeyValueStore + 'd> {
+    database: &'d KeyValueDatabase<S>,
     table: usize,
     bulk: S::Bulk<'d>,
-    indexes: Vec<Entries>,
+    indexes: Vec<IndexEntries>,
     /// The key of the row before.
     last: Vec<u8>,
     key: Vec<u8>,
@@ -19,12 +19,12 @@ pub struct Load<'d, S: Store + 'd> {
     entry: Vec<u8>,
 }
 
-impl<'d, S: Store> Load<'d, S> {
+impl<'d, S: KeyValueStore> KeyValueLoader<'d, S> {
     /// Starts the load of an empty table.
     ///
     /// # Errors
     /// [`Error::Usage`] for a table that is not empty, or the store's own.
-    pub fn new(database: &'d Database<S>, table: usize) -> Result<Self> {
+    pub fn new(database: &'d KeyValueDatabase<S>, table: usize) -> Result<Self> {
         let layout = database.layout(table)?;
         let mut empty = true;
         database.store.read()?.scan(layout.space, &[], &[], false, &mut |_, _| {
@@ -39,7 +39,7 @@ impl<'d, S: Store> Load<'d, S> {
             database,
             table,
             bulk: database.store.bulk()?,
-            indexes: layout.table.indexes.iter().map(|_| Entries::default()).collect(),
+            indexes: layout.table.indexes.iter().map(|_| IndexEntries::default()).collect(),
             last: Vec::new(),
             key: Vec::new(),
             row: Vec::new(),
@@ -48,7 +48,7 @@ impl<'d, S: Store> Load<'d, S> {
     }
 }
 
-impl<S: Store> Loader for Load<'_, S> {
+impl<S: KeyValueStore> Loader for KeyValueLoader<'_, S> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
         let layout = self.database.layout(self.table)?;
         layout.table.fits(row)?;
@@ -88,24 +88,24 @@ impl<S: Store> Loader for Load<'_, S> {
 
 /// The entries of an index, in one piece of memory.
 #[derive(Default)]
-struct Entries {
+struct IndexEntries {
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct IndexEntry {
     start: usize,
     length: u32,
     /// The length of the indexed cells; 0 when one of them is null.
     cells: u32,
 }
 
-impl Entries {
+impl IndexEntries {
     fn push(&mut self, entry: &[u8], cells: usize) {
         let (start, length) = (self.bytes.len(), entry.len() as u32);
         self.bytes.extend_from_slice(entry);
-        self.entries.push(Entry { start, length, cells: cells as u32 });
+        self.entries.push(IndexEntry { start, length, cells: cells as u32 });
     }
 
     /// Stable, because it is quick where entries come in runs: keys ascend already.
@@ -127,7 +127,7 @@ impl Entries {
     }
 }
 
-impl Entry {
+impl IndexEntry {
     fn all(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.start..self.start + self.length as usize]
     }

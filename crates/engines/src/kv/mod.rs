@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::schema::Table;
-use crate::{Address, Debt, Error, Result, Schema, Statement, Value};
+use crate::{DatabaseAddress, Debt, Error, Result, Schema, Statement, Value};
 
 mod check;
 mod codec;
@@ -24,21 +24,21 @@ mod session;
 mod tests;
 mod write;
 
-use codec::{Cells, damaged};
-use plan::{Layout, Plan};
+use codec::{DecodedCells, damaged};
+use plan::{StatementPlan, TableLayout};
 
 /// An ordered key-value store with so many key spaces, open.
-pub trait Store: Send + Sync + Sized + 'static {
+pub trait KeyValueStore: Send + Sync + Sized + 'static {
     /// A reading transaction: one snapshot.
-    type Read<'s>: Reader
+    type Read<'s>: ReadTransaction
     where
         Self: 's;
     /// A writing transaction; serialisable with every other. Dropping it undoes it.
-    type Write<'s>: Writer
+    type Write<'s>: WriteTransaction
     where
         Self: 's;
     /// A bulk load.
-    type Bulk<'s>: Bulk
+    type Bulk<'s>: BulkWriter
     where
         Self: 's;
 
@@ -97,8 +97,8 @@ pub trait Store: Send + Sync + Sized + 'static {
     }
 
     /// Where other programs reach the store, whose files are in `directory`.
-    fn address(&self, directory: &Path) -> Address {
-        Address::Files(directory.into())
+    fn address(&self, directory: &Path) -> DatabaseAddress {
+        DatabaseAddress::Files(directory.into())
     }
 }
 
@@ -106,7 +106,7 @@ pub trait Store: Send + Sync + Sized + 'static {
 pub type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
 
 /// A transaction that can read.
-pub trait Reader {
+pub trait ReadTransaction {
     /// A value, as the store lends it.
     type Bytes<'t>: std::ops::Deref<Target = [u8]>
     where
@@ -145,7 +145,7 @@ pub trait Reader {
 }
 
 /// A transaction that can write, and sees what it has written.
-pub trait Writer: Reader {
+pub trait WriteTransaction: ReadTransaction {
     /// Sets the value of a key.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ pub trait Writer: Reader {
 }
 
 /// A bulk load: fills one key space after another.
-pub trait Bulk {
+pub trait BulkWriter {
     /// Adds a key greater than all in its space.
     ///
     /// # Errors
@@ -204,14 +204,14 @@ pub fn spaces(schema: &Schema) -> Vec<String> {
 /// # Errors
 /// [`Error::Usage`] for statements that don't fit the schema, or a store that was filled under
 /// another schema; the store's own.
-pub fn open<S: Store>(
+pub fn open<S: KeyValueStore>(
     directory: &Path,
     store: S,
     schema: &Schema,
     statements: &[Statement],
 ) -> Result<Box<dyn crate::Database>> {
     schema.validate()?;
-    let layouts = Layout::of(schema, SCHEMA_SPACE + 1);
+    let layouts = TableLayout::of(schema, SCHEMA_SPACE + 1);
     let plans = statements.iter().map(|statement| plan::plan(&layouts, statement));
     let plans = plans.collect::<Result<_>>()?;
     settle_schema(&store, schema)?;
@@ -219,12 +219,12 @@ pub fn open<S: Store>(
     let largest = layouts.iter().map(|layout| largest_key(&snapshot, layout).map(AtomicI64::new));
     let largest = largest.collect::<Result<_>>()?;
     drop(snapshot);
-    Ok(Box::new(Database { directory: directory.into(), store, layouts, plans, largest }))
+    Ok(Box::new(KeyValueDatabase { directory: directory.into(), store, layouts, plans, largest }))
 }
 
 /// Writes down the schema in a store that is new, or was opened without a table; holds it against what any
 /// other one was filled under.
-fn settle_schema<S: Store>(store: &S, schema: &Schema) -> Result<()> {
+fn settle_schema<S: KeyValueStore>(store: &S, schema: &Schema) -> Result<()> {
     let wanted = format!("{schema:?}");
     let empty = format!("{:?}", Schema { tables: Vec::new() });
     let mut transaction = store.write()?;
@@ -242,12 +242,12 @@ fn settle_schema<S: Store>(store: &S, schema: &Schema) -> Result<()> {
 }
 
 /// The largest generated key that a table has ever had, or 0.
-fn largest_key(snapshot: &impl Reader, layout: &Layout) -> Result<i64> {
+fn largest_key(snapshot: &impl ReadTransaction, layout: &TableLayout) -> Result<i64> {
     let mut largest = kept_key(snapshot, layout)?;
     if layout.table.generated {
         let columns = &layout.table.columns;
         snapshot.scan(layout.space, &[], &[], true, &mut |key, _| {
-            let mut cells = Cells::default();
+            let mut cells = DecodedCells::default();
             cells.reset(columns.len());
             cells.decode_key(columns, &layout.table.key, key)?;
             if let Value::Int(key) = cells.get(layout.table.key[0], &[])? {
@@ -260,24 +260,24 @@ fn largest_key(snapshot: &impl Reader, layout: &Layout) -> Result<i64> {
 }
 
 /// The largest generated key that was kept when a row was deleted, or 0.
-fn kept_key(reader: &impl Reader, layout: &Layout) -> Result<i64> {
+fn kept_key(reader: &impl ReadTransaction, layout: &TableLayout) -> Result<i64> {
     let Some(kept) = reader.get(SCHEMA_SPACE, &layout.largest)? else { return Ok(0) };
     let kept = (*kept).try_into().map_err(|_| damaged("a largest key is cut short"))?;
     Ok(i64::from_be_bytes(kept))
 }
 
 /// Tables in an open store.
-struct Database<S> {
+struct KeyValueDatabase<S> {
     /// Where the store's files are.
     directory: PathBuf,
     store: S,
-    layouts: Vec<Layout>,
-    plans: Vec<Plan>,
+    layouts: Vec<TableLayout>,
+    plans: Vec<StatementPlan>,
     /// The largest key that each table has ever given or been given; 0 to begin with.
     largest: Vec<AtomicI64>,
 }
 
-impl<S: Store> Database<S> {
+impl<S: KeyValueStore> KeyValueDatabase<S> {
     /// The next generated key of a table.
     fn next_key(&self, table: usize) -> Result<i64> {
         let next = |largest: i64| largest.checked_add(1);
@@ -298,7 +298,7 @@ impl<S: Store> Database<S> {
 
     /// Keeps the largest key of a table whose rows are deleted, so that keys grow on when the
     /// database is opened again.
-    fn keep_largest(&self, table: usize, writer: &mut impl Writer) -> Result<()> {
+    fn keep_largest(&self, table: usize, writer: &mut impl WriteTransaction) -> Result<()> {
         let layout = &self.layouts[table];
         let largest = self.largest[table].load(Ordering::Relaxed);
         if !layout.table.generated || kept_key(writer, layout)? >= largest {
@@ -307,21 +307,21 @@ impl<S: Store> Database<S> {
         writer.put(SCHEMA_SPACE, &layout.largest, &largest.to_be_bytes())
     }
 
-    fn layout(&self, table: usize) -> Result<&Layout> {
+    fn layout(&self, table: usize) -> Result<&TableLayout> {
         self.layouts.get(table).ok_or_else(|| Error::Usage(format!("there is no table {table}")))
     }
 }
 
-impl<S: Store> crate::Database for Database<S> {
+impl<S: KeyValueStore> crate::Database for KeyValueDatabase<S> {
     fn session(&self) -> Result<Box<dyn crate::Session + '_>> {
-        Ok(Box::new(session::Session::new(self)))
+        Ok(Box::new(session::KeyValueSession::new(self)))
     }
 
     fn load(&self, table: usize) -> Result<Box<dyn crate::Loader + '_>> {
-        Ok(Box::new(load::Load::new(self, table)?))
+        Ok(Box::new(load::KeyValueLoader::new(self, table)?))
     }
 
-    fn address(&self) -> Option<Address> {
+    fn address(&self) -> Option<DatabaseAddress> {
         Some(self.store.address(&self.directory))
     }
 
@@ -369,7 +369,7 @@ impl<S: Store> crate::Database for Database<S> {
 /// Writes the entry of an index for a row: the indexed cells, then the row's key. Returns the
 /// length of the cells, or `None` when one of them is null.
 fn encode_entry<'v>(
-    layout: &Layout,
+    layout: &TableLayout,
     index: usize,
     value: &dyn Fn(usize) -> Result<Value<'v>>,
     key: &[u8],
@@ -388,7 +388,7 @@ fn encode_entry<'v>(
 }
 
 /// Decodes a whole row out of its key and value.
-fn decode(layout: &Layout, key: &[u8], row: &[u8], cells: &mut Cells) -> Result<()> {
+fn decode(layout: &TableLayout, key: &[u8], row: &[u8], cells: &mut DecodedCells) -> Result<()> {
     let columns = &layout.table.columns;
     cells.reset(columns.len());
     let key_length = cells.decode_key(columns, &layout.table.key, key)?;

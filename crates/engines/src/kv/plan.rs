@@ -1,13 +1,15 @@
 //! Statements as plans: everything that can be known before a statement runs, worked out once.
 
 use crate::schema::{Column, Table, Type};
-use crate::statement::{Action, Bound, Filter, Order, Path, Read, Scope, Set, Yield};
+use crate::statement::{
+    AccessPath, Action, Filter, RangeBound, ReadOrder, ReadScope, Set, TableRead, Yield,
+};
 use crate::statement::{Statement, filter_parameters};
 use crate::{Error, Result, Schema};
 
 /// Where a table's rows and index entries are kept.
 #[derive(Debug)]
-pub struct Layout {
+pub struct TableLayout {
     /// The table as it was declared.
     pub table: Table,
     /// The key space of its rows; its indexes' spaces follow in their order.
@@ -18,7 +20,7 @@ pub struct Layout {
     pub largest: Vec<u8>,
 }
 
-impl Layout {
+impl TableLayout {
     /// The layouts of a schema's tables, which fill the key spaces from `first` on.
     pub fn of(schema: &Schema, first: usize) -> Vec<Self> {
         let mut space = first;
@@ -45,18 +47,18 @@ impl Layout {
 
 /// A statement, ready to run.
 #[derive(Debug)]
-pub struct Plan {
+pub struct StatementPlan {
     /// The table.
     pub table: usize,
     /// The number of parameters.
     pub parameters: usize,
     /// What is done.
-    pub work: Work,
+    pub work: PlannedAction,
 }
 
 /// What a plan does.
 #[derive(Debug)]
-pub enum Work {
+pub enum PlannedAction {
     /// See [`Action::Read`].
     Read(ReadPlan),
     /// See [`Action::Insert`].
@@ -81,7 +83,7 @@ pub struct ReadPlan {
     /// Whether the scope names at most one row a value: the whole key.
     pub point: bool,
     /// Which part of the path.
-    pub scope: Scope,
+    pub scope: ReadScope,
     /// Whether rows whose bounded column is null have to be passed over.
     pub skip_nulls: bool,
     /// Conditions, each with the number of its first parameter.
@@ -105,7 +107,7 @@ pub struct ReadPlan {
 impl ReadPlan {
     /// Whether it gets one row by its key, and nothing else.
     pub fn finds_one(&self) -> bool {
-        self.point && matches!(self.scope, Scope::Range { .. })
+        self.point && matches!(self.scope, ReadScope::Range { .. })
     }
 }
 
@@ -126,7 +128,7 @@ pub struct UpdatePlan {
 ///
 /// # Errors
 /// [`Error::Usage`] for a statement that doesn't fit the schema.
-pub fn plan(layouts: &[Layout], statement: &Statement) -> Result<Plan> {
+pub fn plan(layouts: &[TableLayout], statement: &Statement) -> Result<StatementPlan> {
     let fault = |what: &str| Error::Usage(format!("statement {}: {what}", statement.name));
     let number = match &statement.action {
         Action::Read(read) => read.table,
@@ -140,32 +142,35 @@ pub fn plan(layouts: &[Layout], statement: &Statement) -> Result<Plan> {
     let (parameters, work) = match &statement.action {
         Action::Read(read) => {
             let parameters = read.scope.parameters() + filter_parameters(&read.filters);
-            (parameters, Work::Read(plan_read(layout, read).map_err(fault)?))
+            (parameters, PlannedAction::Read(plan_read(layout, read).map_err(fault)?))
         }
-        Action::Insert { .. } => (table.columns.len(), Work::Insert),
-        Action::Upsert { .. } => (table.columns.len(), Work::Upsert),
+        Action::Insert { .. } => (table.columns.len(), PlannedAction::Insert),
+        Action::Upsert { .. } => (table.columns.len(), PlannedAction::Upsert),
         Action::Update { set, only_if, .. } => {
             let parameters = set.len() + table.key.len() + filter_parameters(only_if);
-            (parameters, Work::Update(plan_update(layout, set, only_if).map_err(fault)?))
+            (parameters, PlannedAction::Update(plan_update(layout, set, only_if).map_err(fault)?))
         }
-        Action::Delete { .. } => (table.key.len(), Work::Delete),
+        Action::Delete { .. } => (table.key.len(), PlannedAction::Delete),
     };
-    Ok(Plan { table: number, parameters, work })
+    Ok(StatementPlan { table: number, parameters, work })
 }
 
-fn plan_read(layout: &Layout, read: &Read) -> std::result::Result<ReadPlan, &'static str> {
+fn plan_read(
+    layout: &TableLayout,
+    read: &TableRead,
+) -> std::result::Result<ReadPlan, &'static str> {
     let table = &layout.table;
     let (space, path, index) = match read.path {
-        Path::Key => (layout.space, &table.key, false),
-        Path::Index(number) => {
+        AccessPath::Key => (layout.space, &table.key, false),
+        AccessPath::Index(number) => {
             let index = table.indexes.get(number).ok_or("there is no such index")?;
             (layout.index_space(number), &index.columns, true)
         }
     };
     let (fixed, bounded) = match read.scope {
-        Scope::Range { equal, from, to } => (equal, from.is_some() || to.is_some()),
-        Scope::Among(_) => (1, false),
-        Scope::Ranges(_) => (0, true),
+        ReadScope::Range { equal, from, to } => (equal, from.is_some() || to.is_some()),
+        ReadScope::Among(_) => (1, false),
+        ReadScope::Ranges(_) => (0, true),
     };
     if fixed + usize::from(bounded) > path.len() {
         return Err("its scope has more columns than its path");
@@ -196,7 +201,7 @@ fn plan_read(layout: &Layout, read: &Read) -> std::result::Result<ReadPlan, &'st
         scope: read.scope,
         skip_nulls: skips_nulls(&table.columns, path, read.scope),
         filters: number_filters(&read.filters, read.scope.parameters()),
-        reverse: read.order == Order::Descending,
+        reverse: read.order == ReadOrder::Descending,
         limit: read.limit,
         yields: read.yields.clone(),
         answer,
@@ -207,8 +212,12 @@ fn plan_read(layout: &Layout, read: &Read) -> std::result::Result<ReadPlan, &'st
 }
 
 /// Nulls sort first, and are inside no bounds.
-fn skips_nulls(columns: &[Column], path: &[usize], scope: Scope) -> bool {
-    let Scope::Range { equal, from: None, to: Some(Bound::Inclusive | Bound::Exclusive) } = scope
+fn skips_nulls(columns: &[Column], path: &[usize], scope: ReadScope) -> bool {
+    let ReadScope::Range {
+        equal,
+        from: None,
+        to: Some(RangeBound::Inclusive | RangeBound::Exclusive),
+    } = scope
     else {
         return false;
     };
@@ -216,7 +225,7 @@ fn skips_nulls(columns: &[Column], path: &[usize], scope: Scope) -> bool {
 }
 
 fn plan_update(
-    layout: &Layout,
+    layout: &TableLayout,
     set: &[Set],
     only_if: &[Filter],
 ) -> std::result::Result<UpdatePlan, &'static str> {

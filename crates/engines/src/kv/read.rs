@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::Reader;
-use super::codec::{Cells, damaged, key_length, push_key, successor};
-use super::keys::{Keys, Ranges};
-use super::plan::{Layout, ReadPlan};
-use crate::statement::{Bound, Filter, Scope, Yield};
+use super::ReadTransaction;
+use super::codec::{DecodedCells, damaged, key_length, push_key, successor};
+use super::keys::{KeyRanges, SortedKeys};
+use super::plan::{ReadPlan, TableLayout};
+use crate::statement::{Filter, RangeBound, ReadScope, Yield};
 use crate::{Error, Result, Rows, Value};
 
 /// How many entries of an index are read at a time, where a limit says that few are wanted.
@@ -16,47 +16,47 @@ const TOGETHER: usize = 256;
 
 /// The buffers of reads, used again for every one.
 #[derive(Debug, Default)]
-pub struct Buffers {
+pub struct ReadBuffers {
     from: Vec<u8>,
     to: Vec<u8>,
-    cells: Cells,
-    list: Keys,
-    ranges: Ranges,
-    values: Keys,
+    cells: DecodedCells,
+    list: SortedKeys,
+    ranges: KeyRanges,
+    values: SortedKeys,
 }
 
 /// Runs a read; returns the number of rows in the answer.
 ///
 /// # Errors
 /// [`Error::Usage`] for parameters that don't fit, damaged data, or the store's own.
-pub fn read<R: Reader>(
+pub fn read<R: ReadTransaction>(
     reader: &R,
-    layout: &Layout,
+    layout: &TableLayout,
     plan: &ReadPlan,
     parameters: &[Value<'_>],
-    buffers: &mut Buffers,
+    buffers: &mut ReadBuffers,
     rows: &mut Rows,
 ) -> Result<u64> {
     rows.reset(plan.answer.len());
-    let Buffers { from, to, cells, list, ranges, values } = buffers;
+    let ReadBuffers { from, to, cells, list, ranges, values } = buffers;
     values.clear();
-    let path = Path { reader, layout, plan };
-    let mut answer = Answer { layout, plan, parameters, rows, found: 0, total: 0, values };
+    let path = RowSource { reader, layout, plan };
+    let mut answer = ReadAnswer { layout, plan, parameters, rows, found: 0, total: 0, values };
     match plan.scope {
         _ if plan.limit == Some(0) => {}
-        Scope::Among(count) => {
+        ReadScope::Among(count) => {
             path.list(&parameters[..count], list)?;
             for key in list.iter() {
                 path.prefix(key, from, to, cells, &mut answer)?;
             }
         }
-        Scope::Ranges(count) => {
+        ReadScope::Ranges(count) => {
             path.ranges(&parameters[..2 * count], (from, to), ranges)?;
             for (from, to) in ranges.disjoint() {
                 path.scan(from, to, cells, &mut answer)?;
             }
         }
-        Scope::Range { equal, from: lower, to: upper } => {
+        ReadScope::Range { equal, from: lower, to: upper } => {
             let bounded = path.range(equal, lower, upper, parameters, from, to)?;
             if bounded && plan.point {
                 path.point(from, cells, &mut answer)?;
@@ -69,19 +69,19 @@ pub fn read<R: Reader>(
 }
 
 /// Where rows come from.
-struct Path<'p, R> {
+struct RowSource<'p, R> {
     reader: &'p R,
-    layout: &'p Layout,
+    layout: &'p TableLayout,
     plan: &'p ReadPlan,
 }
 
-impl<R: Reader> Path<'_, R> {
+impl<R: ReadTransaction> RowSource<'_, R> {
     fn push(&self, column: usize, value: Value<'_>, key: &mut Vec<u8>) -> Result<()> {
         push_key(&self.layout.table.columns[self.plan.path[column]], value, key)
     }
 
     /// Writes the keys of a list, each once; nulls equal nothing.
-    fn list(&self, parameters: &[Value<'_>], list: &mut Keys) -> Result<()> {
+    fn list(&self, parameters: &[Value<'_>], list: &mut SortedKeys) -> Result<()> {
         list.clear();
         for value in parameters.iter().filter(|value| **value != Value::Null) {
             list.add(|bytes| self.push(0, *value, bytes))?;
@@ -96,9 +96,9 @@ impl<R: Reader> Path<'_, R> {
         &self,
         parameters: &[Value<'_>],
         (from, to): (&mut Vec<u8>, &mut Vec<u8>),
-        ranges: &mut Ranges,
+        ranges: &mut KeyRanges,
     ) -> Result<()> {
-        const INCLUSIVE: Option<Bound> = Some(Bound::Inclusive);
+        const INCLUSIVE: Option<RangeBound> = Some(RangeBound::Inclusive);
         ranges.clear();
         for bounds in parameters.chunks_exact(2) {
             if self.range(0, INCLUSIVE, INCLUSIVE, bounds, from, to)? {
@@ -113,8 +113,8 @@ impl<R: Reader> Path<'_, R> {
     fn range(
         &self,
         equal: usize,
-        lower: Option<Bound>,
-        upper: Option<Bound>,
+        lower: Option<RangeBound>,
+        upper: Option<RangeBound>,
         parameters: &[Value<'_>],
         from: &mut Vec<u8>,
         to: &mut Vec<u8>,
@@ -133,14 +133,14 @@ impl<R: Reader> Path<'_, R> {
             None => successor(to),
             Some(bound) => {
                 self.push(equal, parameters[equal + bounds - 1], to)?;
-                if bound == Bound::Inclusive {
+                if bound == RangeBound::Inclusive {
                     successor(to);
                 }
             }
         }
         if let Some(bound) = lower {
             self.push(equal, parameters[equal], from)?;
-            if bound == Bound::Exclusive {
+            if bound == RangeBound::Exclusive {
                 successor(from);
                 if from.is_empty() {
                     return Ok(false);
@@ -157,8 +157,8 @@ impl<R: Reader> Path<'_, R> {
         key: &[u8],
         from: &mut Vec<u8>,
         to: &mut Vec<u8>,
-        cells: &mut Cells,
-        answer: &mut Answer<'_>,
+        cells: &mut DecodedCells,
+        answer: &mut ReadAnswer<'_>,
     ) -> Result<()> {
         from.clear();
         from.extend_from_slice(key);
@@ -171,7 +171,12 @@ impl<R: Reader> Path<'_, R> {
         self.scan(from, to, cells, answer)
     }
 
-    fn point(&self, key: &[u8], cells: &mut Cells, answer: &mut Answer<'_>) -> Result<()> {
+    fn point(
+        &self,
+        key: &[u8],
+        cells: &mut DecodedCells,
+        answer: &mut ReadAnswer<'_>,
+    ) -> Result<()> {
         if let Some(row) = self.reader.get(self.layout.space, key)? {
             self.decode_row(key, &row, cells)?;
             let _ = answer.add(cells, &row)?;
@@ -183,8 +188,8 @@ impl<R: Reader> Path<'_, R> {
         &self,
         from: &[u8],
         to: &[u8],
-        cells: &mut Cells,
-        answer: &mut Answer<'_>,
+        cells: &mut DecodedCells,
+        answer: &mut ReadAnswer<'_>,
     ) -> Result<()> {
         if R::FAR && self.plan.index && self.plan.stored_until > 0 {
             return self.scan_far(from.to_vec(), to.to_vec(), cells, answer);
@@ -203,8 +208,8 @@ impl<R: Reader> Path<'_, R> {
         &self,
         mut from: Vec<u8>,
         mut to: Vec<u8>,
-        cells: &mut Cells,
-        answer: &mut Answer<'_>,
+        cells: &mut DecodedCells,
+        answer: &mut ReadAnswer<'_>,
     ) -> Result<()> {
         let Self { plan, layout, .. } = *self;
         let exact = plan.limit.filter(|_| plan.filters.is_empty());
@@ -245,7 +250,7 @@ impl<R: Reader> Path<'_, R> {
 
     /// Decodes the cells that an index entry has: its own, and those of the row's key; returns the latter's
     /// place.
-    fn decode_entry(&self, entry: &[u8], cells: &mut Cells) -> Result<usize> {
+    fn decode_entry(&self, entry: &[u8], cells: &mut DecodedCells) -> Result<usize> {
         let table = &self.layout.table;
         cells.reset(table.columns.len());
         let own = cells.decode_key(&table.columns, &self.plan.path, entry)?;
@@ -257,8 +262,8 @@ impl<R: Reader> Path<'_, R> {
     fn entry(
         &self,
         entry: &[u8],
-        cells: &mut Cells,
-        answer: &mut Answer<'_>,
+        cells: &mut DecodedCells,
+        answer: &mut ReadAnswer<'_>,
     ) -> Result<ControlFlow<()>> {
         let own = self.decode_entry(entry, cells)?;
         if self.plan.stored_until == 0 {
@@ -270,7 +275,7 @@ impl<R: Reader> Path<'_, R> {
         answer.add(cells, &row)
     }
 
-    fn decode_row(&self, key: &[u8], row: &[u8], cells: &mut Cells) -> Result<()> {
+    fn decode_row(&self, key: &[u8], row: &[u8], cells: &mut DecodedCells) -> Result<()> {
         let table = &self.layout.table;
         cells.reset(table.columns.len());
         if self.plan.needs_key {
@@ -279,15 +284,15 @@ impl<R: Reader> Path<'_, R> {
         self.decode_stored(row, cells)
     }
 
-    fn decode_stored(&self, row: &[u8], cells: &mut Cells) -> Result<()> {
+    fn decode_stored(&self, row: &[u8], cells: &mut DecodedCells) -> Result<()> {
         let (columns, all) = (&self.layout.table.columns, &self.layout.stored);
         cells.decode_row(columns, all, &all[..self.plan.stored_until], row).map(drop)
     }
 }
 
 /// What becomes of the rows that are found.
-struct Answer<'a> {
-    layout: &'a Layout,
+struct ReadAnswer<'a> {
+    layout: &'a TableLayout,
     plan: &'a ReadPlan,
     parameters: &'a [Value<'a>],
     rows: &'a mut Rows,
@@ -295,11 +300,11 @@ struct Answer<'a> {
     /// Of a read that answers with a sum or a count.
     total: i64,
     /// Of a read that answers with the values of a column in their order.
-    values: &'a mut Keys,
+    values: &'a mut SortedKeys,
 }
 
-impl Answer<'_> {
-    fn add(&mut self, cells: &Cells, row: &[u8]) -> Result<ControlFlow<()>> {
+impl ReadAnswer<'_> {
+    fn add(&mut self, cells: &DecodedCells, row: &[u8]) -> Result<ControlFlow<()>> {
         if !hold(&self.plan.filters, self.parameters, cells, row)? {
             return Ok(ControlFlow::Continue(()));
         }
@@ -336,7 +341,7 @@ impl Answer<'_> {
         })
     }
 
-    fn finish(self, cells: &mut Cells) -> Result<u64> {
+    fn finish(self, cells: &mut DecodedCells) -> Result<u64> {
         match self.plan.yields {
             Yield::Columns(_) => return Ok(self.found),
             Yield::Sum(_) | Yield::Count(_) => self.rows.push(Value::Int(self.total)),
@@ -363,7 +368,7 @@ impl Answer<'_> {
 pub fn hold(
     filters: &[(Filter, usize)],
     parameters: &[Value<'_>],
-    cells: &Cells,
+    cells: &DecodedCells,
     row: &[u8],
 ) -> Result<bool> {
     for (filter, first) in filters {

@@ -1,20 +1,20 @@
 //! One client's connection: transactions, and statements in them.
 
-use super::plan::{Plan, Work};
+use super::plan::{PlannedAction, StatementPlan};
 use super::read::{self, read};
-use super::write::{self, Target};
-use super::{Database, Store, Writer};
+use super::write::{self, WriteTarget};
+use super::{KeyValueDatabase, KeyValueStore, WriteTransaction};
 use crate::schema::Table;
 use crate::{Access, Error, Result, Rows, Value};
 
 /// A session over a store.
-pub struct Session<'d, S: Store> {
-    database: &'d Database<S>,
-    state: State<'d, S>,
-    buffers: Buffers,
+pub struct KeyValueSession<'d, S: KeyValueStore> {
+    database: &'d KeyValueDatabase<S>,
+    state: KeyValueSessionState<'d, S>,
+    buffers: SessionBuffers,
 }
 
-enum State<'d, S: Store + 'd> {
+enum KeyValueSessionState<'d, S: KeyValueStore + 'd> {
     Idle,
     Reading(S::Read<'d>),
     Writing(S::Write<'d>),
@@ -23,20 +23,25 @@ enum State<'d, S: Store + 'd> {
 }
 
 #[derive(Default)]
-struct Buffers {
-    read: read::Buffers,
-    write: write::Buffers,
+struct SessionBuffers {
+    read: read::ReadBuffers,
+    write: write::WriteBuffers,
 }
 
-impl<'d, S: Store> Session<'d, S> {
+impl<'d, S: KeyValueStore> KeyValueSession<'d, S> {
     /// A session outside a transaction.
-    pub fn new(database: &'d Database<S>) -> Self {
-        Self { database, state: State::Idle, buffers: Buffers::default() }
+    pub fn new(database: &'d KeyValueDatabase<S>) -> Self {
+        Self { database, state: KeyValueSessionState::Idle, buffers: SessionBuffers::default() }
     }
 
-    fn run_alone(&mut self, plan: &Plan, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
+    fn run_alone(
+        &mut self,
+        plan: &StatementPlan,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<u64> {
         let Self { database, buffers, .. } = self;
-        if let Work::Read(work) = &plan.work {
+        if let PlannedAction::Read(work) = &plan.work {
             let store = &database.store;
             let reader = if work.finds_one() { store.find()? } else { store.read()? };
             let layout = &database.layouts[plan.table];
@@ -49,14 +54,14 @@ impl<'d, S: Store> Session<'d, S> {
     }
 }
 
-impl<S: Store> crate::Session for Session<'_, S> {
+impl<S: KeyValueStore> crate::Session for KeyValueSession<'_, S> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        if !matches!(self.state, State::Idle) {
+        if !matches!(self.state, KeyValueSessionState::Idle) {
             return Err(Error::Usage("begin inside a transaction".into()));
         }
         self.state = match access {
-            Access::Read => State::Reading(self.database.store.read()?),
-            Access::Write => State::Writing(self.database.store.write()?),
+            Access::Read => KeyValueSessionState::Reading(self.database.store.read()?),
+            Access::Write => KeyValueSessionState::Writing(self.database.store.write()?),
         };
         Ok(())
     }
@@ -65,14 +70,16 @@ impl<S: Store> crate::Session for Session<'_, S> {
         let database = self.database;
         let plan = fitting_plan(database, statement, parameters);
         let outcome = match (&mut self.state, plan) {
-            (State::Failed, _) => Err(Error::Usage("the transaction has to be rolled back".into())),
-            (State::Idle, plan) => return self.run_alone(plan?, parameters, rows),
+            (KeyValueSessionState::Failed, _) => {
+                Err(Error::Usage("the transaction has to be rolled back".into()))
+            }
+            (KeyValueSessionState::Idle, plan) => return self.run_alone(plan?, parameters, rows),
             (_, Err(error)) => Err(error),
-            (State::Writing(writer), Ok(plan)) => {
+            (KeyValueSessionState::Writing(writer), Ok(plan)) => {
                 run(database, writer, plan, parameters, &mut self.buffers, rows)
             }
-            (State::Reading(reader), Ok(plan)) => match &plan.work {
-                Work::Read(work) if !work.for_update => {
+            (KeyValueSessionState::Reading(reader), Ok(plan)) => match &plan.work {
+                PlannedAction::Read(work) if !work.for_update => {
                     let layout = &database.layouts[plan.table];
                     read(reader, layout, work, parameters, &mut self.buffers.read, rows)
                 }
@@ -80,31 +87,31 @@ impl<S: Store> crate::Session for Session<'_, S> {
             },
         };
         if outcome.is_err() {
-            self.state = State::Failed;
+            self.state = KeyValueSessionState::Failed;
         }
         outcome
     }
 
     fn commit(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => Err(Error::Usage("commit outside a transaction".into())),
-            State::Failed => Err(Error::Usage("commit after an error".into())),
-            State::Reading(_) => Ok(()),
-            State::Writing(writer) => writer.commit(),
+        match std::mem::replace(&mut self.state, KeyValueSessionState::Idle) {
+            KeyValueSessionState::Idle => Err(Error::Usage("commit outside a transaction".into())),
+            KeyValueSessionState::Failed => Err(Error::Usage("commit after an error".into())),
+            KeyValueSessionState::Reading(_) => Ok(()),
+            KeyValueSessionState::Writing(writer) => writer.commit(),
         }
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.state = State::Idle;
+        self.state = KeyValueSessionState::Idle;
         Ok(())
     }
 }
 
 fn fitting_plan<'d, S>(
-    database: &'d Database<S>,
+    database: &'d KeyValueDatabase<S>,
     statement: usize,
     parameters: &[Value<'_>],
-) -> Result<&'d Plan> {
+) -> Result<&'d StatementPlan> {
     match database.plans.get(statement) {
         Some(plan) if plan.parameters == parameters.len() => Ok(plan),
         Some(plan) => Err(Error::Usage(format!(
@@ -117,32 +124,32 @@ fn fitting_plan<'d, S>(
 }
 
 /// Runs any statement in a writing transaction.
-fn run<S: Store>(
-    database: &Database<S>,
-    writer: &mut impl Writer,
-    plan: &Plan,
+fn run<S: KeyValueStore>(
+    database: &KeyValueDatabase<S>,
+    writer: &mut impl WriteTransaction,
+    plan: &StatementPlan,
     parameters: &[Value<'_>],
-    buffers: &mut Buffers,
+    buffers: &mut SessionBuffers,
     rows: &mut Rows,
 ) -> Result<u64> {
     let layout = &database.layouts[plan.table];
     rows.reset(0);
-    let target = &mut Target { writer, layout, buffers: &mut buffers.write };
+    let target = &mut WriteTarget { writer, layout, buffers: &mut buffers.write };
     let changed = match &plan.work {
-        Work::Read(work) => {
+        PlannedAction::Read(work) => {
             return read(target.writer, layout, work, parameters, &mut buffers.read, rows);
         }
-        Work::Insert => {
+        PlannedAction::Insert => {
             insert(database, plan.table, target, parameters, rows)?;
             true
         }
-        Work::Upsert => {
+        PlannedAction::Upsert => {
             database.note_key(plan.table, parameters);
             target.upsert(&|column| Ok(parameters[column]))?;
             true
         }
-        Work::Update(work) => target.update(work, parameters)?,
-        Work::Delete => {
+        PlannedAction::Update(work) => target.update(work, parameters)?,
+        PlannedAction::Delete => {
             let deleted = target.delete(parameters)?;
             if deleted {
                 database.keep_largest(plan.table, target.writer)?;
@@ -154,10 +161,10 @@ fn run<S: Store>(
 }
 
 /// Adds a row, numbered if its table numbers rows, and answers with its key's first column.
-fn insert<S: Store>(
-    database: &Database<S>,
+fn insert<S: KeyValueStore>(
+    database: &KeyValueDatabase<S>,
     table: usize,
-    target: &mut Target<'_, impl Writer>,
+    target: &mut WriteTarget<'_, impl WriteTransaction>,
     parameters: &[Value<'_>],
     rows: &mut Rows,
 ) -> Result<()> {

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use proptest::prelude::*;
 
-use super::codec::{Cells, encode_row, key_length, push_key, successor};
+use super::codec::{DecodedCells, encode_row, key_length, push_key, successor};
 use super::{Visit, open, spaces};
 use crate::schema::{Column, Table, Type};
-use crate::statement::{Path, Read, Scope, Yield};
+use crate::statement::{AccessPath, ReadScope, TableRead, Yield};
 use crate::{Action, Result, Rows, Schema, Statement, Value};
 
 /// A cell that owns its text.
@@ -85,7 +85,7 @@ proptest! {
     fn keys_decode_to_their_cells((columns, rows) in table(1)) {
         let key = key(&columns, &rows[0]);
         let all: Vec<_> = (0..columns.len()).collect();
-        let mut cells = Cells::default();
+        let mut cells = DecodedCells::default();
         cells.reset(columns.len());
         prop_assert_eq!(cells.decode_key(&columns, &all, &key).unwrap(), key.len());
         prop_assert_eq!(key_length(&columns, &all, &key).unwrap(), key.len());
@@ -110,7 +110,7 @@ proptest! {
     fn rows_decode_to_their_cells((columns, rows) in table(1), until in 0..12usize) {
         let all: Vec<_> = (0..columns.len()).collect();
         let until = until.min(columns.len());
-        let (mut row, mut cells) = (Vec::new(), Cells::default());
+        let (mut row, mut cells) = (Vec::new(), DecodedCells::default());
         encode_row(&columns, &all, &|number| Ok(rows[0][number].value()), &mut row).unwrap();
         cells.reset(columns.len());
         let read = cells.decode_row(&columns, &all, &all[..until], &row).unwrap();
@@ -126,7 +126,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let all: Vec<_> = (0..columns.len()).collect();
-        let mut cells = Cells::default();
+        let mut cells = DecodedCells::default();
         cells.reset(columns.len());
         let _ = cells.decode_key(&columns, &all, &bytes);
         cells.reset(columns.len());
@@ -159,7 +159,7 @@ impl Memory {
 /// What a transaction sees; it takes effect when it is committed.
 struct Transaction<'s>(MutexGuard<'s, Spaces>, Spaces);
 
-impl super::Store for Memory {
+impl super::KeyValueStore for Memory {
     type Read<'s> = Transaction<'s>;
     type Write<'s> = Transaction<'s>;
     type Bulk<'s> = Transaction<'s>;
@@ -187,7 +187,7 @@ impl super::Store for Memory {
     }
 }
 
-impl super::Reader for Transaction<'_> {
+impl super::ReadTransaction for Transaction<'_> {
     type Bytes<'t>
         = &'t [u8]
     where
@@ -216,7 +216,7 @@ impl super::Reader for Transaction<'_> {
     }
 }
 
-impl super::Writer for Transaction<'_> {
+impl super::WriteTransaction for Transaction<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.1[space].insert(key.to_vec(), value.to_vec());
         Ok(())
@@ -233,13 +233,13 @@ impl super::Writer for Transaction<'_> {
     }
 }
 
-impl super::Bulk for Transaction<'_> {
+impl super::BulkWriter for Transaction<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
-        super::Writer::put(self, space, key, value)
+        super::WriteTransaction::put(self, space, key, value)
     }
 
     fn finish(self) -> Result<()> {
-        super::Writer::commit(self)
+        super::WriteTransaction::commit(self)
     }
 }
 
@@ -340,10 +340,10 @@ fn a_row_that_several_ranges_hold_counts_once() {
     let schema = Schema { tables: vec![table] };
     let read = |yields| Statement {
         name: "in ranges".into(),
-        action: Action::Read(Read {
-            scope: Scope::Ranges(4),
+        action: Action::Read(TableRead {
+            scope: ReadScope::Ranges(4),
             yields,
-            ..Read::range(0, Path::Key, 0, &[])
+            ..TableRead::range(0, AccessPath::Key, 0, &[])
         }),
     };
     let statements = [read(Yield::Count(0)), read(Yield::Columns(vec![0]))];
@@ -380,7 +380,7 @@ fn an_index_that_holds_all_that_is_wanted_answers_without_the_rows() {
     let schema = people();
     let read = |columns: &[usize]| Statement {
         name: "by town".into(),
-        action: Action::Read(Read::range(0, Path::Index(0), 1, columns)),
+        action: Action::Read(TableRead::range(0, AccessPath::Index(0), 1, columns)),
     };
     let memory = Memory::new(&schema);
     let statements = [read(&[0, 1]), read(&[0, 2])];

@@ -2,50 +2,50 @@
 
 use std::ops::ControlFlow;
 
-use super::codec::{Cells, encode_row, push_key, successor};
-use super::plan::{Layout, UpdatePlan};
-use super::{Reader, Writer, encode_entry};
+use super::codec::{DecodedCells, encode_row, push_key, successor};
+use super::plan::{TableLayout, UpdatePlan};
+use super::{ReadTransaction, WriteTransaction, encode_entry};
 use crate::statement::Set;
 use crate::{Error, Result, Value};
 
 /// The buffers of writes, used again for every one.
 #[derive(Debug, Default)]
-pub struct Buffers {
+pub struct WriteBuffers {
     key: Vec<u8>,
     old: Vec<u8>,
     new: Vec<u8>,
-    cells: Cells,
-    entries: Entries,
+    cells: DecodedCells,
+    entries: EntryBuffers,
 }
 
 #[derive(Debug, Default)]
-struct Entries {
+struct EntryBuffers {
     old: Vec<u8>,
     new: Vec<u8>,
     end: Vec<u8>,
 }
 
 /// Gives a cell of a row, by its column.
-type Row<'r, 'v> = &'r dyn Fn(usize) -> Result<Value<'v>>;
+type CellLookup<'r, 'v> = &'r dyn Fn(usize) -> Result<Value<'v>>;
 
 /// A table in a transaction.
-pub struct Target<'t, W> {
+pub struct WriteTarget<'t, W> {
     /// The transaction.
     pub writer: &'t mut W,
     /// The table.
-    pub layout: &'t Layout,
+    pub layout: &'t TableLayout,
     /// The session's buffers.
-    pub buffers: &'t mut Buffers,
+    pub buffers: &'t mut WriteBuffers,
 }
 
-impl<W: Writer> Target<'_, W> {
+impl<W: WriteTransaction> WriteTarget<'_, W> {
     /// Adds a row. `fresh`: its key was generated, so no row can have it.
     ///
     /// # Errors
     /// [`Error::Duplicate`], [`Error::Usage`] for values that don't fit, or the store's own.
-    pub fn insert<'v>(&mut self, row: Row<'_, 'v>, fresh: bool) -> Result<()> {
+    pub fn insert<'v>(&mut self, row: CellLookup<'_, 'v>, fresh: bool) -> Result<()> {
         let Self { writer, layout, buffers } = self;
-        let Buffers { key, new, entries, .. } = &mut **buffers;
+        let WriteBuffers { key, new, entries, .. } = &mut **buffers;
         encode_key(layout, row, key)?;
         if !fresh && writer.get(layout.space, key)?.is_some() {
             return Err(Error::Duplicate(format!("a row of {} has this key", layout.table.name)));
@@ -61,14 +61,14 @@ impl<W: Writer> Target<'_, W> {
     ///
     /// # Errors
     /// As [`Self::insert`].
-    pub fn upsert<'v>(&mut self, row: Row<'_, 'v>) -> Result<()> {
+    pub fn upsert<'v>(&mut self, row: CellLookup<'_, 'v>) -> Result<()> {
         encode_key(self.layout, row, &mut self.buffers.key)?;
         let there = self.fetch()?;
         let Self { writer, layout, buffers } = self;
-        let Buffers { key, old, new, cells, entries } = &mut **buffers;
+        let WriteBuffers { key, old, new, cells, entries } = &mut **buffers;
         encode_row(&layout.table.columns, &layout.stored, row, new)?;
         let before = |column| cells.get(column, old);
-        let before: Option<Row<'_, '_>> = if there { Some(&before) } else { None };
+        let before: Option<CellLookup<'_, '_>> = if there { Some(&before) } else { None };
         for index in 0..layout.table.indexes.len() {
             replace_entry(*writer, layout, index, key, before, Some(row), entries)?;
         }
@@ -85,7 +85,7 @@ impl<W: Writer> Target<'_, W> {
             return Ok(false);
         }
         let Self { writer, layout, buffers } = self;
-        let Buffers { key, old, new, cells, entries } = &mut **buffers;
+        let WriteBuffers { key, old, new, cells, entries } = &mut **buffers;
         if !super::read::hold(&plan.only_if, parameters, cells, old)? {
             return Ok(false);
         }
@@ -113,7 +113,7 @@ impl<W: Writer> Target<'_, W> {
             return Ok(false);
         }
         let Self { writer, layout, buffers } = self;
-        let Buffers { key, old, cells, entries, .. } = &mut **buffers;
+        let WriteBuffers { key, old, cells, entries, .. } = &mut **buffers;
         let before = |column| cells.get(column, old);
         for index in 0..layout.table.indexes.len() {
             replace_entry(*writer, layout, index, key, Some(&before), None, entries)?;
@@ -133,7 +133,7 @@ impl<W: Writer> Target<'_, W> {
 
     /// Copies and decodes the row of the key, if there is one; whether there is.
     fn fetch(&mut self) -> Result<bool> {
-        let Buffers { key, old, cells, .. } = &mut *self.buffers;
+        let WriteBuffers { key, old, cells, .. } = &mut *self.buffers;
         let Some(row) = self.writer.get(self.layout.space, key)? else { return Ok(false) };
         old.clear();
         old.extend_from_slice(&row);
@@ -143,7 +143,11 @@ impl<W: Writer> Target<'_, W> {
 }
 
 /// Writes the key of a row.
-pub fn encode_key<'v>(layout: &Layout, row: Row<'_, 'v>, key: &mut Vec<u8>) -> Result<()> {
+pub fn encode_key<'v>(
+    layout: &TableLayout,
+    row: CellLookup<'_, 'v>,
+    key: &mut Vec<u8>,
+) -> Result<()> {
     key.clear();
     for &column in &layout.table.key {
         let (column, value) = (&layout.table.columns[column], row(column)?);
@@ -167,17 +171,17 @@ fn add<'v>(before: Value<'v>, by: Value<'_>) -> Result<Value<'v>> {
 }
 
 /// Brings an index from one state of a row to another; does nothing if its entry stays the same.
-fn replace_entry<W: Writer>(
+fn replace_entry<W: WriteTransaction>(
     writer: &mut W,
-    layout: &Layout,
+    layout: &TableLayout,
     index: usize,
     key: &[u8],
-    before: Option<Row<'_, '_>>,
-    after: Option<Row<'_, '_>>,
-    entries: &mut Entries,
+    before: Option<CellLookup<'_, '_>>,
+    after: Option<CellLookup<'_, '_>>,
+    entries: &mut EntryBuffers,
 ) -> Result<()> {
     let space = layout.index_space(index);
-    let Entries { old, new, end } = entries;
+    let EntryBuffers { old, new, end } = entries;
     if let Some(before) = before {
         encode_entry(layout, index, before, key, old)?;
     }
@@ -201,8 +205,8 @@ fn replace_entry<W: Writer>(
 
 /// The row's own old entry can't be found here: it was passed over if its cells were the same.
 fn check_unique(
-    reader: &impl Reader,
-    layout: &Layout,
+    reader: &impl ReadTransaction,
+    layout: &TableLayout,
     index: usize,
     cells: &[u8],
     end: &mut Vec<u8>,

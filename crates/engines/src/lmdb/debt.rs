@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use heed::EnvInfo;
 
-use crate::Turn;
+use crate::DebtTurn;
 
 /// Commits that the first stretch has at least: fewer without growth say nothing.
 const FEWEST: u64 = 500;
@@ -14,9 +14,9 @@ const FEWEST: u64 = 500;
 const COUNTS: u64 = 100;
 
 /// How the file has grown since it was opened.
-pub(super) struct Growth(Mutex<Seen>);
+pub(super) struct Growth(Mutex<GrowthProgress>);
 
-struct Seen {
+struct GrowthProgress {
     /// The last transaction before the opening.
     opened: u64,
     /// Commits until the file was last seen to have grown.
@@ -30,7 +30,7 @@ struct Seen {
 impl Growth {
     /// None so far.
     pub fn since(info: &EnvInfo) -> Self {
-        Self(Mutex::new(Seen {
+        Self(Mutex::new(GrowthProgress {
             opened: info.last_txn_id as u64,
             grown: 0,
             pages: pages(info),
@@ -40,7 +40,7 @@ impl Growth {
 
     /// How far the growth is from its end. Growth has ended when the file has not grown over as many
     /// commits as it grew over before. So growth that lasted longer takes longer to be believed ended.
-    pub fn turn(&self, info: &EnvInfo) -> Turn {
+    pub fn turn(&self, info: &EnvInfo) -> DebtTurn {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (commits, pages) = (info.last_txn_id as u64 - seen.opened, pages(info));
         if pages > seen.pages + seen.pages / COUNTS {
@@ -51,7 +51,7 @@ impl Growth {
             seen.level.get_or_insert(wanted);
         }
         let whole = seen.level.unwrap_or(wanted);
-        Turn { name: "commits until the file's growth is level", done: commits, whole }
+        DebtTurn { name: "commits until the file's growth is level", done: commits, whole }
     }
 }
 

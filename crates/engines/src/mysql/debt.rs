@@ -3,8 +3,8 @@
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::{Private, Storage, error, upkeep};
-use crate::served::Kept;
+use super::{PrivateMariaDb, StorageEngine, error, upkeep};
+use crate::served::KeptConnection;
 use crate::{Debt, Error, Result};
 
 mod aria;
@@ -12,25 +12,29 @@ mod innodb;
 mod rocksdb;
 
 /// What one storage engine owes, since the database was opened.
-trait Owes: Send + Sync {
+trait StorageDebt: Send + Sync {
     fn debt(&self, server: &mut Conn) -> Result<Debt>;
 }
 
 /// Looks at what is owed.
-pub(super) struct Watch {
-    server: Kept<Conn>,
-    owes: Box<dyn Owes>,
+pub(super) struct MariaDbDebtWatch {
+    server: KeptConnection<Conn>,
+    owes: Box<dyn StorageDebt>,
 }
 
-impl Watch {
+impl MariaDbDebtWatch {
     /// Begins to watch the server on this connection.
-    pub fn begin(mut server: Conn, storage: Storage, private: &Private) -> Result<Self> {
-        let owes: Box<dyn Owes> = match storage {
-            Storage::InnoDb => Box::new(innodb::InnoDb::since_now(&mut server)?),
-            Storage::RocksDb => Box::new(rocksdb::RocksDb::since_now(&mut server)?),
-            Storage::Aria => Box::new(aria::Aria::since_now(&private.data)),
+    pub fn begin(
+        mut server: Conn,
+        storage: StorageEngine,
+        private: &PrivateMariaDb,
+    ) -> Result<Self> {
+        let owes: Box<dyn StorageDebt> = match storage {
+            StorageEngine::InnoDb => Box::new(innodb::InnoDb::since_now(&mut server)?),
+            StorageEngine::RocksDb => Box::new(rocksdb::RocksDb::since_now(&mut server)?),
+            StorageEngine::Aria => Box::new(aria::Aria::since_now(&private.data)),
         };
-        Ok(Self { server: Kept::new(server), owes })
+        Ok(Self { server: KeptConnection::new(server), owes })
     }
 
     /// What is owed now.

@@ -9,16 +9,16 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, SslOpts};
 
-use super::tables::Leftovers;
-use super::{MariaDbDatabase, Storage, error, survey};
+use super::tables::MariaDbLeftoverPolicy;
+use super::{MariaDbDatabase, StorageEngine, error, survey};
 use crate::external::Password;
-use crate::external::address::{Address, Form, Host};
+use crate::external::address::{Form, ServerHost, ServerUrl};
 use crate::external::password::{Secret, of_environment, of_file};
-use crate::external::tls::{Transport, certificates, system_roots};
-use crate::survey::Survey;
+use crate::external::tls::{TransportSecurity, certificates, system_roots};
+use crate::survey::ServerSurvey;
 use crate::{
-    About, Claim, Database, Durability, Engine, Error, Home, Result, Schema, Setting, Statement,
-    Terms,
+    Database, DatabaseClaim, Durability, Engine, EngineDescription, EngineHome, Error, OpenTerms,
+    Result, Schema, Setting, Statement,
 };
 
 /// How long a server is given to take a connection.
@@ -44,28 +44,28 @@ const FORM: Form = Form {
 };
 
 /// A database on a server that somebody else runs.
-pub struct External {
+pub struct ExternalMariaDb {
     /// The URL without its password.
     name: &'static str,
     pub(super) opts: OptsBuilder,
     password: Option<Secret>,
     /// Whether the URL had it.
     url_has_it: bool,
-    transport: Transport,
-    storage: Storage,
+    transport: TransportSecurity,
+    storage: StorageEngine,
     /// What the server was found to be.
-    survey: OnceLock<Survey>,
+    survey: OnceLock<ServerSurvey>,
 }
 
-impl External {
+impl ExternalMariaDb {
     /// The database of that URL. Nothing is connected yet.
     ///
     /// # Errors
     /// What is wrong with the URL, without its password, in a line; how to mend it in others.
     pub fn new(url: &str) -> std::result::Result<Self, String> {
-        let mut address = Address::parse(url, &FORM)?;
-        let known = || Storage::ALL.map(Storage::name).join(", ");
-        let storage = Storage::of(address.engine.as_deref().unwrap_or("InnoDB"));
+        let mut address = ServerUrl::parse(url, &FORM)?;
+        let known = || StorageEngine::ALL.map(StorageEngine::name).join(", ");
+        let storage = StorageEngine::of(address.engine.as_deref().unwrap_or("InnoDB"));
         let storage = storage.ok_or_else(|| {
             format!("the URL names an unknown storage engine after its #\nvalid: {}", known())
         })?;
@@ -87,7 +87,7 @@ impl External {
                 None => file.map(|file| of_file(Path::new(file))).transpose()?,
             },
         };
-        let Host::Name(host) = &address.host else {
+        let ServerHost::Name(host) = &address.host else {
             return Err("the URL has a folder for a host\n\
                         name a socket behind the database: localhost/database?socket=/path"
                 .into());
@@ -109,7 +109,7 @@ impl External {
     }
 
     /// What the server is found to be; it is asked once a process.
-    fn survey(&self) -> &Survey {
+    fn survey(&self) -> &ServerSurvey {
         let ask = || survey::survey(self.opts.clone().into(), self.storage);
         self.survey.get_or_init(|| ask().without(self.password.as_ref()))
     }
@@ -130,22 +130,22 @@ impl External {
 }
 
 /// How the server is spoken to, by what the URL says of TLS.
-fn transport(address: &Address) -> std::result::Result<Transport, String> {
+fn transport(address: &ServerUrl) -> std::result::Result<TransportSecurity, String> {
     let authority = address.parameter(SSL_CA);
     if let Some(file) = authority {
         certificates(Path::new(file))?;
     }
     let by_socket = address.parameter(SOCKET).is_some();
     let transport = match address.parameter(SSL_MODE) {
-        Some("DISABLED") if by_socket => Transport::Local,
-        Some("DISABLED") => Transport::without_tls(&address.host),
+        Some("DISABLED") if by_socket => TransportSecurity::Local,
+        Some("DISABLED") => TransportSecurity::without_tls(&address.host),
         Some("REQUIRED") if authority.is_some() => {
             return Err("ssl-mode=REQUIRED ignores certificates, but ssl-ca names one\nwrite \
                         ssl-mode=VERIFY_IDENTITY, or leave ssl-ca out"
                 .into());
         }
-        Some("REQUIRED") => Transport::Unverified,
-        Some("VERIFY_IDENTITY") => Transport::Verified,
+        Some("REQUIRED") => TransportSecurity::Unverified,
+        Some("VERIFY_IDENTITY") => TransportSecurity::Verified,
         Some("VERIFY_CA") => {
             return Err("ssl-mode=VERIFY_CA would take any server's certificate\n\
                         write ssl-mode=VERIFY_IDENTITY, with the name that the certificate has"
@@ -161,9 +161,9 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
                         REQUIRED, VERIFY_IDENTITY"
                 .into());
         }
-        None if by_socket => Transport::Local,
-        None if authority.is_some() => Transport::Verified,
-        None => Transport::usual(&address.host),
+        None if by_socket => TransportSecurity::Local,
+        None if authority.is_some() => TransportSecurity::Verified,
+        None => TransportSecurity::usual(&address.host),
     };
     if transport.is_tls() && by_socket {
         return Err("the URL asks for TLS on a socket of this machine, which has none\n\
@@ -178,25 +178,27 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
 
 /// The client's own words for it. It trusts Mozilla's authorities always, so that an authority is
 /// never looked at without the name.
-fn ssl(transport: Transport, authority: Option<PathBuf>) -> Option<SslOpts> {
+fn ssl(transport: TransportSecurity, authority: Option<PathBuf>) -> Option<SslOpts> {
     let roots = authority.or_else(system_roots);
     let opts = SslOpts::default();
     match transport {
-        Transport::Local | Transport::Plain => None,
-        Transport::Unverified => Some(
+        TransportSecurity::Local | TransportSecurity::Plain => None,
+        TransportSecurity::Unverified => Some(
             opts.with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true),
         ),
-        Transport::Authority | Transport::Verified => Some(opts.with_root_cert_path(roots)),
+        TransportSecurity::Authority | TransportSecurity::Verified => {
+            Some(opts.with_root_cert_path(roots))
+        }
     }
 }
 
-impl Engine for External {
-    fn about(&self) -> About {
-        About {
+impl Engine for ExternalMariaDb {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.name,
             summary: "MySQL or MariaDB, in a server that somebody else runs",
             promises: self.storage.promises(),
-            home: Home::External,
+            home: EngineHome::External,
             stores: true,
             rolls_back: self.storage.rolls_back(),
             packages: &[],
@@ -215,16 +217,16 @@ impl Engine for External {
         self.survey().ready(reuse)
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn transport(&self) -> Option<TransportSecurity> {
         Some(self.transport)
     }
 
     /// The server's settings are its owner's.
-    fn settings(&self, _: &Terms) -> Vec<Setting> {
+    fn settings(&self, _: &OpenTerms) -> Vec<Setting> {
         Vec::new()
     }
 
-    fn claim(&self) -> Result<Claim> {
+    fn claim(&self) -> Result<DatabaseClaim> {
         let mut server = Conn::new(self.opts.clone())
             .map_err(|error| Error::engine(error::no_connection(&error)))?;
         // The longest that there is: a run may take days between two trials of it.
@@ -237,13 +239,14 @@ impl Engine for External {
     fn open(
         &self,
         _: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
         schema.validate()?;
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
-        let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
+        let leftovers =
+            if reuses { MariaDbLeftoverPolicy::Reuse } else { MariaDbLeftoverPolicy::Refuse };
         let mut open =
             MariaDbDatabase::new(self.opts.clone(), self.storage, None, schema, statements)?;
         open.prepare(terms.durability, leftovers)?;

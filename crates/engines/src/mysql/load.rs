@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler};
 
-use super::storage::Storage;
+use super::storage::StorageEngine;
 use super::{MariaDbDatabase, SQL, error, tables};
 use crate::schema::Table;
 use crate::{Error, Loader, Result, Value};
@@ -22,46 +22,46 @@ const WAITING: usize = 2;
 const SORTED: usize = 1 << 20;
 
 /// A piece of a file of rows, or its proper end.
-enum Piece {
+enum RowsPiece {
     Rows(Vec<u8>),
     End,
 }
 
-pub(super) struct Load<'a> {
+pub(super) struct MariaDbLoader<'a> {
     database: &'a MariaDbDatabase,
     table: &'a Table,
     rows: Vec<u8>,
     /// The key of the last row, where keys are generated: the highest.
     last: Option<i64>,
     /// `None` once the load is over.
-    running: Option<Running>,
+    running: Option<RunningLoad>,
 }
 
-struct Running {
-    pieces: SyncSender<Piece>,
+struct RunningLoad {
+    pieces: SyncSender<RowsPiece>,
     thread: JoinHandle<std::result::Result<(), mysql::Error>>,
 }
 
-impl<'a> Load<'a> {
+impl<'a> MariaDbLoader<'a> {
     pub(super) fn new(database: &'a MariaDbDatabase, number: usize) -> Result<Self> {
         let table = &database.schema.tables[number];
         let mut connection = database.connect()?;
         tables::recreate(&mut connection, table, database.storage.name())?;
         let quick = "SET SESSION unique_checks = 0, foreign_key_checks = 0";
         connection.query_drop(quick).map_err(error::plain)?;
-        let bulk = database.storage == Storage::RocksDb;
+        let bulk = database.storage == StorageEngine::RocksDb;
         let name = SQL.quote(&table.name);
         let (pieces, waiting) = sync_channel(WAITING);
         let run = move || run(connection, &name, waiting, bulk);
         let thread = thread::Builder::new().name("load".into()).spawn(run)?;
-        let running = Some(Running { pieces, thread });
+        let running = Some(RunningLoad { pieces, thread });
         let rows = Vec::with_capacity(PIECE + PIECE / 4);
         Ok(Self { database, table, rows, last: None, running })
     }
 
     /// Waits for the server's answer, after the end of the rows or a failure.
     fn answer(&mut self) -> Result<()> {
-        let Some(Running { pieces, thread }) = self.running.take() else { return Ok(()) };
+        let Some(RunningLoad { pieces, thread }) = self.running.take() else { return Ok(()) };
         drop(pieces);
         match thread.join() {
             Ok(answer) => answer.map_err(error::plain),
@@ -69,7 +69,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    fn send(&mut self, piece: Piece) -> Result<()> {
+    fn send(&mut self, piece: RowsPiece) -> Result<()> {
         let sent = self.running.as_ref().is_some_and(|running| running.pieces.send(piece).is_ok());
         if sent {
             return Ok(());
@@ -79,7 +79,7 @@ impl<'a> Load<'a> {
     }
 }
 
-impl Loader for Load<'_> {
+impl Loader for MariaDbLoader<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
         self.table.fits(row)?;
         write_row(&mut self.rows, row)?;
@@ -88,18 +88,18 @@ impl Loader for Load<'_> {
         }
         if self.rows.len() >= PIECE {
             let full = std::mem::replace(&mut self.rows, Vec::with_capacity(PIECE + PIECE / 4));
-            self.send(Piece::Rows(full))?;
+            self.send(RowsPiece::Rows(full))?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         let rest = std::mem::take(&mut self.rows);
-        self.send(Piece::Rows(rest))?;
-        self.send(Piece::End)?;
+        self.send(RowsPiece::Rows(rest))?;
+        self.send(RowsPiece::End)?;
         self.answer()?;
         let mut server = self.database.connect()?;
-        if self.database.storage == Storage::RocksDb {
+        if self.database.storage == StorageEngine::RocksDb {
             let small = format!("SET SESSION rocksdb_merge_buf_size = {SORTED}");
             server.query_drop(small).map_err(error::plain)?;
         }
@@ -108,7 +108,12 @@ impl Loader for Load<'_> {
             // In MariaDB 10.11 InnoDB's next start may find the counter as it was before the load.
             // MyRocks writes none down in a bulk load: after a later row with an earlier key, its
             // next start counts on from that row, and gives keys that are taken.
-            Some(last) if matches!(self.database.storage, Storage::InnoDb | Storage::RocksDb) => {
+            Some(last)
+                if matches!(
+                    self.database.storage,
+                    StorageEngine::InnoDb | StorageEngine::RocksDb
+                ) =>
+            {
                 tables::count_from(&mut server, self.table, last.saturating_add(1))
             }
             _ => Ok(()),
@@ -116,7 +121,7 @@ impl Loader for Load<'_> {
     }
 }
 
-impl Drop for Load<'_> {
+impl Drop for MariaDbLoader<'_> {
     fn drop(&mut self) {
         // Without its end the load fails, as it should; the thread must not outlive the database.
         let _ = self.answer();
@@ -128,7 +133,7 @@ impl Drop for Load<'_> {
 fn run(
     mut connection: Conn,
     table: &str,
-    pieces: Receiver<Piece>,
+    pieces: Receiver<RowsPiece>,
     bulk: bool,
 ) -> std::result::Result<(), mysql::Error> {
     let pieces = Mutex::new(pieces);
@@ -136,8 +141,8 @@ fn run(
         let pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match pieces.recv() {
-                Ok(Piece::Rows(rows)) => file.write_all(&rows)?,
-                Ok(Piece::End) => return Ok(()),
+                Ok(RowsPiece::Rows(rows)) => file.write_all(&rows)?,
+                Ok(RowsPiece::End) => return Ok(()),
                 Err(_) => return Err(io::Error::other("the load was given up")),
             }
         }

@@ -1,6 +1,6 @@
 //! The review of MariaDB's settings: 10.6 to 10.11, with InnoDB, MyRocks and Aria.
 
-use bakeoff_servers::{Review, Why};
+use bakeoff_servers::{Review, TrustReason};
 
 pub(super) static REVIEW: Review = Review {
     // my_getopt.c: `special_opt_prefix`.
@@ -12,15 +12,15 @@ pub(super) static REVIEW: Review = Review {
         log_error networking no_defaults pid_file port port_open_timeout print_defaults
         proxy_protocol_networks socket tmpdir user verbose version",
     trusted: &[
-        (Why::Command, "wsrep_notify_cmd wsrep_sst_method"),
+        (TrustReason::Command, "wsrep_notify_cmd wsrep_sst_method"),
         (
-            Why::Code,
+            TrustReason::Code,
             "allow_suspicious_udfs plugin_dir plugin_load plugin_load_add plugin_maturity
              wsrep_provider wsrep_provider_options",
         ),
-        (Why::Statements, "init_connect init_file init_slave"),
+        (TrustReason::Statements, "init_connect init_file init_slave"),
         (
-            Why::Files,
+            TrustReason::Files,
             "aria_log_dir_path basedir character_sets_dir chroot debug des_key_file
              ft_stopword_file general_log_file innodb_buffer_pool_filename innodb_data_file_path
              innodb_data_home_dir innodb_log_group_home_dir innodb_temp_data_file_path
@@ -32,14 +32,14 @@ pub(super) static REVIEW: Review = Review {
              slave_load_tmpdir slow_query_log_file ssl_* symbolic_links tls_version",
         ),
         (
-            Why::Network,
+            TrustReason::Network,
             "feedback feedback_http_proxy feedback_url feedback_user_info report_host
              report_password report_port report_user wsrep_allowlist wsrep_cluster_address
              wsrep_cluster_name wsrep_data_home_dir wsrep_dbug_option wsrep_node_address
              wsrep_node_incoming_address wsrep_node_name wsrep_sst_auth wsrep_sst_donor
              wsrep_sst_receive_address wsrep_start_position wsrep_status_file",
         ),
-        (Why::Access, "grant_tables unix_socket"),
+        (TrustReason::Access, "grant_tables unix_socket"),
     ],
     harmless: "
         alter_algorithm aria_group_commit aria_log_purge_type aria_recover_options aria_stats_method
@@ -89,7 +89,7 @@ pub(super) static REVIEW: Review = Review {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_servers::Standing::{Free, Reserved, Trusted};
+    use bakeoff_servers::SettingStanding::{Free, Reserved, Trusted};
 
     use super::*;
 
@@ -105,16 +105,16 @@ mod tests {
             ("por", "3306", Reserved),
             ("bind-addr", "0.0.0.0", Reserved),
             ("getopt_prefix_matching", "1", Reserved),
-            ("plugin-load", "x", Trusted(Why::Code)),
-            ("loose-Plugin-Loa", "1", Trusted(Why::Code)),
-            ("init_conn", "1", Trusted(Why::Statements)),
-            ("enable-skip-grant-tables", "1", Trusted(Why::Access)),
+            ("plugin-load", "x", Trusted(TrustReason::Code)),
+            ("loose-Plugin-Loa", "1", Trusted(TrustReason::Code)),
+            ("init_conn", "1", Trusted(TrustReason::Statements)),
+            ("enable-skip-grant-tables", "1", Trusted(TrustReason::Access)),
             ("innodb_buffer_pool_size", "64M", Free),
             ("innodb_flush_method", "O_DIRECT", Free),
             ("slow_query_log", "ON", Free),
             ("of_tomorrow", "9", Free),
-            ("of_tomorrow", "word", Trusted(Why::Value)),
-            ("tomorrows_port", "9", Trusted(Why::Unknown)),
+            ("of_tomorrow", "word", Trusted(TrustReason::Value)),
+            ("tomorrows_port", "9", Trusted(TrustReason::Unknown)),
         ];
         for (name, value, wanted) in cases {
             assert_eq!(REVIEW.standing(name, value), wanted, "{name}={value}");

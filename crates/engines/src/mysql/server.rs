@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use bakeoff_servers::{Installed, Kind, Launch, Places, Program, Review, Signal, spelling};
+use bakeoff_servers::{
+    InstalledServer, Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal, spelling,
+};
 
 use super::review::REVIEW;
 
@@ -17,13 +19,13 @@ const LOOK: Duration = Duration::from_secs(1);
 const GREETING: u8 = 10;
 
 /// The server that is found where one is usually put.
-pub static MARIADB: Program = Program::usual(&MariaDbServer);
+pub static MARIADB: ServerProgram = ServerProgram::usual(&MariaDbServer);
 
 /// The kind of server that MariaDB is.
 #[derive(Debug)]
 pub(super) struct MariaDbServer;
 
-impl Kind for MariaDbServer {
+impl ServerProduct for MariaDbServer {
     fn name(&self) -> &'static str {
         "MariaDB"
     }
@@ -69,7 +71,7 @@ impl Kind for MariaDbServer {
         Some(':')
     }
 
-    fn stale(&self, places: &Places) -> Vec<PathBuf> {
+    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }
 
@@ -81,7 +83,13 @@ impl Kind for MariaDbServer {
         &["[ERROR] "]
     }
 
-    fn initialise(&self, command: &mut Command, places: &Places, data: &Path, launch: &Launch) {
+    fn initialise(
+        &self,
+        command: &mut Command,
+        places: &ServerPlaces,
+        data: &Path,
+        launch: &Launch,
+    ) {
         command.arg("--no-defaults");
         command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
         command.arg("--skip-name-resolve");
@@ -94,7 +102,7 @@ impl Kind for MariaDbServer {
         command.args(["--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0"]);
     }
 
-    fn serve(&self, command: &mut Command, places: &Places, launch: &Launch) {
+    fn serve(&self, command: &mut Command, places: &ServerPlaces, launch: &Launch) {
         command.args(["--no-defaults", "--skip-log-bin", "--skip-name-resolve"]);
         // The beginning of a name is not the name.
         command.arg("--loose-getopt-prefix-matching=OFF");
@@ -125,7 +133,7 @@ impl Kind for MariaDbServer {
         Signal::TERM
     }
 
-    fn answers(&self, places: &Places) -> bool {
+    fn answers(&self, places: &ServerPlaces) -> bool {
         let greeting = || {
             let mut stream = UnixStream::connect(&places.socket)?;
             stream.set_read_timeout(Some(LOOK))?;
@@ -139,7 +147,7 @@ impl Kind for MariaDbServer {
 }
 
 /// The folder of its plugins, as the server has it.
-pub(super) fn plugins(installed: &Installed) -> PathBuf {
+pub(super) fn plugins(installed: &InstalledServer) -> PathBuf {
     let mut command = Command::new(&installed.server);
     command.args(["--no-defaults", "--verbose", "--help"]).stdin(Stdio::null());
     installed.relocate(&mut command);

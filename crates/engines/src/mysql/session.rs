@@ -6,37 +6,37 @@
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error as Failure, Params};
 
-use super::storage::Storage;
-use super::wire::{Changed, Wire};
+use super::storage::StorageEngine;
+use super::wire::{Changed, MariaDbWire};
 use super::{MariaDbDatabase, SQL, error};
 use crate::schema::Table;
 use crate::statement::{Action, Yield};
 use crate::{Access, Error, Result, Rows, Schema, Session, Value};
 
 /// What a session must know of a statement beside its text.
-pub(super) enum Plan {
+pub(super) enum MariaDbPlan {
     Read { width: usize },
     Insert { key: usize },
     Upsert,
     Change,
 }
 
-pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
+pub(super) fn plan(schema: &Schema, action: &Action) -> MariaDbPlan {
     match action {
-        Action::Read(read) => Plan::Read {
+        Action::Read(read) => MariaDbPlan::Read {
             width: match &read.yields {
                 Yield::Columns(columns) => columns.len(),
                 Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
             },
         },
-        Action::Insert { table } => Plan::Insert { key: schema.tables[*table].key[0] },
-        Action::Upsert { .. } => Plan::Upsert,
-        Action::Update { .. } | Action::Delete { .. } => Plan::Change,
+        Action::Insert { table } => MariaDbPlan::Insert { key: schema.tables[*table].key[0] },
+        Action::Upsert { .. } => MariaDbPlan::Upsert,
+        Action::Update { .. } | Action::Delete { .. } => MariaDbPlan::Change,
     }
 }
 
 /// How transactions begin and end.
-pub(super) struct Control {
+pub(super) struct TransactionControl {
     read: String,
     write: String,
     commit: &'static str,
@@ -45,12 +45,12 @@ pub(super) struct Control {
     undoes: bool,
 }
 
-impl Control {
+impl TransactionControl {
     /// Aria has no transactions, but tables that are locked for the whole of one: nobody else
     /// sees or changes anything meanwhile, and after a crash the server undoes what was not
     /// unlocked. Only a rollback can't be had.
-    pub(super) fn new(storage: Storage, schema: &Schema) -> Self {
-        if storage != Storage::Aria {
+    pub(super) fn new(storage: StorageEngine, schema: &Schema) -> Self {
+        if storage != StorageEngine::Aria {
             return Self {
                 read: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY".into(),
                 write: "START TRANSACTION".into(),
@@ -75,14 +75,14 @@ impl Control {
 }
 
 /// A connection and what is prepared on it.
-struct Prepared {
+struct MariaDbConnection {
     connection: Conn,
     statements: Vec<mysql::Statement>,
     /// Without TLS.
-    wire: Option<Wire>,
+    wire: Option<MariaDbWire>,
 }
 
-impl Prepared {
+impl MariaDbConnection {
     fn new(database: &MariaDbDatabase) -> Result<Self> {
         let mut connection = database.connect()?;
         let prepared = database.texts.iter().map(|text| connection.prep(text));
@@ -91,7 +91,7 @@ impl Prepared {
             if error::is_lost(&failure) { lost(&failure, false) } else { error::plain(failure) }
         })?;
         let plain = database.opts.get_ssl_opts().is_none();
-        let wire = plain.then(|| Wire::over(&connection, &statements));
+        let wire = plain.then(|| MariaDbWire::over(&connection, &statements));
         let wire = wire.transpose().map_err(Error::engine)?;
         Ok(Self { connection, statements, wire })
     }
@@ -159,7 +159,7 @@ fn from_server(cell: Option<&mysql::Value>) -> std::result::Result<Value<'_>, Fa
 
 /// Where a session stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum MariaDbSessionState {
     Idle,
     Reading,
     Writing,
@@ -167,25 +167,25 @@ enum State {
     Failed,
 }
 
-pub(super) struct Client<'a> {
+pub(super) struct MariaDbSession<'a> {
     database: &'a MariaDbDatabase,
     /// `None` from the loss of a connection until the next one is needed.
-    prepared: Option<Prepared>,
-    state: State,
+    prepared: Option<MariaDbConnection>,
+    state: MariaDbSessionState,
     /// Whether the transaction has changed a row.
     wrote: bool,
 }
 
-impl<'a> Client<'a> {
+impl<'a> MariaDbSession<'a> {
     pub(super) fn new(database: &'a MariaDbDatabase) -> Result<Self> {
-        let prepared = Some(Prepared::new(database)?);
-        Ok(Self { database, prepared, state: State::Idle, wrote: false })
+        let prepared = Some(MariaDbConnection::new(database)?);
+        Ok(Self { database, prepared, state: MariaDbSessionState::Idle, wrote: false })
     }
 
-    fn prepared(&mut self) -> Result<&mut Prepared> {
+    fn prepared(&mut self) -> Result<&mut MariaDbConnection> {
         match &mut self.prepared {
             Some(prepared) => Ok(prepared),
-            empty => Ok(empty.insert(Prepared::new(self.database)?)),
+            empty => Ok(empty.insert(MariaDbConnection::new(self.database)?)),
         }
     }
 
@@ -210,15 +210,15 @@ impl<'a> Client<'a> {
     }
 
     /// Lets a statement in; says whether it may last although its answer is lost.
-    fn admit(&self, plan: &Plan) -> Result<bool> {
-        let writes = !matches!(plan, Plan::Read { .. });
+    fn admit(&self, plan: &MariaDbPlan) -> Result<bool> {
+        let writes = !matches!(plan, MariaDbPlan::Read { .. });
         match self.state {
-            State::Failed => Err(Error::Usage("a statement after an error".into())),
-            State::Reading if writes => {
+            MariaDbSessionState::Failed => Err(Error::Usage("a statement after an error".into())),
+            MariaDbSessionState::Reading if writes => {
                 Err(Error::Usage("a write in a reading transaction".into()))
             }
-            State::Idle => Ok(writes),
-            State::Reading | State::Writing => {
+            MariaDbSessionState::Idle => Ok(writes),
+            MariaDbSessionState::Reading | MariaDbSessionState::Writing => {
                 Ok(!self.database.control.undoes && (writes || self.wrote))
             }
         }
@@ -232,8 +232,8 @@ impl<'a> Client<'a> {
         let may_persist = self.admit(plan)?;
         database.stored[number].fits(parameters)?;
         let width = match plan {
-            Plan::Read { width } => *width,
-            Plan::Insert { .. } | Plan::Upsert | Plan::Change => 0,
+            MariaDbPlan::Read { width } => *width,
+            MariaDbPlan::Insert { .. } | MariaDbPlan::Upsert | MariaDbPlan::Change => 0,
         };
         let prepared = self.prepared()?;
         let (given, wanted) =
@@ -249,11 +249,11 @@ impl<'a> Client<'a> {
         };
         self.wrote |= changed > 0;
         match plan {
-            Plan::Read { .. } => Ok(rows.len() as u64),
-            Plan::Change => Ok(changed),
+            MariaDbPlan::Read { .. } => Ok(rows.len() as u64),
+            MariaDbPlan::Change => Ok(changed),
             // The server counts a replaced row twice.
-            Plan::Upsert => Ok(1),
-            Plan::Insert { key } => {
+            MariaDbPlan::Upsert => Ok(1),
+            MariaDbPlan::Insert { key } => {
                 rows.reset(1);
                 rows.push(match (parameters[*key], new_key) {
                     (Value::Null, Some(number)) => Value::Int(number.cast_signed()),
@@ -266,10 +266,10 @@ impl<'a> Client<'a> {
 
     /// Ends the transaction without its work, or says that it can't.
     fn undo(&mut self) -> Result<()> {
-        if self.state == State::Idle {
+        if self.state == MariaDbSessionState::Idle {
             return Ok(());
         }
-        self.state = State::Idle;
+        self.state = MariaDbSessionState::Idle;
         let may_persist = !self.database.control.undoes && std::mem::take(&mut self.wrote);
         match self.control(self.database.control.rollback) {
             // The server ends the transaction of a connection that is lost.
@@ -286,16 +286,16 @@ impl<'a> Client<'a> {
     }
 }
 
-impl Session for Client<'_> {
+impl Session for MariaDbSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        if self.state != State::Idle {
-            self.state = State::Failed;
+        if self.state != MariaDbSessionState::Idle {
+            self.state = MariaDbSessionState::Failed;
             return Err(Error::Usage("begin inside a transaction".into()));
         }
         self.prepared()?;
         let (text, state) = match access {
-            Access::Read => (&self.database.control.read, State::Reading),
-            Access::Write => (&self.database.control.write, State::Writing),
+            Access::Read => (&self.database.control.read, MariaDbSessionState::Reading),
+            Access::Write => (&self.database.control.write, MariaDbSessionState::Writing),
         };
         self.control(text).map_err(|failure| self.fault(failure, false))?;
         self.state = state;
@@ -305,23 +305,25 @@ impl Session for Client<'_> {
 
     fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
         let answer = self.try_run(statement, parameters, rows);
-        if answer.is_err() && self.state != State::Idle {
-            self.state = State::Failed;
+        if answer.is_err() && self.state != MariaDbSessionState::Idle {
+            self.state = MariaDbSessionState::Failed;
         }
         answer
     }
 
     fn commit(&mut self) -> Result<()> {
         match self.state {
-            State::Idle => return Err(Error::Usage("commit outside a transaction".into())),
-            State::Failed => {
+            MariaDbSessionState::Idle => {
+                return Err(Error::Usage("commit outside a transaction".into()));
+            }
+            MariaDbSessionState::Failed => {
                 self.undo()?;
                 return Err(Error::Usage("commit after an error".into()));
             }
-            State::Reading | State::Writing => {}
+            MariaDbSessionState::Reading | MariaDbSessionState::Writing => {}
         }
         let Err(failure) = self.control(self.database.control.commit) else {
-            self.state = State::Idle;
+            self.state = MariaDbSessionState::Idle;
             return Ok(());
         };
         let fault = self.fault(failure, self.wrote);

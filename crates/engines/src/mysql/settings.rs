@@ -2,35 +2,39 @@
 
 use bakeoff_servers::spelling;
 
-use super::Storage;
+use super::StorageEngine;
 use super::review::REVIEW;
-use super::storage::Blocks;
-use crate::fair::{Cache, Own, Setting, Share};
-use crate::{Durability, Terms, fair};
+use super::storage::BlockCompression;
+use crate::fair::{EngineCache, MemoryShare, Setting, UserSettings};
+use crate::{Durability, OpenTerms, fair};
 
 /// What a private server gets with all tables in that storage engine; `blocks` are of MyRocks alone.
-pub(super) fn settings(storage: Storage, blocks: Blocks, terms: &Terms) -> Vec<Setting> {
+pub(super) fn settings(
+    storage: StorageEngine,
+    blocks: BlockCompression,
+    terms: &OpenTerms,
+) -> Vec<Setting> {
     let durable = storage.durable(terms.durability);
     match storage {
-        Storage::InnoDb => innodb(durable, terms),
-        Storage::RocksDb => rocksdb(durable, blocks, terms),
-        Storage::Aria => aria(durable, terms),
+        StorageEngine::InnoDb => innodb(durable, terms),
+        StorageEngine::RocksDb => rocksdb(durable, blocks, terms),
+        StorageEngine::Aria => aria(durable, terms),
     }
 }
 
 /// The cache of the storage engine that has the tables.
-pub(super) fn cache(storage: Storage, terms: &Terms) -> Cache {
+pub(super) fn cache(storage: StorageEngine, terms: &OpenTerms) -> EngineCache {
     let (share, setting) = match storage {
-        Storage::InnoDb => (INNODB, "innodb_buffer_pool_size"),
-        Storage::RocksDb => (ROCKSDB, "rocksdb_block_cache_size"),
-        Storage::Aria => (ARIA, "aria_pagecache_buffer_size"),
+        StorageEngine::InnoDb => (INNODB, "innodb_buffer_pool_size"),
+        StorageEngine::RocksDb => (ROCKSDB, "rocksdb_block_cache_size"),
+        StorageEngine::Aria => (ARIA, "aria_pagecache_buffer_size"),
     };
     share.cache(setting, terms)
 }
 
 /// InnoDB's buffer pool. A server of 10.11.19 without clients holds 54 MB besides, and the pages of its
 /// program; each page of the pool has a descriptor.
-const INNODB: Share = Share {
+const INNODB: MemoryShare = MemoryShare {
     percent: 70,
     leaves: 96 << 20,
     direct: true,
@@ -39,13 +43,13 @@ const INNODB: Share = Share {
              an eighth of the limit at least",
 };
 /// RocksDB's block cache.
-const ROCKSDB: Share = Share::percent(
+const ROCKSDB: MemoryShare = MemoryShare::percent(
     33,
     "33 % of a memory limit, the third that RocksDB's tuning guide advises: it reads through the \
      system's page cache, which has the rest",
 );
 /// Aria's page cache, of rows and indexes.
-const ARIA: Share = Share::percent(
+const ARIA: MemoryShare = MemoryShare::percent(
     50,
     "50 % of a memory limit: it reads through the system's page cache, which has the rest",
 );
@@ -58,25 +62,29 @@ const ROCKSDB_TABLES: &str = "compaction_pri=kMinOverlappingRatio;\
 /// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
 /// how InnoDB syncs its files, MyRocks' log and when it is handed to the system, and the binary log, which
 /// recovery goes by.
-pub(super) fn kept(storage: Storage, durability: Durability, own: &Own<'_>) -> Result<(), String> {
+pub(super) fn kept(
+    storage: StorageEngine,
+    durability: Durability,
+    own: &UserSettings<'_>,
+) -> Result<(), String> {
     let promises = durability != Durability::None;
     let values = |name: &'static str| own.of(name).map(|(written, value)| taken(written, value));
     let method = "innodb_flush_method";
-    if storage == Storage::InnoDb
+    if storage == StorageEngine::InnoDb
         && promises
         && let Some(value) = values(method).find(|value| never_syncs(value))
     {
         return Err(fair::undone(durability, method, value, "fsync or O_DIRECT"));
     }
     let disabled = "rocksdb_write_disable_wal";
-    if storage == Storage::RocksDb
+    if storage == StorageEngine::RocksDb
         && let Some(value) = values(disabled).find(|value| is_on(value))
     {
         return Err(fair::undone(durability, disabled, value, "OFF"));
     }
     // A commit that is synced is handed to the system first.
     let buffered = "rocksdb_manual_wal_flush";
-    if storage == Storage::RocksDb
+    if storage == StorageEngine::RocksDb
         && durability != Durability::Strict
         && let Some(value) = values(buffered).find(|value| is_on(value))
     {
@@ -139,7 +147,7 @@ const MEMORY_TABLE: u64 = 64 << 20;
 /// How MyRocks is told to store its tables under these terms. Beside the memory tables that are not
 /// written yet, RocksDB keeps written ones to find conflicts in: by default as many as make 128 MiB, and
 /// up to one more. Conflicts with what it does not keep are found by reading the files.
-fn rocksdb_tables(blocks: Blocks, terms: &Terms) -> String {
+fn rocksdb_tables(blocks: BlockCompression, terms: &OpenTerms) -> String {
     let tables = format!("{};{ROCKSDB_TABLES}", blocks.options());
     let kept = terms.memory_bytes.map_or(u64::MAX, |limit| limit / 8);
     match kept < 2 * MEMORY_TABLE {
@@ -155,7 +163,7 @@ const LOG_BUFFER_LEAST: u64 = 2 << 20;
 /// What a private MariaDB server gets whose tables are in InnoDB. `durable` gives the level of
 /// durability. The binary log is off, doublewrite on, InnoDB's pages are not compressed; all of
 /// these are its defaults.
-fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+fn innodb(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     let mut set = |name, value: &str, reason| settings.push(Setting::new(name, value, reason));
     set("innodb_buffer_pool_size", &INNODB.bytes(terms).to_string(), INNODB.why(terms));
@@ -182,7 +190,7 @@ fn innodb(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
 }
 
 /// What a private MariaDB server gets whose tables are in MyRocks.
-fn rocksdb(durable: &[(&str, &str)], blocks: Blocks, terms: &Terms) -> Vec<Setting> {
+fn rocksdb(durable: &[(&str, &str)], blocks: BlockCompression, terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     settings.extend(little_innodb());
     settings.push(little_aria());
@@ -191,7 +199,7 @@ fn rocksdb(durable: &[(&str, &str)], blocks: Blocks, terms: &Terms) -> Vec<Setti
 }
 
 /// What a private MariaDB server gets whose tables are in Aria.
-fn aria(durable: &[(&str, &str)], terms: &Terms) -> Vec<Setting> {
+fn aria(durable: &[(&str, &str)], terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = mariadb(durable);
     settings.extend(little_innodb());
     let cache = ARIA.bytes(terms);
@@ -227,7 +235,7 @@ fn little_aria() -> Setting {
 }
 
 /// What MyRocks gets beside its durability.
-fn myrocks(blocks: Blocks, terms: &Terms) -> Vec<Setting> {
+fn myrocks(blocks: BlockCompression, terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("plugin_load_add", "ha_rocksdb", "MyRocks is a plugin"),
         Setting::new("rocksdb", "FORCE", "without it the server is not to start"),
@@ -304,8 +312,12 @@ mod tests {
     fn a_level_is_not_undone_by_a_setting_of_the_users_own() {
         let mut own = vec![("innodb_doublewrite".into(), "OFF".into())];
         let kept = |own: &[_], level| {
-            let fair = settings(Storage::InnoDb, Blocks::default(), &Terms::new(level));
-            fair::keep_level(&fair, &Own::new(own, &REVIEW))
+            let fair = settings(
+                StorageEngine::InnoDb,
+                BlockCompression::default(),
+                &OpenTerms::new(level),
+            );
+            fair::keep_level(&fair, &UserSettings::new(own, &REVIEW))
         };
         assert!(kept(&own, Durability::Strict).is_ok());
         own.push(("innodb_flush_log_at_trx_commit".into(), "0".into()));

@@ -12,7 +12,7 @@ use crate::{Durability, Error, Least, Promise, Result};
 
 /// A storage engine of a MariaDB server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
+pub enum StorageEngine {
     /// InnoDB.
     InnoDb,
     /// MyRocks, a plugin.
@@ -21,7 +21,7 @@ pub enum Storage {
     Aria,
 }
 
-impl Storage {
+impl StorageEngine {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::InnoDb, Self::RocksDb, Self::Aria];
 
@@ -87,13 +87,13 @@ impl Storage {
         self,
         name: &str,
         options: &Options,
-    ) -> std::result::Result<(Blocks, Options), String> {
+    ) -> std::result::Result<(BlockCompression, Options), String> {
         let mut others = options.clone();
         if self != Self::RocksDb {
-            return Ok((Blocks::default(), others));
+            return Ok((BlockCompression::default(), others));
         }
         let given = others.remove(ROCKSDB_COMPRESSION.factor.name);
-        let blocks = given.as_deref().and_then(Blocks::of);
+        let blocks = given.as_deref().and_then(BlockCompression::of);
         let same = "rocksdb_default_cf_options";
         if blocks.is_some() && others.contains_key(same) {
             return Err(format!("two options of `{name}` set `{same}`\nleave one out"));
@@ -194,7 +194,7 @@ const ROCKSDB_COMPRESSION: EngineOption = EngineOption {
                   LZ4, and ZSTD in the last level by itself",
         syntax: "none, lz4 or zstd",
         default: DEFAULT,
-        canonical: |text| match Blocks::of(text) {
+        canonical: |text| match BlockCompression::of(text) {
             Some(_) => Ok(text.to_owned()),
             None => Err(format!(
                 "`{text}` is not a compression of MyRocks's blocks\nvalid: none, lz4, zstd"
@@ -206,7 +206,7 @@ const ROCKSDB_COMPRESSION: EngineOption = EngineOption {
 
 /// How MyRocks compresses the blocks of its tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Blocks {
+pub(super) enum BlockCompression {
     /// LZ4, and ZSTD in the last level, as MyRocks recommends.
     #[default]
     Recommended,
@@ -218,7 +218,7 @@ pub(super) enum Blocks {
     Zstd,
 }
 
-impl Blocks {
+impl BlockCompression {
     /// What an option of a level says.
     pub fn of(text: &str) -> Option<Self> {
         match text {
@@ -313,7 +313,7 @@ const ARIA: ByDurability = [
 ];
 
 /// Reads back from the server that it promises what was asked for.
-pub(super) fn confirm(server: &mut Conn, storage: Storage, wanted: Durability) -> Result<()> {
+pub(super) fn confirm(server: &mut Conn, storage: StorageEngine, wanted: Durability) -> Result<()> {
     let found: Vec<(String, String)> =
         server.query("SHOW GLOBAL VARIABLES").map_err(error::plain)?;
     promised(&found, storage, wanted).map_err(Error::Usage)
@@ -323,7 +323,7 @@ pub(super) fn confirm(server: &mut Conn, storage: Storage, wanted: Durability) -
 /// from that, and what to do.
 fn promised(
     found: &[(String, String)],
-    storage: Storage,
+    storage: StorageEngine,
     wanted: Durability,
 ) -> std::result::Result<(), String> {
     let found = |name: &str| {
@@ -345,16 +345,16 @@ fn promised(
     }
     let syncs = wanted != Durability::None;
     let method = found("innodb_flush_method");
-    if storage == Storage::InnoDb && syncs && ["nosync", "littlesync"].contains(&method) {
+    if storage == StorageEngine::InnoDb && syncs && ["nosync", "littlesync"].contains(&method) {
         return differs("innodb_flush_method", "fsync or O_DIRECT");
     }
     let disabled = "rocksdb_write_disable_wal";
-    if storage == Storage::RocksDb && is_on(disabled) {
+    if storage == StorageEngine::RocksDb && is_on(disabled) {
         return differs(disabled, "OFF");
     }
     // A commit that is synced is handed to the system first; no other one is by that setting.
     let buffered = "rocksdb_manual_wal_flush";
-    if storage == Storage::RocksDb && wanted != Durability::Strict && is_on(buffered) {
+    if storage == StorageEngine::RocksDb && wanted != Durability::Strict && is_on(buffered) {
         return differs(buffered, "OFF");
     }
     // With a binary log, recovery keeps the transactions that are in it.
@@ -378,18 +378,22 @@ mod tests {
         let innodb = |value| ("innodb_flush_log_at_trx_commit", value);
         let rocksdb = |value| ("rocksdb_flush_log_at_trx_commit", value);
         for (storage, variables, given) in [
-            (Storage::RocksDb, vec![rocksdb("1")], &STRICT[..]),
-            (Storage::RocksDb, vec![rocksdb("2")], &LEVELS[..2]),
-            (Storage::RocksDb, vec![rocksdb("1"), buffered], &STRICT),
-            (Storage::RocksDb, vec![rocksdb("2"), buffered], &[]),
-            (Storage::RocksDb, vec![rocksdb("2"), handed_on], &LEVELS[..2]),
-            (Storage::RocksDb, vec![rocksdb("1"), unlogged], &[]),
-            (Storage::RocksDb, vec![rocksdb("2"), unlogged], &[]),
-            (Storage::RocksDb, vec![innodb("1")], &[]),
-            (Storage::InnoDb, vec![innodb("2"), buffered], &[Durability::Relaxed]),
-            (Storage::InnoDb, vec![innodb("1"), ("log_bin", "ON")], &[]),
-            (Storage::InnoDb, vec![innodb("1"), ("log_bin", "ON"), ("sync_binlog", "1")], &STRICT),
-            (Storage::InnoDb, vec![innodb("1"), ("innodb_flush_method", "nosync")], &[]),
+            (StorageEngine::RocksDb, vec![rocksdb("1")], &STRICT[..]),
+            (StorageEngine::RocksDb, vec![rocksdb("2")], &LEVELS[..2]),
+            (StorageEngine::RocksDb, vec![rocksdb("1"), buffered], &STRICT),
+            (StorageEngine::RocksDb, vec![rocksdb("2"), buffered], &[]),
+            (StorageEngine::RocksDb, vec![rocksdb("2"), handed_on], &LEVELS[..2]),
+            (StorageEngine::RocksDb, vec![rocksdb("1"), unlogged], &[]),
+            (StorageEngine::RocksDb, vec![rocksdb("2"), unlogged], &[]),
+            (StorageEngine::RocksDb, vec![innodb("1")], &[]),
+            (StorageEngine::InnoDb, vec![innodb("2"), buffered], &[Durability::Relaxed]),
+            (StorageEngine::InnoDb, vec![innodb("1"), ("log_bin", "ON")], &[]),
+            (
+                StorageEngine::InnoDb,
+                vec![innodb("1"), ("log_bin", "ON"), ("sync_binlog", "1")],
+                &STRICT,
+            ),
+            (StorageEngine::InnoDb, vec![innodb("1"), ("innodb_flush_method", "nosync")], &[]),
         ] {
             let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let found: Vec<_> = variables.iter().map(own).collect();
@@ -399,7 +403,8 @@ mod tests {
         }
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let found = [rocksdb("2"), buffered].map(own);
-        let said = promised(&found, Storage::RocksDb, Durability::Relaxed).expect_err("buffered");
+        let said =
+            promised(&found, StorageEngine::RocksDb, Durability::Relaxed).expect_err("buffered");
         assert!(said.contains("rocksdb_manual_wal_flush=ON"), "{said}");
         assert!(said.contains("relaxed needs rocksdb_manual_wal_flush=OFF"), "{said}");
     }

@@ -4,9 +4,9 @@
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts};
 
-use super::storage::{self, Storage};
+use super::storage::{self, StorageEngine};
 use super::{error, tables};
-use crate::survey::{self, Survey};
+use crate::survey::{self, ServerSurvey};
 use crate::{Error, Result};
 
 /// A table that is not there. The rights to it are looked at before it is looked for.
@@ -33,9 +33,12 @@ const DENIED: u16 = 1142;
 const NO_RIGHT_TO_DATABASE: u16 = 1044;
 
 /// Connects to the server once.
-pub(super) fn survey(opts: Opts, storage: Storage) -> Survey {
-    let failed =
-        |what: String| Survey { version: what.clone(), problems: vec![what], ..Survey::default() };
+pub(super) fn survey(opts: Opts, storage: StorageEngine) -> ServerSurvey {
+    let failed = |what: String| ServerSurvey {
+        version: what.clone(),
+        problems: vec![what],
+        ..ServerSurvey::default()
+    };
     let mut server = match Conn::new(opts) {
         Ok(server) => server,
         Err(failure) => return failed(error::no_connection(&failure)),
@@ -43,7 +46,7 @@ pub(super) fn survey(opts: Opts, storage: Storage) -> Survey {
     look(&mut server, storage).unwrap_or_else(|error| failed(survey::words(error)))
 }
 
-fn look(server: &mut Conn, storage: Storage) -> Result<Survey> {
+fn look(server: &mut Conn, storage: StorageEngine) -> Result<ServerSurvey> {
     let version: Option<String> = server.query_first("SELECT VERSION()").map_err(error::plain)?;
     let tables = tables::survey(server)?;
     let mut problems: Vec<String> =
@@ -54,7 +57,7 @@ fn look(server: &mut Conn, storage: Storage) -> Result<Survey> {
         problems.extend(missing_rights(server)?);
     }
     let lacks = survey::lacks(|level| storage::confirm(server, storage, level));
-    Ok(Survey { version: version.unwrap_or_default(), lacks, problems, tables })
+    Ok(ServerSurvey { version: version.unwrap_or_default(), lacks, problems, tables })
 }
 
 /// Refuses a server that takes no bulk loads.
@@ -68,7 +71,7 @@ pub(super) fn bulk_loads(server: &mut Conn) -> Result<()> {
 }
 
 /// Whether the server has the storage engine.
-fn offered(server: &mut Conn, storage: Storage) -> Result<Option<String>> {
+fn offered(server: &mut Conn, storage: StorageEngine) -> Result<Option<String>> {
     let text = "SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT')";
     let engines: Vec<String> = server.query(text).map_err(error::plain)?;
     let name = storage.name();

@@ -6,13 +6,13 @@ use mysql::prelude::Queryable;
 
 use super::{SQL, error};
 use crate::schema::Table;
-use crate::sql::Mark;
+use crate::sql::TableMark;
 use crate::survey;
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leftovers {
+pub(super) enum MariaDbLeftoverPolicy {
     /// They are the database's own, and have to be the schema's.
     Keep,
     /// They are used if they are the schema's, and dropped if they are ours but another's.
@@ -26,11 +26,11 @@ pub(super) fn create(
     server: &mut Conn,
     schema: &Schema,
     engine: &str,
-    leftovers: Leftovers,
+    leftovers: MariaDbLeftoverPolicy,
 ) -> Result<()> {
     let found = tables(server)?;
     not_others(&found)?;
-    let is_wanted = |it: &Found| {
+    let is_wanted = |it: &FoundTable| {
         let mut named = schema.tables.iter().filter(|table| table.name == it.name);
         let mark = it.mark();
         named.any(|table| {
@@ -39,24 +39,24 @@ pub(super) fn create(
     };
     let all_wanted = found.iter().all(is_wanted);
     // A creation that was cut short has left a table without its last comment, or none.
-    let cut_short = |it: &Found| it.mark().is_some_and(Mark::is_unfinished);
+    let cut_short = |it: &FoundTable| it.mark().is_some_and(TableMark::is_unfinished);
     let unfinished = all_wanted || found.iter().any(cut_short);
     match leftovers {
         _ if found.is_empty() => {}
-        Leftovers::Refuse => return Err(survey::ours(found.len())),
+        MariaDbLeftoverPolicy::Refuse => return Err(survey::ours(found.len())),
         _ if all_wanted && found.len() == schema.tables.len() => return Ok(()),
-        Leftovers::Keep if !unfinished => {
+        MariaDbLeftoverPolicy::Keep if !unfinished => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
         }
-        Leftovers::Keep | Leftovers::Reuse => {}
+        MariaDbLeftoverPolicy::Keep | MariaDbLeftoverPolicy::Reuse => {}
     }
     match leftovers {
         // Nobody else uses it; and a table that a power cut has broken can't be locked.
-        Leftovers::Keep => {
-            let drop = |it: &Found| format!("DROP TABLE {}", SQL.quote(&it.name));
+        MariaDbLeftoverPolicy::Keep => {
+            let drop = |it: &FoundTable| format!("DROP TABLE {}", SQL.quote(&it.name));
             run(server, found.iter().map(drop))?;
         }
-        Leftovers::Reuse | Leftovers::Refuse => drop_ours(server, &found)?,
+        MariaDbLeftoverPolicy::Reuse | MariaDbLeftoverPolicy::Refuse => drop_ours(server, &found)?,
     }
     let create = schema.tables.iter().flat_map(|table| {
         let new = fresh(table);
@@ -72,7 +72,7 @@ pub(super) fn create(
 ///
 /// # Errors
 /// [`Error::Usage`] for one that is not what it was; none is dropped then.
-pub(super) fn drop_ours(server: &mut Conn, found: &[Found]) -> Result<()> {
+pub(super) fn drop_ours(server: &mut Conn, found: &[FoundTable]) -> Result<()> {
     if found.is_empty() {
         return Ok(());
     }
@@ -83,7 +83,7 @@ pub(super) fn drop_ours(server: &mut Conn, found: &[Found]) -> Result<()> {
     run(server, [format!("LOCK TABLES {}", list(" WRITE"))])?;
     let dropped = tables(server).and_then(|now| {
         match found.iter().find(|it| it.mark().is_none() || !now.contains(it)) {
-            Some(Found { name, .. }) => Err(Error::Usage(format!(
+            Some(FoundTable { name, .. }) => Err(Error::Usage(format!(
                 "the table {name} was changed just before it was to be dropped, so no table was \
                  dropped: look who else uses the database, or name an empty database of its own"
             ))),
@@ -95,18 +95,18 @@ pub(super) fn drop_ours(server: &mut Conn, found: &[Found]) -> Result<()> {
 }
 
 /// Refuses a database that holds what is not bakeoff's.
-fn not_others(found: &[Found]) -> Result<()> {
+fn not_others(found: &[FoundTable]) -> Result<()> {
     let others: Vec<_> = found.iter().filter(|it| it.mark().is_none()).collect();
     others.first().map_or(Ok(()), |it| Err(survey::others(others.len(), &it.name)))
 }
 
 /// The tables of a database that are in the way.
-pub(super) fn survey(server: &mut Conn) -> Result<survey::Tables> {
+pub(super) fn survey(server: &mut Conn) -> Result<survey::ObstructingTables> {
     let found = tables(server)?;
     let others = not_others(&found).err().map(survey::words);
     let ours =
         (others.is_none() && !found.is_empty()).then(|| survey::words(survey::ours(found.len())));
-    Ok(survey::Tables { others, ours })
+    Ok(survey::ObstructingTables { others, ours })
 }
 
 /// Puts an empty table without its indexes in the place of a table.
@@ -135,22 +135,22 @@ fn run(server: &mut Conn, texts: impl IntoIterator<Item = String>) -> Result<()>
 
 /// A table or a view.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found {
+pub(super) struct FoundTable {
     name: String,
     comment: String,
     /// Their names, in order.
     columns: Vec<String>,
 }
 
-impl Found {
+impl FoundTable {
     /// Its mark, if bakeoff made it and nobody changed it since.
-    fn mark(&self) -> Option<Mark> {
-        Mark::of(&self.comment, &self.name, self.columns.iter().map(String::as_str))
+    fn mark(&self) -> Option<TableMark> {
+        TableMark::of(&self.comment, &self.name, self.columns.iter().map(String::as_str))
     }
 }
 
 /// Every table and view of the database; in order.
-pub(super) fn tables(server: &mut Conn) -> Result<Vec<Found>> {
+pub(super) fn tables(server: &mut Conn) -> Result<Vec<FoundTable>> {
     let text = "SELECT table_name, table_comment FROM information_schema.tables \
                 WHERE table_schema = DATABASE() ORDER BY table_name";
     let tables: Vec<(String, String)> = server.query(text).map_err(error::plain)?;
@@ -161,16 +161,17 @@ pub(super) fn tables(server: &mut Conn) -> Result<Vec<Found>> {
         let of_it = columns.iter().filter(|(table, _)| table == name);
         of_it.map(|(_, column)| column.clone()).collect()
     };
-    let found = |(name, comment): (String, String)| Found { columns: of(&name), name, comment };
+    let found =
+        |(name, comment): (String, String)| FoundTable { columns: of(&name), name, comment };
     Ok(tables.into_iter().map(found).collect())
 }
 
 /// The mark of a table that is about to be made.
-fn fresh(table: &Table) -> Mark {
-    Mark::fresh(&table.name, table.columns.iter().map(|column| &*column.name))
+fn fresh(table: &Table) -> TableMark {
+    TableMark::fresh(&table.name, table.columns.iter().map(|column| &*column.name))
 }
 
-fn create_with(table: &Table, mark: Mark) -> String {
+fn create_with(table: &Table, mark: TableMark) -> String {
     format!("{} COMMENT = '{mark}'", SQL.create_table(table))
 }
 
@@ -179,7 +180,7 @@ fn alter(table: &Table, changes: &[String]) -> String {
 }
 
 /// A finished table's mark.
-fn finished(mark: Mark, table: &Table, engine: &str) -> Mark {
+fn finished(mark: TableMark, table: &Table, engine: &str) -> TableMark {
     let definition = [SQL.create_table(table), engine.to_lowercase()];
     let text = definition.into_iter().chain(SQL.add_indexes(table)).collect::<Vec<_>>().join(";");
     mark.finished(&text)

@@ -4,10 +4,10 @@ use bakeoff_testkit::{needs, wait_until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
-use super::external::External;
+use super::external::ExternalMariaDb;
 use super::*;
 use crate::schema::{Table, Type};
-use crate::statement::{Action, Read};
+use crate::statement::{Action, TableRead};
 use crate::{Access, Rows, Value};
 
 mod leftovers;
@@ -24,7 +24,7 @@ fn schema() -> Schema {
 }
 
 fn statements() -> [Statement; 2] {
-    [Action::Insert { table: 0 }, Action::Read(Read::by_key(0, 1, &[1]))]
+    [Action::Insert { table: 0 }, Action::Read(TableRead::by_key(0, 1, &[1]))]
         .map(|action| Statement { name: "one".into(), action })
 }
 
@@ -33,7 +33,7 @@ fn installed(engine: &MariaDb) -> bool {
     needs(engine.available()).is_some()
 }
 
-fn open(engine: &MariaDb, folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {
+fn open(engine: &MariaDb, folder: &Path, terms: &OpenTerms) -> Result<Box<dyn Database>> {
     engine.open(folder, terms, &schema(), &statements())
 }
 
@@ -45,7 +45,7 @@ fn administrator(folder: &Path) -> Conn {
 
 /// Who knows a database by its address alone.
 fn stranger(database: &dyn Database) -> Conn {
-    let Some(Address::Server(address)) = database.address() else { panic!("no server") };
+    let Some(DatabaseAddress::Server(address)) = database.address() else { panic!("no server") };
     let password = address.password.as_ref().map(Secret::reveal);
     let opts = OptsBuilder::new().user(Some(&address.user)).pass(password);
     let opts = opts.db_name(Some(&address.database)).prefer_socket(false);
@@ -84,7 +84,7 @@ fn a_lost_connection_is_a_conflict_or_in_doubt_and_is_replaced() {
 
 fn loses_connections(engine: &MariaDb) {
     let folder = tempfile::tempdir().expect("a folder");
-    let database = open(engine, folder.path(), &Terms::new(Durability::None)).expect("open");
+    let database = open(engine, folder.path(), &OpenTerms::new(Durability::None)).expect("open");
     let mut administrator = administrator(folder.path());
     let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
     for access in [Access::Read, Access::Write] {
@@ -130,7 +130,7 @@ fn a_statement_is_prepared_once_and_is_one_question() {
 
 fn asks_only_what_it_must(engine: &MariaDb) {
     let folder = tempfile::tempdir().expect("a folder");
-    let database = open(engine, folder.path(), &Terms::new(Durability::None)).expect("open");
+    let database = open(engine, folder.path(), &OpenTerms::new(Durability::None)).expect("open");
     let mut administrator = administrator(folder.path());
     let networking = administrator.query_first::<bool, _>("SELECT NOT @@skip_networking");
     assert_eq!(networking.expect("a setting"), Some(false), "there is its socket alone");
@@ -176,7 +176,7 @@ fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
 
 fn keeps_its_promises(engine: &MariaDb, other: &str, counter: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut terms = Terms::new(Durability::Strict);
+    let mut terms = OpenTerms::new(Durability::Strict);
     terms.memory_bytes = Some(128 << 20);
     let database = open(engine, folder.path(), &terms).expect("open");
     assert!(database.server().is_some());
@@ -210,7 +210,7 @@ fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
     let statements = [
         Action::Insert { table: 0 },
         Action::Upsert { table: 0 },
-        Action::Read(Read::by_key(0, 1, &[1])),
+        Action::Read(TableRead::by_key(0, 1, &[1])),
     ];
     let statements = statements.map(|action| Statement { name: "one".into(), action });
     for engine in [&INNODB, &ROCKSDB, &ARIA] {
@@ -218,7 +218,7 @@ fn an_upsert_replaces_no_other_row_whose_key_was_generated() {
             continue;
         }
         let folder = tempfile::tempdir().expect("a folder");
-        let terms = Terms::new(Durability::None);
+        let terms = OpenTerms::new(Durability::None);
         let database = engine.open(folder.path(), &terms, &schema, &statements).expect("open");
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
         session.run(0, &[Value::Null, "taken".into()], &mut rows).expect("insert");
@@ -243,7 +243,7 @@ fn generated_keys_go_on_after_a_load() {
             continue;
         }
         let folder = tempfile::tempdir().expect("a folder");
-        let terms = Terms::new(Durability::None);
+        let terms = OpenTerms::new(Durability::None);
         let open = || engine.open(folder.path(), &terms, &schema, &statements).expect("open");
         let database = open();
         let mut loader = database.load(0).expect("a load");
@@ -272,7 +272,7 @@ fn all_is_written_where_no_checkpoint_can_be_demanded() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let database = open(&INNODB, folder.path(), &Terms::new(Durability::None)).expect("open");
+    let database = open(&INNODB, folder.path(), &OpenTerms::new(Durability::None)).expect("open");
     let mut session = database.session().expect("a session");
     session.run(INSERT, &note(1), &mut Rows::new()).expect("insert");
     drop(session);
@@ -294,7 +294,7 @@ fn a_check_of_more_than_the_cache_holds_has_a_wider_cache() {
     let schema = Schema { tables: vec![texts] };
     let put = Statement { name: "put".into(), action: Action::Upsert { table: 0 } };
     let folder = tempfile::tempdir().expect("a folder");
-    let terms = Terms { memory_bytes: Some(64 << 20), ..Terms::new(Durability::None) };
+    let terms = OpenTerms { memory_bytes: Some(64 << 20), ..OpenTerms::new(Durability::None) };
     let database = INNODB.open(folder.path(), &terms, &schema, &[put]).expect("open");
     let mut loader = database.load(0).expect("a load");
     let (rows, text) = (4000, "x".repeat(6000));
@@ -314,10 +314,10 @@ fn a_check_of_more_than_the_cache_holds_has_a_wider_cache() {
 }
 
 /// A server as somebody else may run it, and a URL of a database there.
-fn elsewhere(folder: &Path, database: &str, password: &str) -> External {
+fn elsewhere(folder: &Path, database: &str, password: &str) -> ExternalMariaDb {
     let socket = folder.join("server/socket").display().to_string();
     let url = format!("mysql://owner:{password}@localhost/{database}?socket={socket}#InnoDB");
-    External::new(&url).expect("a URL")
+    ExternalMariaDb::new(&url).expect("a URL")
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let terms = Terms::new(Durability::Strict);
+    let terms = OpenTerms::new(Durability::Strict);
     let private = open(&INNODB, folder, &terms).expect("open");
     let mut administrator = administrator(folder);
     let mut run = |text: &str| administrator.query_drop(text).expect(text);
@@ -338,10 +338,10 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let ours = elsewhere(folder, "ours", "hidden");
     assert!(ours.version().starts_with(char::is_numeric), "{}", ours.version());
     let nowhere = Path::new("/nonexistent");
-    let open = |engine: &External, terms: &Terms| {
+    let open = |engine: &ExternalMariaDb, terms: &OpenTerms| {
         engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())
     };
-    let refused = |engine: &External, terms: &Terms, why: &str| {
+    let refused = |engine: &ExternalMariaDb, terms: &OpenTerms, why: &str| {
         let answer = open(engine, terms).map(drop).expect_err("refused");
         assert!(answer.contains(why), "{answer}");
         assert!(!answer.contains("hidden"), "{answer}");
@@ -353,7 +353,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     drop(session);
     drop(database);
     refused(&ours, &terms, "--reuse drops");
-    let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
+    let reuse = OpenTerms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
     let database = open(&ours, &reuse).expect("a reused database");
     assert!(database.server().is_none());
     assert_eq!(database.debt().expect("nothing is asked"), None);
@@ -377,7 +377,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     }
     drop(session);
     drop(database);
-    let weaker = Terms { durability: Durability::Relaxed, ..reuse.clone() };
+    let weaker = OpenTerms { durability: Durability::Relaxed, ..reuse.clone() };
     refused(&ours, &weaker, "innodb_flush_log_at_trx_commit=1");
     run("CREATE TABLE theirs.precious (id int)");
     refused(&elsewhere(folder, "theirs", "hidden"), &reuse, "precious");
@@ -391,7 +391,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
 
 #[test]
 fn a_url_says_all_that_is_needed() {
-    let name = |url: &str| External::new(url).map(|engine| engine.about().name);
+    let name = |url: &str| ExternalMariaDb::new(url).map(|engine| engine.about().name);
     // Nothing listens on the discard port.
     assert_eq!(
         name("mariadb://me:hidden@127.0.0.1:9/db#Aria"),
@@ -414,7 +414,7 @@ fn a_url_says_all_that_is_needed() {
 fn compressed(level: &str) -> (String, String, u64) {
     let engine = crate::find(level).expect("it is right");
     let folder = tempfile::tempdir().expect("a folder");
-    let terms = Terms::new(Durability::Strict);
+    let terms = OpenTerms::new(Durability::Strict);
     let database = engine.open(folder.path(), &terms, &schema(), &statements()).expect("open");
     let mut loader = database.load(0).expect("a load");
     for number in 0..5000 {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::storage::Storage;
+use super::storage::StorageEngine;
 use super::{SQL, error};
 use crate::{Error, Result, Schema, free_memory};
 
@@ -20,11 +20,11 @@ const POLL: Duration = Duration::from_millis(20);
 /// InnoDB: old versions purged, pages that were changed written, the log synced.
 /// MyRocks: nothing in memory tables or the unsorted level, no compaction that is due. Aria: every
 /// table closed.
-pub(super) fn drain(server: &mut Conn, storage: Storage) -> Result<()> {
+pub(super) fn drain(server: &mut Conn, storage: StorageEngine) -> Result<()> {
     match storage {
-        Storage::InnoDb => drain_innodb(server)?,
-        Storage::RocksDb => drain_rocksdb(server)?,
-        Storage::Aria => server.query_drop("FLUSH TABLES").map_err(error::plain)?,
+        StorageEngine::InnoDb => drain_innodb(server)?,
+        StorageEngine::RocksDb => drain_rocksdb(server)?,
+        StorageEngine::Aria => server.query_drop("FLUSH TABLES").map_err(error::plain)?,
     }
     server.query_drop("FLUSH ENGINE LOGS").map_err(error::plain)
 }
@@ -97,8 +97,12 @@ pub(super) fn warm(server: &mut Conn, schema: &Schema) -> Result<()> {
 }
 
 /// Has the server check every table and index; returns what it found wrong.
-pub(super) fn check(server: &mut Conn, storage: Storage, schema: &Schema) -> Result<Vec<String>> {
-    if storage == Storage::InnoDb {
+pub(super) fn check(
+    server: &mut Conn,
+    storage: StorageEngine,
+    schema: &Schema,
+) -> Result<Vec<String>> {
+    if storage == StorageEngine::InnoDb {
         // What is not purged yet counts as a fault of an index.
         purge(server)?;
         widen(server, schema);
@@ -149,9 +153,9 @@ fn names(schema: &Schema) -> String {
 }
 
 /// Names of what is counted since the server's start.
-fn counted(storage: Storage) -> &'static [&'static str] {
+fn counted(storage: StorageEngine) -> &'static [&'static str] {
     match storage {
-        Storage::InnoDb => &[
+        StorageEngine::InnoDb => &[
             "Innodb_buffer_pool_pages_flushed",
             "Innodb_buffer_pool_read_requests",
             "Innodb_buffer_pool_reads",
@@ -168,7 +172,7 @@ fn counted(storage: Storage) -> &'static [&'static str] {
             "Innodb_os_log_written",
             "Innodb_row_lock_waits",
         ],
-        Storage::RocksDb => &[
+        StorageEngine::RocksDb => &[
             "Rocksdb_block_cache_hit",
             "Rocksdb_block_cache_miss",
             "Rocksdb_bytes_written",
@@ -183,7 +187,7 @@ fn counted(storage: Storage) -> &'static [&'static str] {
             "Rocksdb_wal_group_syncs",
             "Rocksdb_wal_synced",
         ],
-        Storage::Aria => &[
+        StorageEngine::Aria => &[
             "Aria_pagecache_read_requests",
             "Aria_pagecache_reads",
             "Aria_pagecache_write_requests",
@@ -195,26 +199,29 @@ fn counted(storage: Storage) -> &'static [&'static str] {
 }
 
 /// The names of the counters that grow with what is written back.
-pub(super) fn writes_back(storage: Storage) -> &'static [&'static str] {
+pub(super) fn writes_back(storage: StorageEngine) -> &'static [&'static str] {
     match storage {
-        Storage::InnoDb => &["Innodb_buffer_pool_pages_flushed"],
-        Storage::RocksDb => &["Rocksdb_compact_write_bytes", "Rocksdb_flush_write_bytes"],
-        Storage::Aria => &["Aria_pagecache_writes"],
+        StorageEngine::InnoDb => &["Innodb_buffer_pool_pages_flushed"],
+        StorageEngine::RocksDb => &["Rocksdb_compact_write_bytes", "Rocksdb_flush_write_bytes"],
+        StorageEngine::Aria => &["Aria_pagecache_writes"],
     }
 }
 
 /// The names of the counters that grow with what its caches lack: of pages in the buffer pool, and of
 /// blocks in the block cache or the page cache.
-pub(super) fn cache_misses(storage: Storage) -> &'static [&'static str] {
+pub(super) fn cache_misses(storage: StorageEngine) -> &'static [&'static str] {
     match storage {
-        Storage::InnoDb => &["Innodb_buffer_pool_reads"],
-        Storage::RocksDb => &["Rocksdb_block_cache_miss"],
-        Storage::Aria => &["Aria_pagecache_reads"],
+        StorageEngine::InnoDb => &["Innodb_buffer_pool_reads"],
+        StorageEngine::RocksDb => &["Rocksdb_block_cache_miss"],
+        StorageEngine::Aria => &["Aria_pagecache_reads"],
     }
 }
 
 /// What the server counts of itself.
-pub(super) fn counters(server: &mut Conn, storage: Storage) -> Result<Vec<(&'static str, u64)>> {
+pub(super) fn counters(
+    server: &mut Conn,
+    storage: StorageEngine,
+) -> Result<Vec<(&'static str, u64)>> {
     status(server, counted(storage))
 }
 

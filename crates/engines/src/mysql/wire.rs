@@ -22,7 +22,7 @@ use mysql::{Conn, Error as Failure, MySqlError, Statement};
 use crate::socket::{Inbox, send_all};
 use crate::{Rows, Value};
 
-use fields::{Fields, Kind};
+use fields::{FieldType, Fields};
 
 mod fields;
 #[cfg(test)]
@@ -60,38 +60,38 @@ pub(super) struct Changed {
 
 /// The socket of a connection that nobody else talks on.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct MariaDbWire {
     socket: OwnedFd,
     out: Vec<u8>,
     inbox: Inbox,
     /// The number that the next packet has.
     sequence: u8,
-    statements: Vec<Prepared>,
+    statements: Vec<PreparedStatement>,
 }
 
 /// A statement that was prepared on the connection.
 #[derive(Debug)]
-struct Prepared {
+struct PreparedStatement {
     /// The server's number for it.
     id: u32,
     /// The columns of its result, as they were defined last.
-    columns: Vec<Kind>,
+    columns: Vec<FieldType>,
 }
 
-impl Wire {
+impl MariaDbWire {
     /// Takes over the talk of a connection that has neither TLS nor compression, and on which these statements
     /// were prepared.
     pub fn over(connection: &Conn, statements: &[Statement]) -> io::Result<Self> {
         // SAFETY: the connection, which owns the descriptor, is borrowed until it is duplicated.
         let socket = unsafe { BorrowedFd::borrow_raw(connection.as_raw_fd()) };
-        let prepared = |statement: &Statement| Prepared {
+        let prepared = |statement: &Statement| PreparedStatement {
             id: statement.id(),
-            columns: statement.columns().iter().map(Kind::of).collect(),
+            columns: statement.columns().iter().map(FieldType::of).collect(),
         };
         Ok(Self::on(socket.try_clone_to_owned()?, statements.iter().map(prepared).collect()))
     }
 
-    fn on(socket: OwnedFd, statements: Vec<Prepared>) -> Self {
+    fn on(socket: OwnedFd, statements: Vec<PreparedStatement>) -> Self {
         Self { socket, out: Vec::new(), inbox: Inbox::new(), sequence: 0, statements }
     }
 
@@ -183,7 +183,7 @@ impl Wire {
     /// Reads an answer to its end, whatever it is. `columns` are those that were defined last.
     fn answer(
         &mut self,
-        columns: &mut Vec<Kind>,
+        columns: &mut Vec<FieldType>,
         width: usize,
         rows: &mut Rows,
     ) -> Result<Changed> {

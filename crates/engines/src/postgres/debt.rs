@@ -4,9 +4,9 @@
 use postgres::Client;
 
 use super::error;
-use crate::debt::Changes;
-use crate::served::Kept;
-use crate::{Debt, Owed, Payment, Result, Turn, Unit};
+use crate::debt::ChangeCounter;
+use crate::served::KeptConnection;
+use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
 
 /// The log since the last checkpoint began, where that checkpoint is, the log at which the next has to
 /// be over, dead rows, and automatic vacuums. A checkpoint counts among the server's statistics when it
@@ -20,15 +20,15 @@ const QUESTION: &str = "SELECT \
     coalesce(sum(autovacuum_count), 0)::bigint AS vacuums FROM pg_stat_user_tables) AS tables";
 
 /// Looks at what is owed.
-pub(super) struct Watch {
-    client: Kept<Client>,
-    checkpoints: Changes<i64>,
+pub(super) struct PostgresDebtWatch {
+    client: KeptConnection<Client>,
+    checkpoints: ChangeCounter<i64>,
     /// Automatic vacuums before the opening.
     vacuums: i64,
 }
 
 /// An answer to [`QUESTION`].
-struct Answer {
+struct DebtStatistics {
     log: i64,
     checkpoint: i64,
     limit: i64,
@@ -36,13 +36,13 @@ struct Answer {
     vacuums: i64,
 }
 
-impl Watch {
+impl PostgresDebtWatch {
     /// Begins to watch the server on this connection.
     pub fn begin(mut client: Client) -> Result<Self> {
         let now = ask(&mut client)?;
         Ok(Self {
-            client: Kept::new(client),
-            checkpoints: Changes::since(now.checkpoint),
+            client: KeptConnection::new(client),
+            checkpoints: ChangeCounter::since(now.checkpoint),
             vacuums: now.vacuums,
         })
     }
@@ -52,7 +52,7 @@ impl Watch {
         self.client.ask(connect, ask).map(|answer| self.tell(&answer))
     }
 
-    fn tell(&self, now: &Answer) -> Debt {
+    fn tell(&self, now: &DebtStatistics) -> Debt {
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
         let checkpoints = self.checkpoints.seen(now.checkpoint);
         let vacuums = number(now.vacuums - self.vacuums);
@@ -61,15 +61,15 @@ impl Watch {
             owed: vec![
                 owed(
                     "log since the last checkpoint",
-                    Unit::Bytes,
+                    DebtUnit::Bytes,
                     number(now.log),
                     Some(number(now.limit)),
                 ),
-                owed("dead rows", Unit::Rows, number(now.dead), None),
+                owed("dead rows", DebtUnit::Rows, number(now.dead), None),
             ],
             turns: vec![
-                Turn { name: "checkpoints", done: checkpoints, whole: 1 },
-                Turn { name: "automatic vacuums", done: vacuums, whole: 1 },
+                DebtTurn { name: "checkpoints", done: checkpoints, whole: 1 },
+                DebtTurn { name: "automatic vacuums", done: vacuums, whole: 1 },
             ],
             payments: vec![
                 Payment { name: "checkpoint", count: checkpoints },
@@ -79,10 +79,10 @@ impl Watch {
     }
 }
 
-fn ask(client: &mut Client) -> Result<Answer> {
+fn ask(client: &mut Client) -> Result<DebtStatistics> {
     let row = client.query_one(QUESTION, &[]).map_err(error)?;
     let value = |number: usize| row.try_get(number).map_err(error);
-    Ok(Answer {
+    Ok(DebtStatistics {
         log: value(0)?,
         checkpoint: value(1)?,
         limit: value(2)?,

@@ -9,16 +9,16 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 
-use super::tables::Leftovers;
+use super::tables::PostgresLeftoverPolicy;
 use super::{PROMISES, PostgresDatabase, settings, survey};
 use crate::external::Password;
-use crate::external::address::{Address, Form, Host};
+use crate::external::address::{Form, ServerHost, ServerUrl};
 use crate::external::password::{Secret, of_environment, of_passfile, passfile};
-use crate::external::tls::{Tls, Transport, certificates};
-use crate::survey::Survey;
+use crate::external::tls::{Tls, TransportSecurity, certificates};
+use crate::survey::ServerSurvey;
 use crate::{
-    About, Claim, Database, Durability, Engine, Home, Result, Schema, Setting, Statement, Terms,
-    fair,
+    Database, DatabaseClaim, Durability, Engine, EngineDescription, EngineHome, OpenTerms, Result,
+    Schema, Setting, Statement, fair,
 };
 
 /// How long a server is given to take a connection.
@@ -46,7 +46,7 @@ const FORM: Form = Form {
 };
 
 /// A database on a server that somebody else runs.
-pub struct External {
+pub struct ExternalPostgres {
     /// The URL without its password.
     pub(super) name: &'static str,
     pub(super) config: Config,
@@ -55,16 +55,16 @@ pub struct External {
     /// Whether the URL had it.
     url_has_it: bool,
     /// What the server was found to be.
-    survey: OnceLock<Survey>,
+    survey: OnceLock<ServerSurvey>,
 }
 
-impl External {
+impl ExternalPostgres {
     /// The database of that URL. Nothing is connected yet.
     ///
     /// # Errors
     /// What is wrong with the URL, without its password, in a line; how to mend it in others.
     pub fn new(url: &str) -> std::result::Result<Self, String> {
-        let mut address = Address::parse(url, &FORM)?;
+        let mut address = ServerUrl::parse(url, &FORM)?;
         address.port = address.port.filter(|port| *port != PORT);
         let transport = transport(&address)?;
         let password = password(&address)?;
@@ -74,8 +74,8 @@ impl External {
         config.user(&address.user).dbname(&address.database);
         config.port(address.port.unwrap_or(PORT));
         match &address.host {
-            Host::Name(name) => config.host(name),
-            Host::Folder(folder) => config.host_path(folder),
+            ServerHost::Name(name) => config.host(name),
+            ServerHost::Folder(folder) => config.host_path(folder),
         };
         if let Some(options) = address.parameter(OPTIONS) {
             config.options(options);
@@ -91,7 +91,7 @@ impl External {
     }
 
     /// What the server is found to be; it is asked once a process.
-    fn survey(&self) -> &Survey {
+    fn survey(&self) -> &ServerSurvey {
         let ask = || survey::survey(&self.config, &self.tls);
         self.survey.get_or_init(|| ask().without(self.password.as_ref()))
     }
@@ -112,7 +112,7 @@ impl External {
 }
 
 /// The password: the URL's own, that of the environment, or that of a password file.
-fn password(address: &Address) -> std::result::Result<Option<Secret>, String> {
+fn password(address: &ServerUrl) -> std::result::Result<Option<Secret>, String> {
     let given = address.password.clone();
     if given.is_some() && address.parameter(PASSFILE).is_some() {
         return Err(format!("the URL has a password and a {PASSFILE}\nleave one of them out"));
@@ -124,31 +124,31 @@ fn password(address: &Address) -> std::result::Result<Option<Secret>, String> {
         return Ok(None);
     };
     let host = match &address.host {
-        Host::Name(name) => name.clone(),
-        Host::Folder(folder) => folder.to_string_lossy().into_owned(),
+        ServerHost::Name(name) => name.clone(),
+        ServerHost::Folder(folder) => folder.to_string_lossy().into_owned(),
     };
     let port = address.port.unwrap_or(PORT).to_string();
     of_passfile(&path, [&host, &port, &address.database, &address.user])
 }
 
 /// How the server is spoken to, by what the URL says of TLS.
-fn transport(address: &Address) -> std::result::Result<Transport, String> {
+fn transport(address: &ServerUrl) -> std::result::Result<TransportSecurity, String> {
     let authority = address.parameter(SSL_ROOT);
     let file = authority.filter(|file| *file != SYSTEM);
     if let Some(file) = file {
         certificates(Path::new(file))?;
     }
     let transport = match address.parameter(SSL_MODE) {
-        Some("disable") => Transport::without_tls(&address.host),
+        Some("disable") => TransportSecurity::without_tls(&address.host),
         // As libpq has it: with an authority's certificate, it is looked at.
-        Some("require" | "verify-ca") if file.is_some() => Transport::Authority,
-        Some("require") if authority.is_none() => Transport::Unverified,
+        Some("require" | "verify-ca") if file.is_some() => TransportSecurity::Authority,
+        Some("require") if authority.is_none() => TransportSecurity::Unverified,
         Some("require" | "verify-ca") => {
             return Err("the URL would take any server's certificate of any authority\n\
                         name the server's own by sslrootcert=FILE, or write sslmode=verify-full"
                 .into());
         }
-        Some("verify-full") => Transport::Verified,
+        Some("verify-full") => TransportSecurity::Verified,
         Some("allow" | "prefer") => {
             return Err("sslmode=allow and sslmode=prefer would go without TLS unasked\n\
                         write sslmode=require, or sslmode=disable to go without"
@@ -161,10 +161,10 @@ fn transport(address: &Address) -> std::result::Result<Transport, String> {
                     .into(),
             );
         }
-        None if authority.is_some() => Transport::Verified,
-        None => Transport::usual(&address.host),
+        None if authority.is_some() => TransportSecurity::Verified,
+        None => TransportSecurity::usual(&address.host),
     };
-    let by_socket = matches!(address.host, Host::Folder(_));
+    let by_socket = matches!(address.host, ServerHost::Folder(_));
     if transport.is_tls() && by_socket {
         return Err("the URL asks for TLS on a socket of this machine, which has none\n\
                     leave sslmode and sslrootcert out, or name a host"
@@ -184,13 +184,13 @@ fn option(setting: &Setting) -> String {
     format!("-c {}={value}", setting.name)
 }
 
-impl Engine for External {
-    fn about(&self) -> About {
-        About {
+impl Engine for ExternalPostgres {
+    fn about(&self) -> EngineDescription {
+        EngineDescription {
             name: self.name,
             summary: "PostgreSQL, in a server that somebody else runs",
             promises: PROMISES,
-            home: Home::External,
+            home: EngineHome::External,
             stores: true,
             rolls_back: true,
             packages: &[],
@@ -209,7 +209,7 @@ impl Engine for External {
         self.survey().ready(reuse)
     }
 
-    fn transport(&self) -> Option<Transport> {
+    fn transport(&self) -> Option<TransportSecurity> {
         Some(self.tls.transport())
     }
 
@@ -219,13 +219,13 @@ impl Engine for External {
     }
 
     /// What a session may set for itself; the rest is the server's owner's.
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         let mut terms = terms.clone();
         terms.settings.retain(|(name, _)| name != REUSE.0);
         fair::with_overrides(settings::of_session(&terms), &terms.settings)
     }
 
-    fn claim(&self) -> Result<Claim> {
+    fn claim(&self) -> Result<DatabaseClaim> {
         let mut client = super::connect(&self.config, &self.tls).map_err(super::error)?;
         // A server may end sessions that are idle; before version 14 there is no such setting.
         let _ = client.batch_execute("SET idle_session_timeout = 0");
@@ -237,7 +237,7 @@ impl Engine for External {
     fn open(
         &self,
         _: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -251,7 +251,8 @@ impl Engine for External {
         let options: Vec<_> = options.collect();
         config.options(options.join(" "));
         let reuses = terms.settings.iter().any(|(name, value)| (&**name, &**value) == REUSE);
-        let leftovers = if reuses { Leftovers::Reuse } else { Leftovers::Refuse };
+        let leftovers =
+            if reuses { PostgresLeftoverPolicy::Reuse } else { PostgresLeftoverPolicy::Refuse };
         let mut open =
             PostgresDatabase::new((config, self.tls.clone()), None, terms, schema, statements)?;
         open.prepare(leftovers)?;

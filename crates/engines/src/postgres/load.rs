@@ -12,23 +12,23 @@ use super::{PostgresDatabase, SQL, error};
 use crate::schema::{self, Table};
 use crate::{Error, Loader, Result, Value};
 
-type Writer<'client> = Option<BinaryCopyInWriter<'client>>;
+type CopyWriter<'client> = Option<BinaryCopyInWriter<'client>>;
 
 self_cell!(
     /// A connection and the copy that runs on it.
     struct Copy {
         owner: MutBorrow<Client>,
         #[not_covariant]
-        dependent: Writer,
+        dependent: CopyWriter,
     }
 );
 
-pub(super) struct Load<'a> {
+pub(super) struct PostgresLoader<'a> {
     table: &'a Table,
     copy: Copy,
 }
 
-impl<'a> Load<'a> {
+impl<'a> PostgresLoader<'a> {
     pub(super) fn new(database: &'a PostgresDatabase, table: usize) -> Result<Self> {
         let table = &database.schema.tables[table];
         let name = SQL.quote(&table.name);
@@ -54,7 +54,7 @@ impl<'a> Load<'a> {
     }
 }
 
-impl Loader for Load<'_> {
+impl Loader for PostgresLoader<'_> {
     fn row(&mut self, row: &[Value<'_>]) -> Result<()> {
         self.table.fits(row)?;
         self.copy.with_dependent_mut(|_, writer| {

@@ -1,6 +1,6 @@
 //! The review of PostgreSQL's settings: 13 to 18.
 
-use bakeoff_servers::{Review, Why};
+use bakeoff_servers::{Review, TrustReason};
 
 pub(super) static REVIEW: Review = Review {
     prefixes: &[],
@@ -11,29 +11,29 @@ pub(super) static REVIEW: Review = Review {
         port unix_socket_directories unix_socket_group unix_socket_permissions",
     trusted: &[
         (
-            Why::Command,
+            TrustReason::Command,
             "archive_cleanup_command archive_command recovery_end_command restore_command
              ssl_passphrase_command",
         ),
         (
-            Why::Code,
+            TrustReason::Code,
             "archive_library dynamic_library_path extension_control_path extension_destdir
              jit_provider local_preload_libraries oauth_validator_libraries
              session_preload_libraries shared_preload_libraries",
         ),
         (
-            Why::Files,
+            TrustReason::Files,
             "default_tablespace include include_dir include_if_exists krb_server_keyfile
              log_directory log_file_mode log_filename promote_trigger_file ssl_ca_file
              ssl_cert_file ssl_crl_dir ssl_crl_file ssl_dh_params_file ssl_key_file
              stats_temp_directory temp_tablespaces",
         ),
         (
-            Why::Network,
+            TrustReason::Network,
             "primary_conninfo primary_slot_name synchronized_standby_slots
              synchronous_standby_names syslog_ident",
         ),
-        (Why::Access, "db_user_namespace krb_caseins_users role session_authorization"),
+        (TrustReason::Access, "db_user_namespace krb_caseins_users role session_authorization"),
     ],
     harmless: "
         application_name archive_mode backslash_quote backtrace_functions bytea_output
@@ -57,21 +57,21 @@ pub(super) static REVIEW: Review = Review {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_servers::Standing::{Free, Reserved, Trusted};
+    use bakeoff_servers::SettingStanding::{Free, Reserved, Trusted};
 
     use super::*;
 
     #[test]
     fn a_name_is_known_in_every_way_the_server_takes_it() {
         let cases = [
-            ("archive_command", "touch /tmp/x", Trusted(Why::Command)),
-            ("Archive-Command", "1", Trusted(Why::Command)),
+            ("archive_command", "touch /tmp/x", Trusted(TrustReason::Command)),
+            ("Archive-Command", "1", Trusted(TrustReason::Command)),
             ("listen_addresses", "*", Reserved),
-            ("shared_preload_libraries", "x", Trusted(Why::Code)),
+            ("shared_preload_libraries", "x", Trusted(TrustReason::Code)),
             ("random_page_cost", "1.1", Free),
             ("wal_sync_method", "fdatasync", Free),
             ("enable_seqscan", "OFF", Free),
-            ("some.extension", "/x", Trusted(Why::Value)),
+            ("some.extension", "/x", Trusted(TrustReason::Value)),
         ];
         for (name, value, wanted) in cases {
             assert_eq!(REVIEW.standing(name, value), wanted, "{name}={value}");

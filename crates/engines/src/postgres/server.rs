@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use bakeoff_folders::Dir;
-use bakeoff_servers::{Kind, Launch, Places, Program, Review, Signal};
+use bakeoff_servers::{Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal};
 
 use super::review::REVIEW;
 
@@ -29,13 +29,13 @@ const ERROR: u8 = b'E';
 const NOT_YET: &[u8] = b"\0C57P03\0";
 
 /// The server that is found where one is usually put.
-pub static POSTGRES: Program = Program::usual(&PostgresServer);
+pub static POSTGRES: ServerProgram = ServerProgram::usual(&PostgresServer);
 
 /// The kind of server that PostgreSQL is.
 #[derive(Debug)]
 pub(super) struct PostgresServer;
 
-impl Kind for PostgresServer {
+impl ServerProduct for PostgresServer {
     fn name(&self) -> &'static str {
         "PostgreSQL"
     }
@@ -78,7 +78,7 @@ impl Kind for PostgresServer {
         None
     }
 
-    fn stale(&self, places: &Places) -> Vec<PathBuf> {
+    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         // They name a process, and its number may be another one's by now.
         let lock = places.runtime.join(format!("{}.lock", self.socket()));
         vec![places.socket.clone(), lock, places.data.join(PID_FILE)]
@@ -92,7 +92,7 @@ impl Kind for PostgresServer {
         &["FATAL: ", "PANIC: "]
     }
 
-    fn initialise(&self, command: &mut Command, _: &Places, data: &Path, _: &Launch) {
+    fn initialise(&self, command: &mut Command, _: &ServerPlaces, data: &Path, _: &Launch) {
         command.arg(option("--pgdata=", data)).args(["--username=bakeoff", "--auth-local=trust"]);
         // Whoever asks for a TCP port has to say who may come in by it.
         command.arg("--auth-host=reject").args(["--encoding=UTF8", "--no-locale"]);
@@ -100,7 +100,7 @@ impl Kind for PostgresServer {
         command.arg("--no-sync");
     }
 
-    fn serve(&self, command: &mut Command, places: &Places, launch: &Launch) {
+    fn serve(&self, command: &mut Command, places: &ServerPlaces, launch: &Launch) {
         command.arg("-D").arg(&places.data);
         for (name, value) in &launch.settings {
             command.arg("-c").arg(format!("{name}={value}"));
@@ -129,7 +129,7 @@ impl Kind for PostgresServer {
         Signal::INT
     }
 
-    fn answers(&self, places: &Places) -> bool {
+    fn answers(&self, places: &ServerPlaces) -> bool {
         // A client that comes while it recovers is a line in its log, so it is asked by its file.
         let status = status(&places.data).unwrap_or_default();
         let ready = status.lines().nth(STATUS_LINE).is_some_and(|line| line.trim() == "ready");

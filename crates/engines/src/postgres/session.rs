@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use postgres::Row;
 use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use super::wire::Wire;
+use super::wire::PostgresWire;
 use super::{PostgresDatabase, error, is_lost, words};
 use crate::statement::{Action, Yield};
 use crate::{Access, Error, Result, Rows, Schema, Session, Value};
@@ -17,10 +17,14 @@ const BEGIN_WRITE: usize = 1;
 const COMMIT: usize = 2;
 const ROLLBACK: usize = 3;
 
-type Failure = Box<dyn std::error::Error + Sync + Send>;
+type ConversionFailure = Box<dyn std::error::Error + Sync + Send>;
 
 impl ToSql for Value<'_> {
-    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Failure> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> std::result::Result<IsNull, ConversionFailure> {
         match self {
             Self::Null => Ok(IsNull::Yes),
             Self::Int(int) if *kind == Type::INT8 => int.to_sql(kind, out),
@@ -39,14 +43,14 @@ impl ToSql for Value<'_> {
 }
 
 impl<'a> FromSql<'a> for Value<'a> {
-    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, Failure> {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, ConversionFailure> {
         match *kind {
             Type::INT8 => i64::from_sql(kind, raw).map(Self::Int),
             _ => <&str>::from_sql(kind, raw).map(Self::Text),
         }
     }
 
-    fn from_sql_null(_: &Type) -> std::result::Result<Self, Failure> {
+    fn from_sql_null(_: &Type) -> std::result::Result<Self, ConversionFailure> {
         Ok(Self::Null)
     }
 
@@ -57,7 +61,7 @@ impl<'a> FromSql<'a> for Value<'a> {
 
 /// What a session must know of a statement beside its text.
 #[derive(Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct PostgresPlan {
     writes: bool,
     /// The columns that the server answers with.
     width: usize,
@@ -65,38 +69,38 @@ pub(super) struct Plan {
     key: Option<usize>,
 }
 
-pub(super) fn plan(schema: &Schema, action: &Action) -> Plan {
+pub(super) fn plan(schema: &Schema, action: &Action) -> PostgresPlan {
     match action {
         Action::Read(read) => {
             let width = match &read.yields {
                 Yield::Columns(columns) => columns.len(),
                 Yield::Sum(_) | Yield::Count(_) | Yield::Distinct(_) | Yield::Sorted(_) => 1,
             };
-            Plan { writes: false, width, key: None }
+            PostgresPlan { writes: false, width, key: None }
         }
         Action::Insert { table } => {
             let table = &schema.tables[*table];
             match table.generated {
-                true => Plan { writes: true, width: 1, key: None },
-                false => Plan { writes: true, width: 0, key: Some(table.key[0]) },
+                true => PostgresPlan { writes: true, width: 1, key: None },
+                false => PostgresPlan { writes: true, width: 0, key: Some(table.key[0]) },
             }
         }
         Action::Upsert { .. } | Action::Update { .. } | Action::Delete { .. } => {
-            Plan { writes: true, width: 0, key: None }
+            PostgresPlan { writes: true, width: 0, key: None }
         }
     }
 }
 
 /// A connection and what is prepared on it.
-struct Prepared {
-    wire: Wire,
+struct PostgresConnection {
+    wire: PostgresWire,
     /// The declared statements, then [`CONTROL`].
     statements: Vec<postgres::Statement>,
 }
 
-impl Prepared {
+impl PostgresConnection {
     fn new(database: &PostgresDatabase) -> Result<Self> {
-        let mut wire = database.connect_by(Wire::connect)?;
+        let mut wire = database.connect_by(PostgresWire::connect)?;
         let texts = database.texts.iter().map(String::as_str).chain(CONTROL);
         let prepared = texts.map(|text| wire.wait(|client| client.prepare(text)));
         match prepared.collect() {
@@ -134,7 +138,7 @@ fn lost(failure: &postgres::Error, commits: bool) -> Error {
 
 /// Where a session stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum PostgresSessionState {
     Idle,
     Reading,
     Writing,
@@ -142,17 +146,17 @@ enum State {
     Failed,
 }
 
-pub(super) struct Connection<'a> {
+pub(super) struct PostgresSession<'a> {
     database: &'a PostgresDatabase,
     /// `None` from the loss of a connection until the next one is needed.
-    prepared: Option<Prepared>,
-    state: State,
+    prepared: Option<PostgresConnection>,
+    state: PostgresSessionState,
 }
 
-impl<'a> Connection<'a> {
+impl<'a> PostgresSession<'a> {
     pub(super) fn new(database: &'a PostgresDatabase) -> Result<Self> {
-        let prepared = Some(Prepared::new(database)?);
-        Ok(Self { database, prepared, state: State::Idle })
+        let prepared = Some(PostgresConnection::new(database)?);
+        Ok(Self { database, prepared, state: PostgresSessionState::Idle })
     }
 
     /// Runs a statement; `commits` says whether it would have taken effect by itself if the
@@ -166,7 +170,7 @@ impl<'a> Connection<'a> {
     ) -> Result<u64> {
         let prepared = match &mut self.prepared {
             Some(prepared) => prepared,
-            empty => empty.insert(Prepared::new(self.database)?),
+            empty => empty.insert(PostgresConnection::new(self.database)?),
         };
         let (given, wanted) = (parameters.len(), prepared.statements[number].params().len());
         if given != wanted {
@@ -193,15 +197,19 @@ impl<'a> Connection<'a> {
             return Err(Error::Usage(format!("there is no statement {number}")));
         };
         match self.state {
-            State::Failed => return Err(Error::Usage("a statement after an error".into())),
-            State::Reading if plan.writes => {
+            PostgresSessionState::Failed => {
+                return Err(Error::Usage("a statement after an error".into()));
+            }
+            PostgresSessionState::Reading if plan.writes => {
                 return Err(Error::Usage("a write in a reading transaction".into()));
             }
-            State::Idle | State::Reading | State::Writing => {}
+            PostgresSessionState::Idle
+            | PostgresSessionState::Reading
+            | PostgresSessionState::Writing => {}
         }
         self.database.stored[number].fits(parameters)?;
         rows.reset(plan.width.max(usize::from(plan.key.is_some())));
-        let commits = plan.writes && self.state == State::Idle;
+        let commits = plan.writes && self.state == PostgresSessionState::Idle;
         let count = self.execute(number, parameters, commits, |row| {
             (0..plan.width).try_for_each(|column| {
                 rows.push(row.try_get(column)?);
@@ -215,15 +223,15 @@ impl<'a> Connection<'a> {
     }
 }
 
-impl Session for Connection<'_> {
+impl Session for PostgresSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        if self.state != State::Idle {
-            self.state = State::Failed;
+        if self.state != PostgresSessionState::Idle {
+            self.state = PostgresSessionState::Failed;
             return Err(Error::Usage("begin inside a transaction".into()));
         }
         let (control, state) = match access {
-            Access::Read => (BEGIN_READ, State::Reading),
-            Access::Write => (BEGIN_WRITE, State::Writing),
+            Access::Read => (BEGIN_READ, PostgresSessionState::Reading),
+            Access::Write => (BEGIN_WRITE, PostgresSessionState::Writing),
         };
         self.control(control)?;
         self.state = state;
@@ -232,23 +240,23 @@ impl Session for Connection<'_> {
 
     fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
         let answer = self.try_run(statement, parameters, rows);
-        if answer.is_err() && self.state != State::Idle {
-            self.state = State::Failed;
+        if answer.is_err() && self.state != PostgresSessionState::Idle {
+            self.state = PostgresSessionState::Failed;
         }
         answer
     }
 
     fn commit(&mut self) -> Result<()> {
         match self.state {
-            State::Idle => Err(Error::Usage("commit outside a transaction".into())),
-            State::Failed => {
+            PostgresSessionState::Idle => Err(Error::Usage("commit outside a transaction".into())),
+            PostgresSessionState::Failed => {
                 self.rollback()?;
                 Err(Error::Usage("commit after an error".into()))
             }
-            State::Reading | State::Writing => {
-                let wrote = self.state == State::Writing;
+            PostgresSessionState::Reading | PostgresSessionState::Writing => {
+                let wrote = self.state == PostgresSessionState::Writing;
                 // The server has ended the transaction, whatever it answers.
-                self.state = State::Idle;
+                self.state = PostgresSessionState::Idle;
                 match self.control(COMMIT) {
                     Err(Error::InDoubt(what)) if !wrote => Err(Error::Conflict(what)),
                     done => done,
@@ -258,7 +266,8 @@ impl Session for Connection<'_> {
     }
 
     fn rollback(&mut self) -> Result<()> {
-        let open = std::mem::replace(&mut self.state, State::Idle) != State::Idle;
+        let open = std::mem::replace(&mut self.state, PostgresSessionState::Idle)
+            != PostgresSessionState::Idle;
         if !open || self.prepared.is_none() {
             // The server undoes the transaction of a connection that is lost.
             return Ok(());

@@ -2,12 +2,12 @@
 
 use bakeoff_factor::{DEFAULT, Declared};
 
-use crate::fair::{Cache, Least, Own, Setting, Share};
+use crate::fair::{EngineCache, Least, MemoryShare, Setting, UserSettings};
 use crate::options::EngineOption;
-use crate::{Durability, Terms, fair};
+use crate::{Durability, OpenTerms, fair};
 
 /// Its shared buffers.
-const BUFFERS: Share = Share::percent(
+const BUFFERS: MemoryShare = MemoryShare::percent(
     25,
     "25 % of a memory limit, its documentation's advice: it reads through the system's page cache, \
      which has the rest",
@@ -42,12 +42,12 @@ pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
 pub(super) const LEAST: Least = Least { engine_mib: 36, client_kib: 4 * 1024 };
 
 /// Its shared buffers, as a cache.
-pub(super) fn cache(terms: &Terms) -> Cache {
+pub(super) fn cache(terms: &OpenTerms) -> EngineCache {
     BUFFERS.cache("shared_buffers", terms)
 }
 
 /// What a PostgreSQL session gets, on any server.
-pub(super) fn of_session(terms: &Terms) -> Vec<Setting> {
+pub(super) fn of_session(terms: &OpenTerms) -> Vec<Setting> {
     let synchronous = match terms.durability {
         Durability::None | Durability::Relaxed => "off",
         Durability::Strict => "on",
@@ -65,7 +65,7 @@ pub(super) fn of_session(terms: &Terms) -> Vec<Setting> {
 
 /// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
 /// a page that is half written when the power goes is mended by the image of it in the log alone.
-pub(super) fn kept(durability: Durability, own: &Own<'_>) -> Result<(), String> {
+pub(super) fn kept(durability: Durability, own: &UserSettings<'_>) -> Result<(), String> {
     match own.of("full_page_writes").find(|(_, value)| !is_on(value)) {
         None => Ok(()),
         Some((_, value)) => Err(fair::undone(durability, "full_page_writes", value, "on")),
@@ -82,7 +82,7 @@ fn is_on(value: &str) -> bool {
 
 /// What a private PostgreSQL server gets. Autovacuum, checkpoints and `full_page_writes` are as
 /// they come; so is the log's size, at most 1 GB between two checkpoints.
-pub(super) fn of_server(terms: &Terms) -> Vec<Setting> {
+pub(super) fn of_server(terms: &OpenTerms) -> Vec<Setting> {
     let kib = |bytes: u64| format!("{}kB", bytes / 1024);
     let mut settings = of_session(terms);
     let fsync = if terms.durability == Durability::None { "off" } else { "on" };

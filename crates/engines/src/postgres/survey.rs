@@ -5,13 +5,16 @@ use tokio_postgres::Config;
 
 use super::{error, no_connection, settings, tables, words};
 use crate::external::tls::Tls;
-use crate::survey::{self, Survey};
-use crate::{Result, Terms};
+use crate::survey::{self, ServerSurvey};
+use crate::{OpenTerms, Result};
 
 /// Connects to the server once.
-pub(super) fn survey(config: &Config, tls: &Tls) -> Survey {
-    let failed =
-        |what: String| Survey { version: what.clone(), problems: vec![what], ..Survey::default() };
+pub(super) fn survey(config: &Config, tls: &Tls) -> ServerSurvey {
+    let failed = |what: String| ServerSurvey {
+        version: what.clone(),
+        problems: vec![what],
+        ..ServerSurvey::default()
+    };
     let mut client = match super::connect(config, tls) {
         Ok(client) => client,
         Err(failure) => return failed(no_connection(&failure, &words(&failure))),
@@ -19,7 +22,7 @@ pub(super) fn survey(config: &Config, tls: &Tls) -> Survey {
     look(&mut client).unwrap_or_else(|error| failed(survey::words(error)))
 }
 
-fn look(client: &mut Client) -> Result<Survey> {
+fn look(client: &mut Client) -> Result<ServerSurvey> {
     let mut problems: Vec<String> =
         super::recent_enough(client).err().map(survey::words).into_iter().collect();
     let tables = tables::survey(client)?;
@@ -27,13 +30,13 @@ fn look(client: &mut Client) -> Result<Survey> {
     let version = super::show(client, "server_version")?;
     let lacks = survey::lacks(|level| {
         // What a session may set for itself is no matter of the server's.
-        for setting in settings::of_session(&Terms::new(level)) {
+        for setting in settings::of_session(&OpenTerms::new(level)) {
             let text = format!("SET {} = '{}'", setting.name, setting.value);
             client.batch_execute(&text).map_err(error)?;
         }
         super::confirm_durability(client, level)
     });
-    Ok(Survey { version, lacks, problems, tables })
+    Ok(ServerSurvey { version, lacks, problems, tables })
 }
 
 /// The rights that the user lacks, with what grants them.

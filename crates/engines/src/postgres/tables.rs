@@ -5,13 +5,13 @@ use postgres::{Client, GenericClient, Row, Transaction};
 
 use super::{SQL, error};
 use crate::schema::Table;
-use crate::sql::Mark;
+use crate::sql::TableMark;
 use crate::survey;
 use crate::{Error, Result, Schema};
 
 /// What may be done about tables that are there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leftovers {
+pub(super) enum PostgresLeftoverPolicy {
     /// They are the database's own, and have to be the schema's.
     Keep,
     /// They are used if they are the schema's, and dropped if they are ours but another's.
@@ -21,7 +21,11 @@ pub(super) enum Leftovers {
 }
 
 /// Creates the schema, all at once, unless it is there.
-pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers) -> Result<()> {
+pub(super) fn create(
+    client: &mut Client,
+    schema: &Schema,
+    leftovers: PostgresLeftoverPolicy,
+) -> Result<()> {
     let found = relations(client)?;
     not_others(&found)?;
     let is_wanted = |relation: &Relation| {
@@ -32,12 +36,12 @@ pub(super) fn create(client: &mut Client, schema: &Schema, leftovers: Leftovers)
     };
     match leftovers {
         _ if found.is_empty() => {}
-        Leftovers::Refuse => return Err(survey::ours(found.len())),
+        PostgresLeftoverPolicy::Refuse => return Err(survey::ours(found.len())),
         _ if found.len() == schema.tables.len() && found.iter().all(is_wanted) => return Ok(()),
-        Leftovers::Keep => {
+        PostgresLeftoverPolicy::Keep => {
             return Err(Error::Usage("the directory holds another schema's tables".into()));
         }
-        Leftovers::Reuse => {}
+        PostgresLeftoverPolicy::Reuse => {}
     }
     let mut change = client.transaction().map_err(error)?;
     drop_ours(&mut change, &found)?;
@@ -54,12 +58,12 @@ fn not_others(found: &[Relation]) -> Result<()> {
 }
 
 /// The tables of a database that are in the way.
-pub(super) fn survey(client: &mut Client) -> Result<survey::Tables> {
+pub(super) fn survey(client: &mut Client) -> Result<survey::ObstructingTables> {
     let found = relations(client)?;
     let others = not_others(&found).err().map(survey::words);
     let ours =
         (others.is_none() && !found.is_empty()).then(|| survey::words(survey::ours(found.len())));
-    Ok(survey::Tables { others, ours })
+    Ok(survey::ObstructingTables { others, ours })
 }
 
 /// Drops tables that were found to be ours, as they were then: each is locked and looked at again.
@@ -103,9 +107,9 @@ pub(super) struct Relation {
 
 impl Relation {
     /// Its mark, if bakeoff made it and nobody changed it since.
-    fn mark(&self) -> Option<Mark> {
+    fn mark(&self) -> Option<TableMark> {
         let columns = self.columns.iter().map(String::as_str);
-        Mark::of(&self.comment, &self.name, columns).filter(|_| self.is_table)
+        TableMark::of(&self.comment, &self.name, columns).filter(|_| self.is_table)
     }
 }
 
@@ -143,7 +147,7 @@ fn definition(table: &Table) -> Vec<String> {
 }
 
 /// A finished table's mark.
-fn finished(mark: Mark, table: &Table) -> Mark {
+fn finished(mark: TableMark, table: &Table) -> TableMark {
     mark.finished(&definition(table).join("; "))
 }
 
@@ -153,8 +157,8 @@ fn in_public(table: &Table) -> String {
 }
 
 /// The mark of a table that is about to be made.
-fn fresh(table: &Table) -> Mark {
-    Mark::fresh(&in_public(table), table.columns.iter().map(|column| &*column.name))
+fn fresh(table: &Table) -> TableMark {
+    TableMark::fresh(&in_public(table), table.columns.iter().map(|column| &*column.name))
 }
 
 fn texts(table: &Table) -> Vec<String> {

@@ -4,10 +4,10 @@ use bakeoff_testkit::{needs, wait_until};
 use postgres::Client;
 use tempfile::TempDir;
 
-use super::external::External;
+use super::external::ExternalPostgres;
 use super::*;
 use crate::schema::{Table, Type};
-use crate::statement::{Action, Read};
+use crate::statement::{Action, TableRead};
 use crate::{Access, Rows, Value};
 
 mod leftovers;
@@ -24,7 +24,7 @@ fn schema() -> Schema {
 }
 
 fn statements() -> [Statement; 2] {
-    [Action::Insert { table: 0 }, Action::Read(Read::by_key(0, 1, &[1]))]
+    [Action::Insert { table: 0 }, Action::Read(TableRead::by_key(0, 1, &[1]))]
         .map(|action| Statement { name: "one".into(), action })
 }
 
@@ -33,7 +33,7 @@ fn installed() -> bool {
     needs(POSTGRES.available()).is_some()
 }
 
-fn open(folder: &Path, terms: &Terms) -> Result<Box<dyn Database>> {
+fn open(folder: &Path, terms: &OpenTerms) -> Result<Box<dyn Database>> {
     POSTGRES.open(folder, terms, &schema(), &statements())
 }
 
@@ -46,7 +46,7 @@ fn administrator(folder: &Path) -> Client {
 
 /// Who knows a database by its address alone.
 fn stranger(database: &dyn Database) -> Client {
-    let Some(Address::Server(address)) = database.address() else { panic!("no server") };
+    let Some(DatabaseAddress::Server(address)) = database.address() else { panic!("no server") };
     let mut config = Config::new();
     config.user(&address.user).dbname(&address.database).ssl_mode(SslMode::Disable);
     if let Some(password) = &address.password {
@@ -86,7 +86,7 @@ fn a_lost_connection_is_a_conflict_or_in_doubt_and_is_replaced() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let database = open(folder.path(), &Terms::new(Durability::None)).expect("open");
+    let database = open(folder.path(), &OpenTerms::new(Durability::None)).expect("open");
     let mut administrator = administrator(folder.path());
     let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
     for access in [Access::Read, Access::Write] {
@@ -131,7 +131,7 @@ fn a_statement_is_prepared_once_and_is_bound_and_executed_by_its_name() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let mut terms = Terms::new(Durability::None);
+    let mut terms = OpenTerms::new(Durability::None);
     let all = [("log_min_duration_statement", "0"), ("log_connections", "on")];
     terms.settings = all.map(|(name, value)| (name.into(), value.into())).into();
     let database = open(folder.path(), &terms).expect("open");
@@ -158,7 +158,7 @@ fn what_relaxed_may_lose_is_less_than_a_second() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let terms = Terms::new(Durability::Relaxed);
+    let terms = OpenTerms::new(Durability::Relaxed);
     drop(open(folder.path(), &terms).expect("open"));
     let mut rows = Rows::new();
     let mut database = opened(folder.path(), &terms);
@@ -184,7 +184,7 @@ fn what_relaxed_may_lose_is_less_than_a_second() {
 }
 
 /// A database whose server can be got at.
-fn opened(folder: &Path, terms: &Terms) -> PostgresDatabase {
+fn opened(folder: &Path, terms: &OpenTerms) -> PostgresDatabase {
     let (config, private) = POSTGRES.start(folder, terms).expect("a server");
     let mut open = PostgresDatabase::new(
         (config, Tls::none()),
@@ -194,7 +194,7 @@ fn opened(folder: &Path, terms: &Terms) -> PostgresDatabase {
         &statements(),
     )
     .expect("a database");
-    open.prepare(Leftovers::Keep).expect("open");
+    open.prepare(PostgresLeftoverPolicy::Keep).expect("open");
     open
 }
 
@@ -204,7 +204,7 @@ fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let mut terms = Terms::new(Durability::Strict);
+    let mut terms = OpenTerms::new(Durability::Strict);
     terms.memory_bytes = Some(128 << 20);
     let database = open(folder.path(), &terms).expect("open");
     assert!(database.server().is_some());
@@ -237,9 +237,9 @@ fn runs_within_a_small_limit_counts_and_keeps_its_promises() {
 }
 
 /// A server as somebody else may run it, and a URL of a database there.
-fn elsewhere(folder: &TempDir, database: &str, password: &str) -> External {
+fn elsewhere(folder: &TempDir, database: &str, password: &str) -> ExternalPostgres {
     let host = folder.path().join("server").display().to_string().replace('/', "%2F");
-    External::new(&format!("postgres://owner:{password}@{host}/{database}")).expect("a URL")
+    ExternalPostgres::new(&format!("postgres://owner:{password}@{host}/{database}")).expect("a URL")
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let terms = Terms::new(Durability::Strict);
+    let terms = OpenTerms::new(Durability::Strict);
     let private = open(folder.path(), &terms).expect("open");
     let mut administrator = administrator(folder.path());
     let mut run = |text: &str| administrator.batch_execute(text).expect("done");
@@ -261,20 +261,20 @@ fn a_database_elsewhere_is_used_only_when_it_is_meant() {
     let ours = elsewhere(&folder, "ours", "hidden");
     assert!(ours.version().starts_with(char::is_numeric), "{}", ours.version());
     let nowhere = Path::new("/nonexistent");
-    let open = |engine: &External, terms: &Terms| {
+    let open = |engine: &ExternalPostgres, terms: &OpenTerms| {
         engine.open(nowhere, terms, &schema(), &statements()).map_err(|error| error.to_string())
     };
-    let refused = |engine: &External, terms: &Terms, why: &str| {
+    let refused = |engine: &ExternalPostgres, terms: &OpenTerms, why: &str| {
         let answer = open(engine, terms).map(drop).expect_err("refused");
         assert!(answer.contains(why), "{answer}");
         assert!(!answer.contains("hidden"), "{answer}");
     };
     drop(open(&ours, &terms).expect("an empty database"));
     refused(&ours, &terms, "--reuse drops");
-    let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
+    let reuse = OpenTerms { settings: vec![("reuse".into(), "yes".into())], ..terms.clone() };
     drop(open(&ours, &reuse).expect("a reused database"));
-    refused(&ours, &Terms { durability: Durability::None, ..reuse.clone() }, "fsync=on");
-    let relaxed = Terms { durability: Durability::Relaxed, ..reuse.clone() };
+    refused(&ours, &OpenTerms { durability: Durability::None, ..reuse.clone() }, "fsync=on");
+    let relaxed = OpenTerms { durability: Durability::Relaxed, ..reuse.clone() };
     let database = open(&ours, &relaxed).expect("the session's own setting");
     assert!(database.server().is_none());
     assert_eq!(database.debt().expect("nothing is asked"), None);
@@ -300,7 +300,7 @@ fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_l
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let private = open(folder.path(), &Terms::new(Durability::Strict)).expect("open");
+    let private = open(folder.path(), &OpenTerms::new(Durability::Strict)).expect("open");
     let mut administrator = administrator(folder.path());
     for text in [
         "CREATE ROLE owner LOGIN PASSWORD 'hidden'",
@@ -323,7 +323,7 @@ fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_l
     assert!(foreign.contains("owner may not create tables in the database theirs"), "{foreign}");
     assert!(problems("missing").contains("create the database first"));
     // It is asked once a process: a new name is another server.
-    let terms = Terms::new(Durability::Strict);
+    let terms = OpenTerms::new(Durability::Strict);
     let (nowhere, schema) = (Path::new("/nonexistent"), schema());
     drop(ours.open(nowhere, &terms, &schema, &statements()).expect("an empty database"));
     let again = elsewhere(&folder, "ours", "hidden");
@@ -338,7 +338,7 @@ fn a_server_elsewhere_says_before_anything_is_loaded_what_it_gives_and_what_it_l
 
 #[test]
 fn a_url_says_all_that_is_needed() {
-    let name = |url: &str| External::new(url).map(|engine| engine.name);
+    let name = |url: &str| ExternalPostgres::new(url).map(|engine| engine.name);
     assert_eq!(
         name("postgres://me:hidden@localhost:5433/db?sslmode=disable"),
         Ok("postgres://me@localhost:5433/db?sslmode=disable")
@@ -366,7 +366,7 @@ fn what_a_level_sets_reaches_the_server_of_its_installation() {
     let level = format!("postgres/path={}/work_mem=5MB", base.display());
     let engine = crate::find(&level).expect("it is right");
     let folder = tempfile::tempdir().expect("a folder");
-    let terms = Terms::new(Durability::None);
+    let terms = OpenTerms::new(Durability::None);
     let database = engine.open(folder.path(), &terms, &schema(), &statements()).expect("open");
     assert_eq!(show(&mut administrator(folder.path()), "work_mem").expect("a setting"), "5MB");
     let pid = database.server().expect("a server");

@@ -9,12 +9,12 @@ use super::{SQL, error};
 use crate::{Result, Schema};
 
 /// A counter: its name, where it is found, and the major versions that have it there.
-type Counter = (&'static str, &'static str, Range<u32>);
+type VersionedCounter = (&'static str, &'static str, Range<u32>);
 
 const ANY: Range<u32> = 0..u32::MAX;
 
 /// What explains how a server fared; see the documentation of its cumulative statistics.
-const COUNTERS: &[Counter] = &[
+const COUNTERS: &[VersionedCounter] = &[
     ("transactions committed", "d.xact_commit", ANY),
     ("transactions rolled back", "d.xact_rollback", ANY),
     ("deadlocks", "d.deadlocks", ANY),
@@ -65,7 +65,7 @@ pub(super) fn counters(client: &mut Client, version: u32) -> Result<Vec<(&'stati
         expressions.join(", ")
     );
     let row = client.query_one(&text, &[]).map_err(error)?;
-    let value = |(number, counter): (usize, &&Counter)| {
+    let value = |(number, counter): (usize, &&VersionedCounter)| {
         let value: Option<i64> = row.try_get(number).map_err(error)?;
         Ok((counter.0, u64::try_from(value.unwrap_or(0)).unwrap_or(0)))
     };

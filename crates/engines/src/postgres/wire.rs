@@ -27,7 +27,7 @@ use crate::external::tls::{Encrypted, Tls};
 const PORT: u16 = 5432;
 
 /// A connection. Dropping it closes its socket, which ends the server's side of it.
-pub(super) struct Wire {
+pub(super) struct PostgresWire {
     client: Client,
     /// `None` once it has ended.
     connection: Option<Connection<Socket, Encrypted<Socket>>>,
@@ -35,7 +35,7 @@ pub(super) struct Wire {
     woken: Arc<Woken>,
 }
 
-impl Wire {
+impl PostgresWire {
     /// A connection to the first of the server's addresses where somebody answers.
     pub(super) fn connect(config: &Config, tls: &Tls) -> Result<Self, Error> {
         let may_read = Rc::new(Cell::new(true));

@@ -7,7 +7,7 @@ use super::MADE_BY;
 
 /// The whole comment of a table that bakeoff made. Nothing else is taken for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct TableMark {
     /// Of the making: tables that were made again, even as the same, have another one.
     id: u64,
     /// A hash of the table's name and columns: a copy of a table may have its comment, too.
@@ -20,7 +20,7 @@ pub struct Mark {
 const FORM: &str = "form 3, id ";
 const UNFINISHED: &str = "unfinished";
 
-impl Mark {
+impl TableMark {
     /// The mark of a table that is about to be made, with its name and those of its columns in
     /// order.
     pub fn fresh<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> Self {
@@ -80,7 +80,7 @@ fn shape<'a>(name: &str, columns: impl IntoIterator<Item = &'a str>) -> u64 {
     hash(&columns.into_iter().fold(name.to_owned(), |all, column| all + "\0" + column))
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for TableMark {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{MADE_BY}, {FORM}{:016x}, of {:016x}, ", self.id, self.shape)?;
         match self.definition {
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn a_mark_is_a_whole_comment_and_nothing_else_is() {
-        let fresh = || Mark::fresh("points", ["id", "value"]);
+        let fresh = || TableMark::fresh("points", ["id", "value"]);
         let mark = fresh();
         for mark in [mark, mark.finished("CREATE TABLE a")] {
-            assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+            assert_eq!(TableMark::parse(&mark.to_string()), Some(mark));
             let good = mark.to_string();
             let upper = good.to_uppercase();
             let others = [
@@ -115,7 +115,7 @@ mod tests {
                 upper,
             ];
             for other in others {
-                assert_eq!(Mark::parse(&other), None, "{other}");
+                assert_eq!(TableMark::parse(&other), None, "{other}");
             }
         }
         assert_ne!(fresh(), fresh());
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn a_copied_mark_or_a_changed_table_is_not_ours() {
-        let comment = Mark::fresh("points", ["id", "value"]).finished("a").to_string();
-        let of = |name, columns: &[&'static str]| Mark::of(&comment, name, columns.to_vec());
+        let comment = TableMark::fresh("points", ["id", "value"]).finished("a").to_string();
+        let of = |name, columns: &[&'static str]| TableMark::of(&comment, name, columns.to_vec());
         assert!(of("points", &["id", "value"]).is_some());
         assert!(of("customers", &["id", "value"]).is_none());
         assert!(of("points", &["id", "value", "owner"]).is_none());

@@ -1,6 +1,8 @@
 use super::*;
 use crate::Error;
-use crate::statement::{Bound, Filter, Order, Path, Read, Scope, Set, Yield};
+use crate::statement::{
+    AccessPath, Filter, RangeBound, ReadOrder, ReadScope, Set, TableRead, Yield,
+};
 
 fn schema() -> Schema {
     let members = Table::new("members")
@@ -18,13 +20,13 @@ fn text(dialect: Dialect, action: &Action) -> String {
 }
 
 /// A range of members with filters, an order and a limit.
-fn range() -> Read {
-    Read {
-        scope: Scope::Range { equal: 1, from: Some(Bound::Exclusive), to: None },
+fn range() -> TableRead {
+    TableRead {
+        scope: ReadScope::Range { equal: 1, from: Some(RangeBound::Exclusive), to: None },
         filters: vec![Filter { column: 0, any_of: 2 }],
-        order: Order::Descending,
+        order: ReadOrder::Descending,
         limit: Some(3),
-        ..Read::range(0, Path::Index(0), 1, &[0])
+        ..TableRead::range(0, AccessPath::Index(0), 1, &[0])
     }
 }
 
@@ -97,7 +99,7 @@ fn a_read_names_its_parameters_in_the_order_of_the_contract() {
         "SELECT \"id\" FROM \"members\" WHERE \"user\" = $1 AND \"project\" > $2 AND \
          \"id\" IN ($3, $4) ORDER BY \"user\" DESC, \"project\" DESC NULLS LAST, \"id\" DESC LIMIT 3"
     );
-    let sum = Action::Read(Read { yields: Yield::Sum(2), ..range() });
+    let sum = Action::Read(TableRead { yields: Yield::Sum(2), ..range() });
     assert_eq!(
         text(Dialect::Sqlite, &sum),
         format!("SELECT COALESCE(SUM(\"project\"), 0) FROM (SELECT \"project\" {rows}) AS found")
@@ -106,10 +108,11 @@ fn a_read_names_its_parameters_in_the_order_of_the_contract() {
 
 #[test]
 fn a_row_within_one_of_several_ranges_is_found_by_or() {
-    let count = Read { yields: Yield::Count(2), ..Read::range(0, Path::Key, 0, &[]) };
-    let plain = Read { scope: Scope::Ranges(2), ..count };
+    let count =
+        TableRead { yields: Yield::Count(2), ..TableRead::range(0, AccessPath::Key, 0, &[]) };
+    let plain = TableRead { scope: ReadScope::Ranges(2), ..count };
     let filters = vec![Filter { column: 1, any_of: 1 }];
-    let filtered = Read { filters, ..plain.clone() };
+    let filtered = TableRead { filters, ..plain.clone() };
     assert_eq!(
         text(Dialect::MySql, &Action::Read(plain)),
         "SELECT COUNT(`project`) FROM `members` WHERE `id` BETWEEN ? AND ? OR `id` BETWEEN ? AND ?"
@@ -137,27 +140,28 @@ fn an_update_marks_what_it_sets_before_its_key() {
 
 #[test]
 fn rows_are_locked_inside_of_what_is_computed_from_them() {
-    let read = Read { for_update: true, ..Read::by_key(0, 1, &[1]) };
+    let read = TableRead { for_update: true, ..TableRead::by_key(0, 1, &[1]) };
     let plain = Action::Read(read.clone());
     assert_eq!(
         text(Dialect::MySql, &plain),
         "SELECT `user` FROM `members` WHERE `id` = ? FOR UPDATE"
     );
-    let sum = Action::Read(Read { yields: Yield::Sum(2), ..read.clone() });
+    let sum = Action::Read(TableRead { yields: Yield::Sum(2), ..read.clone() });
     assert_eq!(
         text(Dialect::Postgres, &sum),
         "SELECT CAST(COALESCE(SUM(\"project\"), 0) AS BIGINT) FROM (SELECT \"project\" \
          FROM \"members\" WHERE \"id\" = $1 FOR UPDATE) AS found"
     );
     assert_eq!(text(Dialect::Sqlite, &plain), "SELECT \"user\" FROM \"members\" WHERE \"id\" = ?");
-    let distinct = Action::Read(Read { yields: Yield::Distinct(2), for_update: false, ..read });
+    let distinct =
+        Action::Read(TableRead { yields: Yield::Distinct(2), for_update: false, ..read });
     assert_eq!(
         text(Dialect::Postgres, &distinct),
         "SELECT DISTINCT \"project\" FROM \"members\" WHERE \"id\" = $1 \
          ORDER BY \"project\" NULLS FIRST"
     );
     let sorted = Yield::Sorted(2);
-    let sorted = Read { yields: sorted, limit: Some(3), ..Read::by_key(0, 1, &[]) };
+    let sorted = TableRead { yields: sorted, limit: Some(3), ..TableRead::by_key(0, 1, &[]) };
     assert_eq!(
         text(Dialect::MySql, &Action::Read(sorted)),
         "SELECT `project` FROM (SELECT `project` FROM `members` WHERE `id` = ? LIMIT 3) AS found \
@@ -200,7 +204,7 @@ fn an_upsert_replaces_the_row_of_its_key_alone() {
 #[test]
 fn what_means_nothing_is_refused() {
     let sets_nothing = Action::Update { table: 0, set: Vec::new(), only_if: Vec::new() };
-    let too_far = Action::Read(Read::range(0, Path::Key, 2, &[0]));
+    let too_far = Action::Read(TableRead::range(0, AccessPath::Key, 2, &[0]));
     for action in [sets_nothing, too_far] {
         for dialect in [Dialect::Sqlite, Dialect::MySql, Dialect::Postgres] {
             let answer = dialect.statement(&schema(), &action);

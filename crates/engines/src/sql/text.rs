@@ -2,18 +2,20 @@
 
 use super::{Dialect, join};
 use crate::schema::Table;
-use crate::statement::{Bound, Filter, Order, Path, Read, Scope, Set, Yield};
+use crate::statement::{
+    AccessPath, Filter, RangeBound, ReadOrder, ReadScope, Set, TableRead, Yield,
+};
 use crate::{Error, Result};
 
 /// A statement on one table that is being written; it numbers the parameters.
-pub(super) struct Text<'a> {
+pub(super) struct StatementText<'a> {
     dialect: Dialect,
     table: &'a Table,
     /// The parameters marked so far.
     parameters: usize,
 }
 
-impl<'a> Text<'a> {
+impl<'a> StatementText<'a> {
     pub(super) fn new(dialect: Dialect, table: &'a Table) -> Self {
         Self { dialect, table, parameters: 0 }
     }
@@ -84,16 +86,16 @@ impl<'a> Text<'a> {
 
     /// `WHERE` the key is given in full and the filters hold.
     fn of_key(&mut self, filters: &[Filter]) -> String {
-        let scope = Scope::Range { equal: self.table.key.len(), from: None, to: None };
+        let scope = ReadScope::Range { equal: self.table.key.len(), from: None, to: None };
         self.condition(&self.table.key, &scope, filters)
     }
 
-    pub(super) fn read(mut self, read: &Read) -> Result<String> {
+    pub(super) fn read(mut self, read: &TableRead) -> Result<String> {
         let path = match read.path {
-            Path::Key => &self.table.key,
-            Path::Index(index) => &self.table.indexes[index].columns,
+            AccessPath::Key => &self.table.key,
+            AccessPath::Index(index) => &self.table.indexes[index].columns,
         };
-        if let Scope::Range { equal, from, to } = read.scope
+        if let ReadScope::Range { equal, from, to } = read.scope
             && path.len() < equal + usize::from(from.is_some() || to.is_some())
         {
             return Err(Error::Usage(format!("a range of {} beyond its path", self.table.name)));
@@ -133,11 +135,11 @@ impl<'a> Text<'a> {
     }
 
     /// `ORDER BY` the path and then the key, each column once.
-    fn order(&self, path: &[usize], order: Order) -> String {
+    fn order(&self, path: &[usize], order: ReadOrder) -> String {
         let (reverse, direction) = match order {
-            Order::Any => return String::new(),
-            Order::Ascending => (false, ""),
-            Order::Descending => (true, " DESC"),
+            ReadOrder::Any => return String::new(),
+            ReadOrder::Ascending => (false, ""),
+            ReadOrder::Descending => (true, " DESC"),
         };
         let rest = self.table.key.iter().filter(|column| !path.contains(column));
         let columns = join(path.iter().chain(rest).map(|column| {
@@ -147,10 +149,10 @@ impl<'a> Text<'a> {
         format!(" ORDER BY {columns}")
     }
 
-    fn condition(&mut self, path: &[usize], scope: &Scope, filters: &[Filter]) -> String {
+    fn condition(&mut self, path: &[usize], scope: &ReadScope, filters: &[Filter]) -> String {
         let mut all = Vec::new();
         match *scope {
-            Scope::Range { equal, from, to } => {
+            ReadScope::Range { equal, from, to } => {
                 for column in &path[..equal] {
                     all.push(format!("{} = {}", self.column(*column), self.parameter()));
                 }
@@ -161,8 +163,8 @@ impl<'a> Text<'a> {
                     }
                 }
             }
-            Scope::Among(count) => all.push(self.any_of(path[0], count)),
-            Scope::Ranges(count) => {
+            ReadScope::Among(count) => all.push(self.any_of(path[0], count)),
+            ReadScope::Ranges(count) => {
                 let ranges = self.within_any_of(path[0], count);
                 // AND binds tighter than OR.
                 let alone = count == 1 || filters.is_empty();
@@ -193,11 +195,11 @@ impl<'a> Text<'a> {
     }
 }
 
-fn comparison(bound: Bound, above: bool) -> &'static str {
+fn comparison(bound: RangeBound, above: bool) -> &'static str {
     match (bound, above) {
-        (Bound::Inclusive, true) => ">=",
-        (Bound::Exclusive, true) => ">",
-        (Bound::Inclusive, false) => "<=",
-        (Bound::Exclusive, false) => "<",
+        (RangeBound::Inclusive, true) => ">=",
+        (RangeBound::Exclusive, true) => ">",
+        (RangeBound::Inclusive, false) => "<=",
+        (RangeBound::Exclusive, false) => "<",
     }
 }

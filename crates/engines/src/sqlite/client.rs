@@ -4,14 +4,16 @@ use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, ffi};
 
-use super::prepared::Prepared;
-use super::{BEGIN_READ, BEGIN_WRITE, COMMIT, Plan, ROLLBACK, SqliteDatabase, set_cache, settings};
+use super::prepared::SqliteConnection;
+use super::{
+    BEGIN_READ, BEGIN_WRITE, COMMIT, ROLLBACK, SqliteDatabase, SqlitePlan, set_cache, settings,
+};
 use crate::gate::Pass;
 use crate::{Access, Error, Result, Rows, Session, Value};
 
 /// Where a session stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SqliteSessionState {
     Idle,
     Reading,
     Writing,
@@ -20,20 +22,20 @@ enum State {
 }
 
 /// A session: a connection of its own.
-pub(super) struct Client<'a> {
-    pub(super) statements: Prepared,
+pub(super) struct SqliteSession<'a> {
+    pub(super) statements: SqliteConnection,
     database: &'a SqliteDatabase,
-    state: State,
+    state: SqliteSessionState,
     /// Held while the transaction may write.
     pass: Option<Pass<'a>>,
     /// The number of sessions that the cache was last divided by.
     shared_by: usize,
 }
 
-impl<'a> Client<'a> {
+impl<'a> SqliteSession<'a> {
     /// A session on a connection that it alone has.
-    pub fn new(database: &'a SqliteDatabase, statements: Prepared) -> Self {
-        Self { statements, database, state: State::Idle, pass: None, shared_by: 0 }
+    pub fn new(database: &'a SqliteDatabase, statements: SqliteConnection) -> Self {
+        Self { statements, database, state: SqliteSessionState::Idle, pass: None, shared_by: 0 }
     }
 
     fn control(&mut self, which: usize) -> Result<()> {
@@ -54,18 +56,18 @@ impl<'a> Client<'a> {
     }
 
     /// Lets a statement in, with a pass of its own if it writes on its own.
-    fn admit(&mut self, plan: Plan) -> Result<Option<Pass<'a>>> {
-        let writes = !matches!(plan, Plan::Read { .. });
+    fn admit(&mut self, plan: SqlitePlan) -> Result<Option<Pass<'a>>> {
+        let writes = !matches!(plan, SqlitePlan::Read { .. });
         match self.state {
-            State::Idle => {
+            SqliteSessionState::Idle => {
                 self.share_cache()?;
                 Ok(writes.then(|| self.database.gate.enter()))
             }
-            State::Reading if writes => {
+            SqliteSessionState::Reading if writes => {
                 Err(Error::Usage("a write in a reading transaction".into()))
             }
-            State::Failed => Err(Error::Usage("a statement after an error".into())),
-            State::Reading | State::Writing => Ok(None),
+            SqliteSessionState::Failed => Err(Error::Usage("a statement after an error".into())),
+            SqliteSessionState::Reading | SqliteSessionState::Writing => Ok(None),
         }
     }
 
@@ -76,11 +78,11 @@ impl<'a> Client<'a> {
         self.database.stored[number].fits(parameters)?;
         let _pass = self.admit(plan)?;
         match plan {
-            Plan::Read { width } => {
+            SqlitePlan::Read { width } => {
                 rows.reset(width);
                 self.statements.query(number, parameters, width, rows)
             }
-            Plan::Insert { key } => {
+            SqlitePlan::Insert { key } => {
                 rows.reset(1);
                 let changed = self.statements.execute(number, parameters)?;
                 rows.push(match parameters[key] {
@@ -89,7 +91,7 @@ impl<'a> Client<'a> {
                 });
                 Ok(changed)
             }
-            Plan::Change => {
+            SqlitePlan::Change => {
                 rows.reset(0);
                 self.statements.execute(number, parameters)
             }
@@ -97,23 +99,23 @@ impl<'a> Client<'a> {
     }
 }
 
-impl Session for Client<'_> {
+impl Session for SqliteSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        if self.state != State::Idle {
-            self.state = State::Failed;
+        if self.state != SqliteSessionState::Idle {
+            self.state = SqliteSessionState::Failed;
             return Err(Error::Usage("begin inside a transaction".into()));
         }
         self.share_cache()?;
         match access {
             Access::Read => {
                 self.control(BEGIN_READ)?;
-                self.state = State::Reading;
+                self.state = SqliteSessionState::Reading;
             }
             Access::Write => {
                 let pass = self.database.gate.enter();
                 self.control(BEGIN_WRITE)?;
                 self.pass = Some(pass);
-                self.state = State::Writing;
+                self.state = SqliteSessionState::Writing;
             }
         }
         Ok(())
@@ -121,23 +123,25 @@ impl Session for Client<'_> {
 
     fn run(&mut self, statement: usize, parameters: &[Value<'_>], rows: &mut Rows) -> Result<u64> {
         let answer = self.try_run(statement, parameters, rows);
-        if answer.is_err() && self.state != State::Idle {
-            self.state = State::Failed;
+        if answer.is_err() && self.state != SqliteSessionState::Idle {
+            self.state = SqliteSessionState::Failed;
         }
         answer
     }
 
     fn commit(&mut self) -> Result<()> {
         let done = match self.state {
-            State::Idle => return Err(Error::Usage("commit outside a transaction".into())),
-            State::Failed => Err(Error::Usage("commit after an error".into())),
-            State::Reading | State::Writing => self.control(COMMIT),
+            SqliteSessionState::Idle => {
+                return Err(Error::Usage("commit outside a transaction".into()));
+            }
+            SqliteSessionState::Failed => Err(Error::Usage("commit after an error".into())),
+            SqliteSessionState::Reading | SqliteSessionState::Writing => self.control(COMMIT),
         };
         if done.is_err() {
             // Why the commit failed says more than what undoing it may add.
             let _ = self.rollback();
         }
-        self.state = State::Idle;
+        self.state = SqliteSessionState::Idle;
         self.pass = None;
         done
     }
@@ -148,13 +152,13 @@ impl Session for Client<'_> {
             true => Ok(()),
             false => self.control(ROLLBACK),
         };
-        self.state = State::Idle;
+        self.state = SqliteSessionState::Idle;
         self.pass = None;
         done
     }
 }
 
-impl Drop for Client<'_> {
+impl Drop for SqliteSession<'_> {
     fn drop(&mut self) {
         // Closing the connection undoes the transaction too, but the pass must outlast it.
         let _ = self.rollback();

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::{Debt, Owed, Payment, Result, Turn, Unit};
+use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
 
 /// How often the log was begun again, and how many of its pages are in the database by now.
 pub(super) const COUNTERS: [&str; 2] = ["log resets", "log pages written back"];
@@ -28,7 +28,7 @@ const PAGE_HEADER: u64 = 24;
 ///
 /// It has to be dropped after the last connection of this process: POSIX drops all of a process's
 /// locks on a file with the first of its descriptors that is closed, and SQLite's are on the index.
-pub(super) struct Log {
+pub(super) struct WriteAheadLog {
     index: File,
     /// Bytes of a page, with what is before it in the log.
     page: u64,
@@ -39,7 +39,7 @@ pub(super) struct Log {
 
 /// What the index says at a moment.
 #[derive(Clone, Copy)]
-struct Look {
+struct LogIndexReading {
     /// In the log.
     pages: u32,
     /// Of those, in the database.
@@ -47,7 +47,7 @@ struct Look {
     resets: u64,
 }
 
-impl Log {
+impl WriteAheadLog {
     /// The log of a database that this connection has opened and read.
     pub fn of(database: &Path, connection: &Connection) -> Result<Self> {
         let mut index = database.as_os_str().to_owned();
@@ -71,13 +71,13 @@ impl Log {
         Ok(bytes)
     }
 
-    fn look(&self) -> Result<Look> {
+    fn look(&self) -> Result<LogIndexReading> {
         let bytes = self.read()?;
         let number = |at| u32::from_ne_bytes(four(&bytes, at));
         let pages = number(PAGES);
         let mut resets = self.resets.lock().unwrap_or_else(PoisonError::into_inner);
         let resets = resets.seen(salt(&bytes), pages == 0);
-        Ok(Look { pages, written_back: number(WRITTEN_BACK), resets })
+        Ok(LogIndexReading { pages, written_back: number(WRITTEN_BACK), resets })
     }
 
     /// What there is of [`COUNTERS`].
@@ -88,15 +88,15 @@ impl Log {
 
     /// What it owes: its pages that are not in the database.
     pub fn debt(&self) -> Result<Debt> {
-        let Look { pages, written_back, resets } = self.look()?;
+        let LogIndexReading { pages, written_back, resets } = self.look()?;
         let owed = Owed {
             name: "log not checkpointed",
-            unit: Unit::Bytes,
+            unit: DebtUnit::Bytes,
             amount: u64::from(pages.saturating_sub(written_back)) * self.page,
             limit: (self.limit > 0).then_some(self.limit * self.page),
         };
         // What is before the first may have been left from before the opening.
-        let turn = Turn { name: "log resets", done: resets, whole: 2 };
+        let turn = DebtTurn { name: "log resets", done: resets, whole: 2 };
         let payment = Payment { name: "log reset", count: resets };
         Ok(Debt { owed: vec![owed], turns: vec![turn], payments: vec![payment] })
     }

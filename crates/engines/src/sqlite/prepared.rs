@@ -6,25 +6,25 @@ use self_cell::self_cell;
 
 use crate::{Error, Result, Rows, Value};
 
-type Statements<'connection> = Vec<rusqlite::Statement<'connection>>;
+type SqliteStatements<'connection> = Vec<rusqlite::Statement<'connection>>;
 
 self_cell!(
     /// A connection and the statements that are prepared on it.
-    pub(super) struct Prepared {
+    pub(super) struct SqliteConnection {
         owner: Connection,
         #[not_covariant]
-        dependent: Statements,
+        dependent: SqliteStatements,
     }
 );
 
 /// Prepares statements on a connection.
-pub(super) fn prepare(connection: Connection, texts: &[String]) -> Result<Prepared> {
-    Prepared::try_new(connection, |connection| {
+pub(super) fn prepare(connection: Connection, texts: &[String]) -> Result<SqliteConnection> {
+    SqliteConnection::try_new(connection, |connection| {
         texts.iter().map(|text| Ok(connection.prepare(text)?)).collect()
     })
 }
 
-impl Prepared {
+impl SqliteConnection {
     pub fn execute(&mut self, number: usize, parameters: &[Value<'_>]) -> Result<u64> {
         self.with_dependent_mut(|_, statements| {
             bind(&mut statements[number], parameters)?;

@@ -1,10 +1,10 @@
 //! The settings of SQLite, each with its reason.
 
-use crate::fair::{Least, Setting, Share};
-use crate::{Durability, Terms};
+use crate::fair::{Least, MemoryShare, Setting};
+use crate::{Durability, OpenTerms};
 
 /// SQLite's page cache, all connections together.
-pub(super) const CACHE: Share = Share::percent(
+pub(super) const CACHE: MemoryShare = MemoryShare::percent(
     25,
     "25 % of a memory limit: it reads through the system's page cache, which has the rest",
 );
@@ -15,7 +15,7 @@ pub(super) const CACHE: Share = Share::percent(
 pub(super) const LEAST: Least = Least { engine_mib: 8, client_kib: 1024 };
 
 /// What SQLite's connections get.
-pub(super) fn settings(terms: &Terms) -> Vec<Setting> {
+pub(super) fn settings(terms: &OpenTerms) -> Vec<Setting> {
     let shared = format!("{} KiB in all", CACHE.bytes(terms) / 1024);
     let mut settings = vec![
         Setting::new("journal_mode", "WAL", "readers and the writer do not wait for each other"),

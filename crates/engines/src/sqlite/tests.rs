@@ -4,7 +4,7 @@ use rusqlite::StatementStatus;
 
 use super::*;
 use crate::schema::{Table, Type};
-use crate::statement::{Path, Read};
+use crate::statement::{AccessPath, TableRead};
 use crate::{Access, Rows};
 
 fn schema() -> Schema {
@@ -18,12 +18,12 @@ fn schema() -> Schema {
 }
 
 fn open(folder: &FilePath, durability: Durability) -> SqliteDatabase {
-    let by_kind = Action::Read(Read::range(0, Path::Index(0), 1, &[0, 2]));
+    let by_kind = Action::Read(TableRead::range(0, AccessPath::Index(0), 1, &[0, 2]));
     let statements = vec![
         Statement { name: "by kind".into(), action: by_kind },
         Statement { name: "insert".into(), action: Action::Insert { table: 0 } },
     ];
-    let terms = Terms { memory_bytes: Some(32 << 20), ..Terms::new(durability) };
+    let terms = OpenTerms { memory_bytes: Some(32 << 20), ..OpenTerms::new(durability) };
     SqliteDatabase::new(folder, &terms, &schema(), &statements).expect("open")
 }
 
@@ -73,7 +73,7 @@ fn sessions_share_the_cache() {
     let database = open(folder.path(), Durability::None);
     let mut first = database.client().expect("a session");
     let second = database.client().expect("a session");
-    let size = |client: &mut Client<'_>| {
+    let size = |client: &mut SqliteSession<'_>| {
         client.begin(Access::Read).expect("begin");
         client.commit().expect("commit");
         let connection = client.statements.borrow_owner();
@@ -120,7 +120,7 @@ fn pages_that_a_session_has_to_fetch_are_counted_when_it_ends() {
 #[test]
 fn the_log_tells_what_was_written_back() {
     let dir = tempfile::tempdir().unwrap();
-    let terms = Terms::new(Durability::Strict);
+    let terms = OpenTerms::new(Durability::Strict);
     let database = SqliteDatabase::new(dir.path(), &terms, &schema(), &[]).unwrap();
     let counters = || -> Vec<u64> { database.log.counters().into_iter().map(|it| it.1).collect() };
     let keeper = database.keeper.lock().unwrap();

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use rmp::decode;
 use sha1::{Digest, Sha1};
 
-use super::failure::{Failure, Result};
+use super::failure::{Result, TarantoolFailure};
 use super::pack::{Unpack, put_array, put_int, put_text};
 use crate::socket::{Inbox, send_all};
 
@@ -56,9 +56,9 @@ const SCRAMBLE: usize = 20;
 
 /// The beginning of a request, ready to be sent with arguments behind it.
 #[derive(Clone, Debug)]
-pub(super) struct Request(Vec<u8>);
+pub(super) struct RequestPrefix(Vec<u8>);
 
-impl Request {
+impl RequestPrefix {
     fn new(kind: u8, parts: u8) -> Self {
         let mut bytes = vec![FOUR_BYTES, 0, 0, 0, 0, 0x82, 0x00, kind, 0x01, 0xcf];
         bytes.extend_from_slice(&[0; 8]);
@@ -100,7 +100,7 @@ impl Request {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct TarantoolConnection {
     stream: UnixStream,
     /// The number of the last request.
     number: u64,
@@ -111,7 +111,7 @@ pub(super) struct Client {
     unawaited: u32,
 }
 
-impl Client {
+impl TarantoolConnection {
     /// Connects as this user by chap-sha1, so that the password does not travel.
     pub fn connect(socket: &Path, user: &str, password: &str) -> Result<Self> {
         let mut stream = UnixStream::connect(socket)?;
@@ -120,19 +120,23 @@ impl Client {
         let scramble = scramble(&greeting, password)?;
         let (out, inbox) = (Vec::new(), Inbox::new());
         let mut client = Self { stream, number: 0, out, inbox, unawaited: 0 };
-        client.ask(&Request::authenticate(user, &scramble), |_| ())?;
+        client.ask(&RequestPrefix::authenticate(user, &scramble), |_| ())?;
         Ok(client)
     }
 
     /// Sends a request with these arguments, and waits for its answer: what the server gives back, an array.
-    pub fn ask(&mut self, request: &Request, put: impl FnOnce(&mut Vec<u8>)) -> Result<Unpack<'_>> {
+    pub fn ask(
+        &mut self,
+        request: &RequestPrefix,
+        put: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Unpack<'_>> {
         self.send(request, put)?;
         while self.unawaited > 0 {
             let number = self.number - u64::from(self.unawaited);
             self.unawaited -= 1;
             match self.receive(number) {
                 // Nobody wants to know.
-                Ok(_) | Err(Failure::Refused { .. }) => {}
+                Ok(_) | Err(TarantoolFailure::Refused { .. }) => {}
                 Err(failure) => return Err(failure),
             }
         }
@@ -140,13 +144,13 @@ impl Client {
     }
 
     /// Sends a request whose answer nobody waits for.
-    pub fn tell(&mut self, request: &Request, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+    pub fn tell(&mut self, request: &RequestPrefix, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         self.send(request, put)?;
         self.unawaited += 1;
         Ok(())
     }
 
-    fn send(&mut self, request: &Request, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+    fn send(&mut self, request: &RequestPrefix, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         self.number += 1;
         let out = &mut self.out;
         out.clear();
@@ -154,7 +158,7 @@ impl Client {
         put(out);
         out[NUMBER_AT..NUMBER_AT + 8].copy_from_slice(&self.number.to_be_bytes());
         let length = u32::try_from(out.len() - PREFIX).map_err(|_| {
-            Failure::Lost(io::Error::other("a request of more than 4 GiB can't be sent"))
+            TarantoolFailure::Lost(io::Error::other("a request of more than 4 GiB can't be sent"))
         })?;
         out[LENGTH_AT..PREFIX].copy_from_slice(&length.to_be_bytes());
         Ok(send_all(&self.stream, out)?)
@@ -165,7 +169,7 @@ impl Client {
         self.inbox.fill(&self.stream, PREFIX)?;
         let mut length = self.inbox.held();
         let length: usize =
-            decode::read_int(&mut length).map_err(|_| Failure::Garbled("its length"))?;
+            decode::read_int(&mut length).map_err(|_| TarantoolFailure::Garbled("its length"))?;
         // A server always writes lengths of four bytes.
         self.inbox.cut(0, PREFIX);
         self.inbox.fill(&self.stream, length)?;
@@ -177,10 +181,10 @@ impl Client {
 /// What proves that a client knows the password: sha1(password) xor sha1(salt, sha1(sha1(password))).
 fn scramble(greeting: &[u8; GREETING], password: &str) -> Result<[u8; SCRAMBLE]> {
     if !greeting.starts_with(NAME) {
-        return Err(Failure::Garbled("it does not greet as Tarantool does"));
+        return Err(TarantoolFailure::Garbled("it does not greet as Tarantool does"));
     }
     let salt = STANDARD.decode(&greeting[LINE..LINE + SALT]);
-    let salt = salt.map_err(|_| Failure::Garbled("the salt of its greeting"))?;
+    let salt = salt.map_err(|_| TarantoolFailure::Garbled("the salt of its greeting"))?;
     let once = Sha1::digest(password);
     let mixed = Sha1::new().chain_update(&salt[..SCRAMBLE]).chain_update(Sha1::digest(once));
     let mixed = mixed.finalize();
@@ -199,7 +203,7 @@ fn answer(packet: &[u8], number: u64) -> Result<Unpack<'_>> {
         }
     }
     if answered != number {
-        return Err(Failure::Garbled("it is another request's"));
+        return Err(TarantoolFailure::Garbled("it is another request's"));
     }
     let mut message = String::new();
     let mut data = Unpack(&[0x90]);
@@ -215,7 +219,7 @@ fn answer(packet: &[u8], number: u64) -> Result<Unpack<'_>> {
         }
     }
     if kind & FAILED != 0 {
-        return Err(Failure::Refused { code: kind - FAILED, message });
+        return Err(TarantoolFailure::Refused { code: kind - FAILED, message });
     }
     Ok(data)
 }

@@ -4,7 +4,7 @@ use std::io;
 
 /// What can go wrong with a request.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum TarantoolFailure {
     /// The connection is gone; whether the request had an effect is not known.
     #[error("the connection was lost: {0}")]
     Lost(#[from] io::Error),
@@ -22,4 +22,4 @@ pub(super) enum Failure {
 }
 
 /// What a request or a part of an answer gives.
-pub(super) type Result<T> = std::result::Result<T, Failure>;
+pub(super) type Result<T> = std::result::Result<T, TarantoolFailure>;

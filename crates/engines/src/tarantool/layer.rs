@@ -3,33 +3,33 @@
 use std::path::Path;
 
 use super::debt;
-use super::load::Load;
+use super::load::TarantoolBulkWriter;
 use super::pack::put_array;
-use super::storage::Storage;
-use super::store::{COUNTERS, PASSWORD, Store, USER};
-use super::transaction::{Transaction, Use};
+use super::storage::TarantoolStorage;
+use super::store::{COUNTERS, PASSWORD, TarantoolStore, USER};
+use super::transaction::{TarantoolTransaction, Use};
 use crate::external::password::Secret;
-use crate::{Address, Debt, Listens, Result, ServerAddress, files, kv};
+use crate::{DatabaseAddress, Debt, Listens, Result, ServerAddress, files, kv};
 
-impl kv::Store for Store {
-    type Read<'s> = Transaction<'s>;
-    type Write<'s> = Transaction<'s>;
-    type Bulk<'s> = Load<'s>;
+impl kv::KeyValueStore for TarantoolStore {
+    type Read<'s> = TarantoolTransaction<'s>;
+    type Write<'s> = TarantoolTransaction<'s>;
+    type Bulk<'s> = TarantoolBulkWriter<'s>;
 
-    fn read(&self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, Use::Read)
+    fn read(&self) -> Result<TarantoolTransaction<'_>> {
+        TarantoolTransaction::begin(self, Use::Read)
     }
 
-    fn find(&self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, Use::Find)
+    fn find(&self) -> Result<TarantoolTransaction<'_>> {
+        TarantoolTransaction::begin(self, Use::Find)
     }
 
-    fn write(&self) -> Result<Transaction<'_>> {
-        Transaction::begin(self, Use::Write)
+    fn write(&self) -> Result<TarantoolTransaction<'_>> {
+        TarantoolTransaction::begin(self, Use::Write)
     }
 
-    fn bulk(&self) -> Result<Load<'_>> {
-        Load::begin(self)
+    fn bulk(&self) -> Result<TarantoolBulkWriter<'_>> {
+        TarantoolBulkWriter::begin(self)
     }
 
     fn drain(&self) -> Result<()> {
@@ -52,8 +52,8 @@ impl kv::Store for Store {
 
     fn writes_back(&self) -> &'static [&'static str] {
         match self.storage {
-            Storage::Memtx => &[],
-            Storage::Vinyl => &["vinyl dumps", "vinyl bytes compacted"],
+            TarantoolStorage::Memtx => &[],
+            TarantoolStorage::Vinyl => &["vinyl dumps", "vinyl bytes compacted"],
         }
     }
 
@@ -61,8 +61,8 @@ impl kv::Store for Store {
         Some(self.server.pid())
     }
 
-    fn address(&self, _: &Path) -> Address {
-        Address::Server(ServerAddress {
+    fn address(&self, _: &Path) -> DatabaseAddress {
+        DatabaseAddress::Server(ServerAddress {
             listens: Listens::Socket(self.server.socket().into()),
             user: USER.into(),
             password: Some(Secret::new(PASSWORD)),

@@ -1,8 +1,8 @@
 //! Bulk loads: tuples in calls of many, each a transaction.
 
-use super::client::{Client, Request};
+use super::client::{RequestPrefix, TarantoolConnection};
 use super::pack::{put_array, put_int, put_text};
-use super::store::Store;
+use super::store::TarantoolStore;
 use crate::{Result, kv};
 
 /// How many tuples, and about how many bytes, go to the server at a time.
@@ -10,10 +10,10 @@ const TUPLES: usize = 1000;
 const BYTES: usize = 1 << 20;
 
 /// A bulk load.
-pub(super) struct Load<'s> {
-    store: &'s Store,
-    client: Client,
-    call: Request,
+pub(super) struct TarantoolBulkWriter<'s> {
+    store: &'s TarantoolStore,
+    client: TarantoolConnection,
+    call: RequestPrefix,
     space: usize,
     /// Tuples that wait, packed, and how many there are.
     tuples: Vec<u8>,
@@ -22,13 +22,13 @@ pub(super) struct Load<'s> {
     filled: Vec<usize>,
 }
 
-impl<'s> Load<'s> {
+impl<'s> TarantoolBulkWriter<'s> {
     /// Begins one, on a connection that nobody else has.
-    pub fn begin(store: &'s Store) -> Result<Self> {
+    pub fn begin(store: &'s TarantoolStore) -> Result<Self> {
         Ok(Self {
             store,
             client: store.take_client()?,
-            call: Request::call("bakeoff_load"),
+            call: RequestPrefix::call("bakeoff_load"),
             space: 0,
             tuples: Vec::new(),
             count: 0,
@@ -57,7 +57,7 @@ impl<'s> Load<'s> {
     }
 }
 
-impl kv::Bulk for Load<'_> {
+impl kv::BulkWriter for TarantoolBulkWriter<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         if space != self.space || self.count == TUPLES || self.tuples.len() > BYTES {
             self.send()?;
@@ -77,7 +77,7 @@ impl kv::Bulk for Load<'_> {
     }
 }
 
-impl Drop for Load<'_> {
+impl Drop for TarantoolBulkWriter<'_> {
     fn drop(&mut self) {
         for space in std::mem::take(&mut self.filled) {
             let id = self.store.id(space);

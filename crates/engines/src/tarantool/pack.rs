@@ -2,7 +2,7 @@
 
 use rmp::{decode, encode};
 
-use super::failure::{Failure, Result};
+use super::failure::{Result, TarantoolFailure};
 
 /// Adds the beginning of an array of so many values.
 pub(super) fn put_array(bytes: &mut Vec<u8>, length: usize) {
@@ -30,35 +30,41 @@ impl<'a> Unpack<'a> {
     /// The length of an array, whose values follow.
     pub fn array(&mut self) -> Result<usize> {
         let length = decode::read_array_len(&mut self.0);
-        length.map(|it| it as usize).map_err(|_| Failure::Garbled("no array where one should be"))
+        length
+            .map(|it| it as usize)
+            .map_err(|_| TarantoolFailure::Garbled("no array where one should be"))
     }
 
     /// The length of a map, whose keys and values follow.
     pub fn map(&mut self) -> Result<usize> {
         let length = decode::read_map_len(&mut self.0);
-        length.map(|it| it as usize).map_err(|_| Failure::Garbled("no map where one should be"))
+        length
+            .map(|it| it as usize)
+            .map_err(|_| TarantoolFailure::Garbled("no map where one should be"))
     }
 
     /// A whole number that is not below 0.
     pub fn int(&mut self) -> Result<u64> {
-        decode::read_int(&mut self.0).map_err(|_| Failure::Garbled("no number where one should be"))
+        decode::read_int(&mut self.0)
+            .map_err(|_| TarantoolFailure::Garbled("no number where one should be"))
     }
 
     /// Whether something is so.
     pub fn truth(&mut self) -> Result<bool> {
-        decode::read_bool(&mut self.0).map_err(|_| Failure::Garbled("no truth where one should be"))
+        decode::read_bool(&mut self.0)
+            .map_err(|_| TarantoolFailure::Garbled("no truth where one should be"))
     }
 
     /// A string, which need not be text.
     pub fn text(&mut self) -> Result<&'a [u8]> {
-        let failure = Failure::Garbled("no string where one should be");
+        let failure = TarantoolFailure::Garbled("no string where one should be");
         let Ok(length) = decode::read_str_len(&mut self.0) else { return Err(failure) };
         self.take(length as usize)
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         let (taken, rest) =
-            self.0.split_at_checked(length).ok_or(Failure::Garbled("it is cut short"))?;
+            self.0.split_at_checked(length).ok_or(TarantoolFailure::Garbled("it is cut short"))?;
         self.0 = rest;
         Ok(taken)
     }
@@ -69,8 +75,8 @@ impl<'a> Unpack<'a> {
         let mut left = 1_usize;
         while left > 0 {
             left -= 1;
-            let marker =
-                decode::read_marker(&mut self.0).map_err(|_| Failure::Garbled("its end"))?;
+            let marker = decode::read_marker(&mut self.0)
+                .map_err(|_| TarantoolFailure::Garbled("its end"))?;
             let mut size = |bytes: usize| -> Result<usize> {
                 Ok(self.take(bytes)?.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
             };

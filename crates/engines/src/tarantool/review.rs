@@ -1,6 +1,6 @@
 //! The review of Tarantool's settings (`box.cfg`): 2.6.
 
-use bakeoff_servers::{Review, Why};
+use bakeoff_servers::{Review, TrustReason};
 
 pub(super) static REVIEW: Review = Review {
     prefixes: &[],
@@ -9,9 +9,9 @@ pub(super) static REVIEW: Review = Review {
         background feedback_enabled feedback_host feedback_interval hot_standby listen memtx_dir
         pid_file read_only username vinyl_dir wal_dir work_dir",
     trusted: &[
-        (Why::Files, "custom_proc_title log"),
+        (TrustReason::Files, "custom_proc_title log"),
         (
-            Why::Network,
+            TrustReason::Network,
             "instance_uuid replicaset_uuid replication replication_anon
              replication_connect_quorum",
         ),

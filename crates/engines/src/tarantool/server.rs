@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use bakeoff_servers::{Kind, Launch, Places, Program, Review, Signal};
+use bakeoff_servers::{Launch, Review, ServerPlaces, ServerProduct, ServerProgram, Signal};
 
 use super::client::{GREETING, NAME};
 use super::review::REVIEW;
-use super::storage::Storage;
+use super::storage::TarantoolStorage;
 
 /// What it runs, one script: the functions that sessions call, and its configuration.
 const SCRIPT: &str = concat!(
@@ -23,12 +23,14 @@ const SCRIPT: &str = concat!(
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The server that is found where one is usually put, with its tables in either storage.
-pub(super) static MEMTX: Program = Program::usual(&TarantoolServer(Storage::Memtx));
-pub(super) static VINYL: Program = Program::usual(&TarantoolServer(Storage::Vinyl));
+pub(super) static MEMTX: ServerProgram =
+    ServerProgram::usual(&TarantoolServer(TarantoolStorage::Memtx));
+pub(super) static VINYL: ServerProgram =
+    ServerProgram::usual(&TarantoolServer(TarantoolStorage::Vinyl));
 
 /// The kind of server that Tarantool is.
 #[derive(Debug)]
-struct TarantoolServer(Storage);
+struct TarantoolServer(TarantoolStorage);
 
 /// Adds the script, and what it is to do. Tarantool goes on after an expression only where it has a file, too.
 fn run(command: &mut Command, task: &str) {
@@ -39,7 +41,7 @@ fn give(command: &mut Command, settings: &[(String, String)]) {
     command.args(settings.iter().map(|(name, value)| format!("{name}={value}")));
 }
 
-impl Kind for TarantoolServer {
+impl ServerProduct for TarantoolServer {
     fn name(&self) -> &'static str {
         "Tarantool"
     }
@@ -77,7 +79,7 @@ impl Kind for TarantoolServer {
         None
     }
 
-    fn stale(&self, places: &Places) -> Vec<PathBuf> {
+    fn stale(&self, places: &ServerPlaces) -> Vec<PathBuf> {
         vec![places.socket.clone()]
     }
 
@@ -90,12 +92,12 @@ impl Kind for TarantoolServer {
     }
 
     /// With no setting: none of them counts for what an empty database has.
-    fn initialise(&self, command: &mut Command, _: &Places, data: &Path, _: &Launch) {
+    fn initialise(&self, command: &mut Command, _: &ServerPlaces, data: &Path, _: &Launch) {
         run(command, "initialise");
         command.arg(data);
     }
 
-    fn serve(&self, command: &mut Command, places: &Places, launch: &Launch) {
+    fn serve(&self, command: &mut Command, places: &ServerPlaces, launch: &Launch) {
         run(command, "serve");
         command.arg(&places.data).arg(&places.socket).arg(self.0.engine());
         give(command, &launch.settings);
@@ -111,7 +113,7 @@ impl Kind for TarantoolServer {
     }
 
     /// The script has it listen once it has recovered; it greets whoever comes.
-    fn answers(&self, places: &Places) -> bool {
+    fn answers(&self, places: &ServerPlaces) -> bool {
         greeting(&places.socket).is_ok_and(|greeting| greeting.starts_with(NAME))
     }
 }

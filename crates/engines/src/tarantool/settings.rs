@@ -1,8 +1,8 @@
 //! The settings of Tarantool, each with its reason.
 
-use super::storage::{Logged, Storage};
-use crate::Terms;
-use crate::fair::{Cache, Least, Setting, Share};
+use super::storage::{LoggedStorage, TarantoolStorage};
+use crate::OpenTerms;
+use crate::fair::{EngineCache, Least, MemoryShare, Setting};
 
 /// The part of a memory limit that is for tuples and indexes of memtx, in percent.
 const TUPLES_PERCENT: u64 = 75;
@@ -10,14 +10,14 @@ const TUPLES_PERCENT: u64 = 75;
 /// a tree. Redmine's rows at `small` have 5.7 MB in 102,361 entries and took 9.3 MB (Tarantool 2.6.0).
 const ENTRY_BYTES: u64 = 35;
 /// The memory for tuples and indexes of memtx.
-const TUPLES: Share = Share::percent(
+const TUPLES: MemoryShare = MemoryShare::percent(
     TUPLES_PERCENT,
     "75 % of a memory limit: all data have to be in it; the rest is for Lua, the connections and the log",
 );
 /// The same where memory is not limited, in bytes. It is taken as it is used.
 const UNLIMITED_TUPLES: u64 = 4 << 30;
 /// vinyl's cache of tuples.
-const CACHE: Share = Share::percent(
+const CACHE: MemoryShare = MemoryShare::percent(
     25,
     "25 % of a memory limit: it reads through the system's page cache, which has the rest",
 );
@@ -27,7 +27,7 @@ const LEVEL_0: u64 = 128 << 20;
 const LONGEST: u64 = 32 << 20;
 
 /// vinyl's cache.
-pub(super) fn cache(terms: &Terms) -> Cache {
+pub(super) fn cache(terms: &OpenTerms) -> EngineCache {
     CACHE.cache("vinyl_cache", terms)
 }
 
@@ -40,28 +40,28 @@ pub(super) fn least(rows: u64, entries: u64) -> Least {
 }
 
 /// What a private server gets with all tables in that storage engine.
-pub(super) fn settings(logged: Logged, terms: &Terms) -> Vec<Setting> {
+pub(super) fn settings(logged: LoggedStorage, terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::durable("wal_mode", logged.wal_mode(terms.durability)),
         Setting::new("net_msg_max", 2048, "1,024 clients ask at the same time"),
         Setting::new("log_level", 4, "a line for each connection is left out of its log"),
     ];
     settings.extend(match logged.storage {
-        Storage::Memtx => memtx(terms),
-        Storage::Vinyl => vinyl(terms),
+        TarantoolStorage::Memtx => memtx(terms),
+        TarantoolStorage::Vinyl => vinyl(terms),
     });
     settings
 }
 
 /// How transactions of several requests are had, which no setting of a server says: reports tell it beside these.
-pub(super) fn transactions(storage: Storage) -> Setting {
+pub(super) fn transactions(storage: TarantoolStorage) -> Setting {
     let (how, why) = match storage {
-        Storage::Memtx => (
+        TarantoolStorage::Memtx => (
             "stored functions",
             "2.6 has none over several requests, and later versions are used alike: a commit is one call, which \
              looks for what was read among the last changes and reads nothing a second time",
         ),
-        Storage::Vinyl => (
+        TarantoolStorage::Vinyl => (
             "stored functions in a fiber",
             "2.6 has none over several requests, and later versions are used alike: a fiber of the server has \
              vinyl's own transaction, which finds the conflicts and reads nothing a second time",
@@ -70,7 +70,7 @@ pub(super) fn transactions(storage: Storage) -> Setting {
     Setting::new("transactions", how, why)
 }
 
-fn memtx(terms: &Terms) -> Vec<Setting> {
+fn memtx(terms: &OpenTerms) -> Vec<Setting> {
     let (tuples, why) = match terms.memory_bytes {
         Some(_) => (TUPLES.bytes(terms), TUPLES.reason),
         None => (UNLIMITED_TUPLES, "4 GiB where memory is not limited, taken as they are used"),
@@ -81,7 +81,7 @@ fn memtx(terms: &Terms) -> Vec<Setting> {
     ]
 }
 
-fn vinyl(terms: &Terms) -> Vec<Setting> {
+fn vinyl(terms: &OpenTerms) -> Vec<Setting> {
     let mut settings = vec![
         Setting::new("vinyl_cache", CACHE.bytes(terms), CACHE.why(terms)),
         Setting::new("vinyl_max_tuple_size", LONGEST, "a text of 16 MiB is in one tuple"),
@@ -106,7 +106,7 @@ mod tests {
             (&crate::tarantool::MEMTX, "stored functions"),
             (&crate::tarantool::VINYL, "stored functions in a fiber"),
         ] {
-            let terms = Terms::new(Durability::Strict);
+            let terms = OpenTerms::new(Durability::Strict);
             let told = engine.settings(&terms).into_iter().find(|it| it.name == "transactions");
             let told = told.expect("it is told");
             assert_eq!(told.value, how);
@@ -127,7 +127,8 @@ mod tests {
         for (rows, entries, taken) in measured.into_iter().chain(by_rule) {
             let least = least(rows, entries).bytes(4);
             let room = |limit: u64| {
-                let terms = Terms { memory_bytes: Some(limit), ..Terms::new(Durability::Strict) };
+                let terms =
+                    OpenTerms { memory_bytes: Some(limit), ..OpenTerms::new(Durability::Strict) };
                 let set = memtx(&terms).into_iter().find(|it| it.name == "memtx_memory");
                 set.expect("it is set").value.parse::<u64>().expect("bytes")
             };

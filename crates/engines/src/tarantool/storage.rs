@@ -4,18 +4,18 @@ use bakeoff_factor::{DEFAULT, Declared};
 
 use crate::options::{EngineOption, Options};
 use crate::served::PATH;
-use crate::{Durability, Promise, Signature};
+use crate::{Durability, PaymentSignature, Promise};
 
 /// Where the tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Storage {
+pub(super) enum TarantoolStorage {
     /// In memory, with a log and snapshots.
     Memtx,
     /// In log-structured merge trees.
     Vinyl,
 }
 
-impl Storage {
+impl TarantoolStorage {
     /// Tarantool's name for it.
     pub fn engine(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Storage {
     }
 
     /// What shows in its files that it pays a debt.
-    pub fn signatures(self) -> &'static [Signature] {
+    pub fn signatures(self) -> &'static [PaymentSignature] {
         match self {
             Self::Memtx => &MEMTX_SIGNATURES,
             Self::Vinyl => &VINYL_SIGNATURES,
@@ -53,18 +53,18 @@ impl Storage {
 
 /// A storage, and the log that a level has it write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Logged {
+pub(super) struct LoggedStorage {
     /// Where the tables are.
-    pub storage: Storage,
+    pub storage: TarantoolStorage,
     /// Whether the level's option says `wal_mode=write`.
     pub writes: bool,
     /// Whether the log is begun anew at the start, by `snapshot_at_start=yes`.
     pub anew: bool,
 }
 
-impl Logged {
+impl LoggedStorage {
     /// The storage as it comes.
-    pub const fn usual(storage: Storage) -> Self {
+    pub const fn usual(storage: TarantoolStorage) -> Self {
         Self { storage, writes: false, anew: false }
     }
 
@@ -79,7 +79,7 @@ impl Logged {
     /// The setting `wal_mode` of a durability level.
     pub fn wal_mode(self, durability: Durability) -> &'static str {
         match (durability, self.storage, self.writes) {
-            (Durability::None, Storage::Memtx, false) => "none",
+            (Durability::None, TarantoolStorage::Memtx, false) => "none",
             (Durability::None, ..) => "write",
             (Durability::Relaxed | Durability::Strict, ..) => "fsync",
         }
@@ -100,9 +100,9 @@ impl Logged {
     /// How it gives each durability level.
     pub fn promises(self) -> [Promise; 3] {
         let weakest = match (self.storage, self.writes) {
-            (Storage::Memtx, false) => WITHOUT_LOG,
-            (Storage::Memtx, true) => WRITTEN,
-            (Storage::Vinyl, _) => VINYL_WRITTEN,
+            (TarantoolStorage::Memtx, false) => WITHOUT_LOG,
+            (TarantoolStorage::Memtx, true) => WRITTEN,
+            (TarantoolStorage::Vinyl, _) => VINYL_WRITTEN,
         };
         let strict = match (self.writes, self.anew) {
             (true, _) => NEVER_SYNCED,
@@ -237,17 +237,17 @@ pub(super) fn stands_for(option: &str, value: &str) -> Vec<(String, String)> {
 
 /// Snapshots are files of their own, and a log is written from its start
 /// (tarantool.io/en/doc/2.6/book/box/data_model/#persistence).
-static MEMTX_SIGNATURES: [Signature; 2] = [
-    Signature::writes("snapshot", &["*.snap*"]),
-    Signature::headers("turn of the log", 1, &["*.xlog*"]),
+static MEMTX_SIGNATURES: [PaymentSignature; 2] = [
+    PaymentSignature::writes("snapshot", &["*.snap*"]),
+    PaymentSignature::headers("turn of the log", 1, &["*.xlog*"]),
 ];
 
 /// A dump and a compaction write runs, each with its index, and nothing else does
 /// (tarantool.io/en/doc/2.6/book/box/engines/vinyl). A snapshot is one of memtx's tables, too, and begins a
 /// new log of vinyl's metadata.
-static VINYL_SIGNATURES: [Signature; 4] = [
-    Signature::writes("dump or compaction", &["*.run*", "*.index*"]),
-    Signature::writes("snapshot", &["*.snap*"]),
-    Signature::headers("turn of the metadata's log", 1, &["*.vylog*"]),
-    Signature::headers("turn of the log", 1, &["*.xlog*"]),
+static VINYL_SIGNATURES: [PaymentSignature; 4] = [
+    PaymentSignature::writes("dump or compaction", &["*.run*", "*.index*"]),
+    PaymentSignature::writes("snapshot", &["*.snap*"]),
+    PaymentSignature::headers("turn of the metadata's log", 1, &["*.vylog*"]),
+    PaymentSignature::headers("turn of the log", 1, &["*.xlog*"]),
 ];

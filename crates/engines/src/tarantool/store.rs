@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use bakeoff_servers::Server;
+use bakeoff_servers::PrivateServer;
 
-use super::client::{Client, Request};
-use super::counts::{Counts, counts};
+use super::client::{RequestPrefix, TarantoolConnection};
+use super::counts::{ReturnedCounts, counts};
 use super::debt;
-use super::failure::Failure;
+use super::failure::TarantoolFailure;
 use super::pack::{put_array, put_text};
-use super::storage::{Logged, Storage};
-use crate::served::{ENDING, Kept};
+use super::storage::{LoggedStorage, TarantoolStorage};
+use crate::served::{ENDING, KeptConnection};
 use crate::{Durability, Error, Result};
 
 /// The user that a data folder is initialised with, and what the user has to know: the folder of the socket
@@ -20,27 +20,34 @@ pub(super) const USER: &str = "bakeoff";
 pub(super) const PASSWORD: &str = "bakeoff";
 
 /// A new connection.
-fn connect(server: &Server) -> Result<Client> {
-    Client::connect(server.socket(), USER, PASSWORD).map_err(|failure| error(server, failure))
+fn connect(server: &PrivateServer) -> Result<TarantoolConnection> {
+    TarantoolConnection::connect(server.socket(), USER, PASSWORD)
+        .map_err(|failure| error(server, failure))
 }
 
 /// What a failure is in the contract's terms. The number of an error is that of errcode.h.
-fn error(server: &Server, failure: Failure) -> Error {
+fn error(server: &PrivateServer, failure: TarantoolFailure) -> Error {
     const TRANSACTION_CONFLICT: u64 = 97;
     match failure {
-        Failure::Refused { code: TRANSACTION_CONFLICT, message } => Error::Conflict(message),
-        Failure::Lost(_) if server.ends_within(ENDING) => Error::engine(format!(
+        TarantoolFailure::Refused { code: TRANSACTION_CONFLICT, message } => {
+            Error::Conflict(message)
+        }
+        TarantoolFailure::Lost(_) if server.ends_within(ENDING) => Error::engine(format!(
             "the server has ended ({failure}); the end of its log:\n{}",
             server.log()
         )),
-        Failure::Lost(_) => Error::Conflict(failure.to_string()),
-        Failure::Refused { .. } | Failure::Garbled(_) => Error::engine(failure),
+        TarantoolFailure::Lost(_) => Error::Conflict(failure.to_string()),
+        TarantoolFailure::Refused { .. } | TarantoolFailure::Garbled(_) => Error::engine(failure),
     }
 }
 
 /// Makes spaces where they are not there; their numbers, in the order of their names.
-fn make_spaces(storage: Storage, client: &mut Client, names: &[String]) -> Result<Vec<u32>> {
-    let answer = client.ask(&Request::call("bakeoff_open"), |out| {
+fn make_spaces(
+    storage: TarantoolStorage,
+    client: &mut TarantoolConnection,
+    names: &[String],
+) -> Result<Vec<u32>> {
+    let answer = client.ask(&RequestPrefix::call("bakeoff_open"), |out| {
         put_array(out, 2);
         put_text(out, storage.engine().as_bytes());
         put_array(out, names.len());
@@ -57,10 +64,10 @@ fn make_spaces(storage: Storage, client: &mut Client, names: &[String]) -> Resul
 
 /// The calls of stored functions, by what they do.
 pub(super) struct Calls {
-    pub get: Request,
-    pub scan: Request,
-    pub commit: Request,
-    pub finish: Request,
+    pub get: RequestPrefix,
+    pub scan: RequestPrefix,
+    pub commit: RequestPrefix,
+    pub finish: RequestPrefix,
 }
 
 /// What the server counts, by the order of `bakeoff_counters`.
@@ -78,37 +85,37 @@ pub(super) const COUNTERS: [&str; 10] = [
 ];
 
 /// A running server.
-pub(super) struct Store {
+pub(super) struct TarantoolStore {
     /// Where the tables are.
-    pub storage: Storage,
+    pub storage: TarantoolStorage,
     without_log: bool,
     /// The folder of its data.
     pub data: PathBuf,
     /// Connections that no transaction has.
-    idle: Mutex<Vec<Client>>,
-    watch: Kept<Client>,
+    idle: Mutex<Vec<TarantoolConnection>>,
+    watch: KeptConnection<TarantoolConnection>,
     /// What it owed at the opening.
-    pub since: debt::Since,
+    pub since: debt::TarantoolDebtState,
     /// The counters as they stood at the opening.
     pub before: [u64; COUNTERS.len()],
     /// The numbers of the spaces.
     ids: Vec<u32>,
     /// The requests that find a key in each space.
-    pub finds: Vec<Request>,
+    pub finds: Vec<RequestPrefix>,
     /// The calls that transactions make.
     pub calls: Calls,
     /// Its process.
-    pub server: Server,
+    pub server: PrivateServer,
 }
 
-impl Store {
+impl TarantoolStore {
     /// Of a server that has just started, with the spaces of these names.
     ///
     /// # Errors
     /// The server's.
     pub fn new(
-        logged: Logged,
-        server: Server,
+        logged: LoggedStorage,
+        server: PrivateServer,
         directory: &Path,
         durability: Durability,
         names: &[String],
@@ -116,22 +123,22 @@ impl Store {
         let storage = logged.storage;
         let mut client = connect(&server)?;
         let ids = make_spaces(storage, &mut client, names)?;
-        let ask = |client: &mut Client, function| {
+        let ask = |client: &mut TarantoolConnection, function| {
             counts(client, function).map_err(|failure| error(&server, failure))
         };
-        let since = debt::Since::now(storage, &ask(&mut client, debt::FUNCTION)?)?;
+        let since = debt::TarantoolDebtState::now(storage, &ask(&mut client, debt::FUNCTION)?)?;
         let before = ask(&mut client, "bakeoff_counters")?.numbers()?;
         let functions = ["bakeoff_get", "bakeoff_scan", "bakeoff_commit", "bakeoff_finish"];
-        let [get, scan, commit, finish] = functions.map(Request::call);
+        let [get, scan, commit, finish] = functions.map(RequestPrefix::call);
         Ok(Self {
             storage,
             without_log: logged.is_without_log(durability),
             data: directory.join("data"),
             idle: Mutex::default(),
-            watch: Kept::new(client),
+            watch: KeptConnection::new(client),
             since,
             before,
-            finds: ids.iter().map(|id| Request::find(*id)).collect(),
+            finds: ids.iter().map(|id| RequestPrefix::find(*id)).collect(),
             ids,
             calls: Calls { get, scan, commit, finish },
             server,
@@ -147,18 +154,18 @@ impl Store {
     ///
     /// # Errors
     /// Those of connecting.
-    pub fn take_client(&self) -> Result<Client> {
+    pub fn take_client(&self) -> Result<TarantoolConnection> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         idle.map_or_else(|| connect(&self.server), Ok)
     }
 
     /// Takes a connection back that is still of use.
-    pub fn give_back(&self, client: Client) {
+    pub fn give_back(&self, client: TarantoolConnection) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
     }
 
     /// What a failure of a request is in the contract's terms.
-    pub fn error(&self, failure: Failure) -> Error {
+    pub fn error(&self, failure: TarantoolFailure) -> Error {
         error(&self.server, failure)
     }
 
@@ -168,7 +175,7 @@ impl Store {
     /// The server's.
     pub fn call(&self, function: &str, put: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         let mut client = self.take_client()?;
-        let answer = client.ask(&Request::call(function), put).map(drop);
+        let answer = client.ask(&RequestPrefix::call(function), put).map(drop);
         answer.map_err(|failure| self.error(failure))?;
         self.give_back(client);
         Ok(())
@@ -178,14 +185,15 @@ impl Store {
     ///
     /// # Errors
     /// The server's.
-    pub fn counts(&self, function: &str) -> Result<Counts> {
-        let question =
-            |client: &mut Client| counts(client, function).map_err(|failure| self.error(failure));
+    pub fn counts(&self, function: &str) -> Result<ReturnedCounts> {
+        let question = |client: &mut TarantoolConnection| {
+            counts(client, function).map_err(|failure| self.error(failure))
+        };
         self.watch.ask(|| connect(&self.server), question)
     }
 }
 
-impl Drop for Store {
+impl Drop for TarantoolStore {
     fn drop(&mut self) {
         // Without a log, a server that is stopped in order forgets what is in no snapshot.
         if self.without_log && self.server.is_running() {

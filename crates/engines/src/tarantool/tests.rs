@@ -4,7 +4,7 @@ use bakeoff_testkit::{folder_for_all, needs};
 
 use super::*;
 use crate::schema::{Table, Type};
-use crate::statement::{self, Action, Read};
+use crate::statement::{self, Action, TableRead};
 use crate::{Access, Rows, Session, Value, find};
 
 mod log;
@@ -24,9 +24,13 @@ fn schema() -> Schema {
 }
 
 fn statements() -> [Statement; 3] {
-    let by_kind = Read::range(0, statement::Path::Index(0), 1, &[0, 2]);
-    [Action::Upsert { table: 0 }, Action::Read(Read::by_key(0, 1, &[2])), Action::Read(by_kind)]
-        .map(|action| Statement { name: "one".into(), action })
+    let by_kind = TableRead::range(0, statement::AccessPath::Index(0), 1, &[0, 2]);
+    [
+        Action::Upsert { table: 0 },
+        Action::Read(TableRead::by_key(0, 1, &[2])),
+        Action::Read(by_kind),
+    ]
+    .map(|action| Statement { name: "one".into(), action })
 }
 
 /// Those that are there to be tested.
@@ -39,7 +43,7 @@ fn level(engine: &Tarantool, options: &str) -> &'static dyn Engine {
     find(&format!("{}/{options}", engine.served.name)).expect("it is right")
 }
 
-fn open(engine: &dyn Engine, folder: &Path, terms: &Terms) -> Box<dyn Database> {
+fn open(engine: &dyn Engine, folder: &Path, terms: &OpenTerms) -> Box<dyn Database> {
     engine.open(folder, terms, &schema(), &statements()).expect("a database")
 }
 
@@ -67,12 +71,12 @@ fn a_setting_that_it_does_not_know_is_told_before_anything_is_loaded() {
 fn a_setting_that_would_open_it_to_others_is_not_free() {
     for engine in [&MEMTX, &VINYL] {
         for name in ["feedback_enabled", "feedback_host", "listen", "username", "hot_standby"] {
-            assert_eq!(engine.standing(name, "1"), Standing::Reserved, "{name}");
+            assert_eq!(engine.standing(name, "1"), SettingStanding::Reserved, "{name}");
         }
         for name in ["replication", "replication_connect_quorum"] {
-            assert!(matches!(engine.standing(name, "1"), Standing::Trusted(_)), "{name}");
+            assert!(matches!(engine.standing(name, "1"), SettingStanding::Trusted(_)), "{name}");
         }
-        assert_eq!(engine.standing("readahead", "32640"), Standing::Free);
+        assert_eq!(engine.standing("readahead", "32640"), SettingStanding::Free);
     }
 }
 
@@ -80,7 +84,7 @@ fn a_setting_that_would_open_it_to_others_is_not_free() {
 fn a_read_by_an_index_takes_two_calls_and_one_by_the_key_none() {
     for engine in installed() {
         let folder = folder_for_all();
-        let database = open(engine, folder.path(), &Terms::new(Durability::None));
+        let database = open(engine, folder.path(), &OpenTerms::new(Durability::None));
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
         session.begin(Access::Write).expect("begin");
         for id in 0..40 {
@@ -100,7 +104,7 @@ fn a_read_by_an_index_takes_two_calls_and_one_by_the_key_none() {
         assert_eq!(rows.row(39).next(), Some(Value::Int(39)));
         // vinyl is told that the transaction is over, and nobody waits for that.
         let calls = calls() - before;
-        let told = engine.logged.storage == Storage::Vinyl && calls == 4;
+        let told = engine.logged.storage == TarantoolStorage::Vinyl && calls == 4;
         assert!(calls == 3 || told, "{:?}: {calls}", engine.logged.storage);
     }
 }
@@ -111,7 +115,7 @@ fn a_transaction_that_is_older_than_what_the_server_keeps_is_run_again() {
         return;
     }
     let folder = folder_for_all();
-    let database = open(&MEMTX, folder.path(), &Terms::new(Durability::None));
+    let database = open(&MEMTX, folder.path(), &OpenTerms::new(Durability::None));
     let (mut old, mut rows) = (database.session().expect("a session"), Rows::new());
     let mut other = database.session().expect("a session");
     let mut write = |rows: &mut Rows, ids: std::ops::Range<i64>| {

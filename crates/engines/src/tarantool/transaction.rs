@@ -9,11 +9,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
-use super::client::Client;
-use super::failure::Failure;
+use super::client::TarantoolConnection;
+use super::failure::TarantoolFailure;
 use super::pack::{Unpack, put_array, put_int, put_text};
-use super::storage::Storage;
-use super::store::Store;
+use super::storage::TarantoolStorage;
+use super::store::TarantoolStore;
 use crate::kv::{self, Visit};
 use crate::{Error, Result};
 
@@ -25,7 +25,7 @@ const MANY: usize = 4096;
 const NONE: i64 = -1;
 
 /// What changes of one key space are put over it: values by keys, none for what is not there.
-type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+type SpaceChanges = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +39,21 @@ pub(super) enum Use {
 }
 
 /// A transaction.
-pub(super) struct Transaction<'s> {
-    store: &'s Store,
+pub(super) struct TarantoolTransaction<'s> {
+    store: &'s TarantoolStore,
     /// None once the connection is lost.
-    client: RefCell<Option<Client>>,
+    client: RefCell<Option<TarantoolConnection>>,
     purpose: Use,
     snapshot: Cell<i64>,
     /// The ranges that were read, packed, and their number; where a commit has to know.
     reads: RefCell<(usize, Vec<u8>)>,
     /// By key space.
-    writes: Vec<Changes>,
+    writes: Vec<SpaceChanges>,
 }
 
-impl<'s> Transaction<'s> {
+impl<'s> TarantoolTransaction<'s> {
     /// Begins one; the server hears of it by its first read.
-    pub fn begin(store: &'s Store, purpose: Use) -> Result<Self> {
+    pub fn begin(store: &'s TarantoolStore, purpose: Use) -> Result<Self> {
         Ok(Self {
             store,
             client: RefCell::new(Some(store.take_client()?)),
@@ -67,13 +67,13 @@ impl<'s> Transaction<'s> {
     /// What a use of the connection gives. One that fails is used no more.
     fn with<T>(
         &self,
-        work: impl FnOnce(&mut Client) -> std::result::Result<T, Failure>,
+        work: impl FnOnce(&mut TarantoolConnection) -> std::result::Result<T, TarantoolFailure>,
     ) -> Result<T> {
         let mut client = self.client.borrow_mut();
         let open =
             client.as_mut().ok_or_else(|| Error::Conflict("the connection was lost".into()))?;
         work(open).map_err(|failure| {
-            if !matches!(failure, Failure::Refused { .. }) {
+            if !matches!(failure, TarantoolFailure::Refused { .. }) {
                 *client = None;
             }
             self.store.error(failure)
@@ -81,20 +81,24 @@ impl<'s> Transaction<'s> {
     }
 
     /// Takes the number of the snapshot off an answer; false where the server no longer has it.
-    fn take_snapshot(&self, answer: &mut Unpack<'_>) -> std::result::Result<bool, Failure> {
+    fn take_snapshot(
+        &self,
+        answer: &mut Unpack<'_>,
+    ) -> std::result::Result<bool, TarantoolFailure> {
         answer.array()?;
         let mut rest = *answer;
         if rest.truth().is_ok() {
             return Ok(false);
         }
         let number = answer.int()?;
-        self.snapshot.set(i64::try_from(number).map_err(|_| Failure::Garbled("a snapshot"))?);
+        self.snapshot
+            .set(i64::try_from(number).map_err(|_| TarantoolFailure::Garbled("a snapshot"))?);
         Ok(true)
     }
 
     /// Remembers that a range was read, where a commit has to look whether it has changed.
     fn remember(&self, space: usize, from: &[u8], to: &[u8]) {
-        if self.purpose != Use::Write || self.store.storage == Storage::Vinyl {
+        if self.purpose != Use::Write || self.store.storage == TarantoolStorage::Vinyl {
             return;
         }
         let mut reads = self.reads.borrow_mut();
@@ -106,7 +110,7 @@ impl<'s> Transaction<'s> {
         put_text(bytes, to);
     }
 
-    fn written(&self, space: usize) -> Option<&Changes> {
+    fn written(&self, space: usize) -> Option<&SpaceChanges> {
         self.writes.get(space)
     }
 
@@ -143,13 +147,13 @@ impl<'s> Transaction<'s> {
         })?;
         let found: Vec<_> = found.ok_or_else(too_old)?;
         if found.len() != keys.len() {
-            return Err(self.store.error(Failure::Garbled("not as many tuples as keys")));
+            return Err(self.store.error(TarantoolFailure::Garbled("not as many tuples as keys")));
         }
         keys.iter().for_each(|key| self.remember(space, key, &after(key)));
         Ok(found)
     }
 
-    fn ask_for(&self, part: &Part<'_>, most: usize, into: &mut Vec<u8>) -> Result<()> {
+    fn ask_for(&self, part: &RemainingRange<'_>, most: usize, into: &mut Vec<u8>) -> Result<()> {
         self.with(|client| {
             let answer = client.ask(&self.store.calls.scan, |out| {
                 put_array(out, 6);
@@ -170,7 +174,7 @@ impl<'s> Transaction<'s> {
     /// the rest of the range begins, if there may be more of it.
     fn visit_part(
         &self,
-        part: &Part<'_>,
+        part: &RemainingRange<'_>,
         most: usize,
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<(), Option<Vec<u8>>>> {
@@ -214,7 +218,7 @@ impl<'s> Transaction<'s> {
 
     fn change(&mut self, space: usize, key: &[u8], value: Option<&[u8]>) {
         if self.writes.len() <= space {
-            self.writes.resize_with(space + 1, Changes::new);
+            self.writes.resize_with(space + 1, SpaceChanges::new);
         }
         self.writes[space].insert(key.to_vec(), value.map(<[u8]>::to_vec));
     }
@@ -239,10 +243,10 @@ impl<'s> Transaction<'s> {
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for TarantoolTransaction<'_> {
     fn drop(&mut self) {
         let Some(mut client) = self.client.take() else { return };
-        let open = self.store.storage == Storage::Vinyl && self.snapshot.get() != NONE;
+        let open = self.store.storage == TarantoolStorage::Vinyl && self.snapshot.get() != NONE;
         if open && client.tell(&self.store.calls.finish, |out| put_array(out, 0)).is_err() {
             return;
         }
@@ -250,7 +254,7 @@ impl Drop for Transaction<'_> {
     }
 }
 
-impl kv::Reader for Transaction<'_> {
+impl kv::ReadTransaction for TarantoolTransaction<'_> {
     type Bytes<'t>
         = Vec<u8>
     where
@@ -288,7 +292,7 @@ impl kv::Reader for Transaction<'_> {
     ) -> Result<()> {
         let (mut from, mut to, mut most) = (from.to_vec(), to.to_vec(), FEW);
         loop {
-            let part = Part { space, from: &from, to: &to, reverse };
+            let part = RemainingRange { space, from: &from, to: &to, reverse };
             match self.visit_part(&part, most, visit)? {
                 ControlFlow::Break(()) | ControlFlow::Continue(None) => return Ok(()),
                 ControlFlow::Continue(Some(rest)) if reverse => to = rest,
@@ -299,7 +303,7 @@ impl kv::Reader for Transaction<'_> {
     }
 }
 
-impl kv::Writer for Transaction<'_> {
+impl kv::WriteTransaction for TarantoolTransaction<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.change(space, key, Some(value));
         Ok(())
@@ -334,7 +338,7 @@ impl kv::Writer for Transaction<'_> {
 
 /// What remains to be read of a range.
 #[derive(Clone, Copy)]
-struct Part<'p> {
+struct RemainingRange<'p> {
     space: usize,
     from: &'p [u8],
     /// Empty: to the last.
@@ -342,7 +346,7 @@ struct Part<'p> {
     reverse: bool,
 }
 
-impl Part<'_> {
+impl RemainingRange<'_> {
     fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         let to = if self.to.is_empty() { Bound::Unbounded } else { Bound::Excluded(self.to) };
         (Bound::Included(self.from), to)
@@ -367,7 +371,7 @@ struct Pairs<'a>(Vec<(&'a [u8], Option<&'a [u8]>)>);
 
 impl<'a> Pairs<'a> {
     /// Takes an array of tuples off an answer.
-    fn of(answer: &mut Unpack<'a>) -> std::result::Result<Self, Failure> {
+    fn of(answer: &mut Unpack<'a>) -> std::result::Result<Self, TarantoolFailure> {
         let count = answer.array()?;
         let mut pairs = Vec::with_capacity(count.min(MANY));
         for _ in 0..count {
@@ -392,7 +396,7 @@ impl<'a> Pairs<'a> {
 }
 
 /// The value of a tuple; none of an empty one.
-fn value(tuple: &mut Unpack<'_>) -> std::result::Result<Option<Vec<u8>>, Failure> {
+fn value(tuple: &mut Unpack<'_>) -> std::result::Result<Option<Vec<u8>>, TarantoolFailure> {
     let fields = tuple.array()?;
     if fields > 0 {
         tuple.text()?;

@@ -7,7 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use proptest::prelude::*;
 
 use super::*;
-use crate::Home;
+use crate::EngineHome;
 
 /// A password as a URL has it.
 fn escaped(password: &str) -> String {
@@ -21,7 +21,7 @@ fn where_it_works_is_known_without_a_connection() {
     let address = listener.local_addr().expect("an address");
     for scheme in ["mysql", "postgres"] {
         let engine = find(&format!("{scheme}://me@{address}/db")).expect("a database");
-        assert_eq!(engine.home(), Home::External);
+        assert_eq!(engine.home(), EngineHome::External);
         let nobody = listener.accept().expect_err("nobody came");
         assert_eq!(nobody.kind(), ErrorKind::WouldBlock, "{scheme}");
     }
@@ -120,7 +120,7 @@ fn what_is_not_plain_is_refused_without_the_password() {
 
 #[test]
 fn how_a_server_is_spoken_to_stands_in_its_url() {
-    use Transport::{Local, Plain, Unverified, Verified};
+    use TransportSecurity::{Local, Plain, Unverified, Verified};
     let certificate = concat!(env!("CARGO_MANIFEST_DIR"), "/src/urls/tests/authority.pem");
     let transport = |url: &str| find(url).expect(url).transport();
     for (url, how) in [
@@ -149,7 +149,7 @@ fn how_a_server_is_spoken_to_stands_in_its_url() {
         (format!("postgres://me@localhost/db?sslrootcert={certificate}"), Verified),
         (
             format!("postgres://me@db1/db?sslmode=verify-ca&sslrootcert={certificate}"),
-            Transport::Authority,
+            TransportSecurity::Authority,
         ),
     ] {
         assert_eq!(transport(&url), Some(how), "{url}");

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bakeoff_engines::statement::{Action, Bound, Order, Scope};
+use bakeoff_engines::statement::{Action, RangeBound, ReadOrder, ReadScope};
 use bakeoff_engines::{
-    About, Access, Database, Debt, Durability, Engine, Error, Loader, Promise, Result, Rows,
-    Schema, Session, Statement, Terms, Value,
+    Access, Database, Debt, Durability, Engine, EngineDescription, Error, Loader, OpenTerms,
+    Promise, Result, Rows, Schema, Session, Statement, Value,
 };
 
 use crate::{Check, concurrency, quickest, sequences, survival};
@@ -48,12 +48,12 @@ enum Fault {
 struct Broken(Fault);
 
 impl Engine for Broken {
-    fn about(&self) -> About {
-        let about = About { name: "broken", ..quickest().about() };
+    fn about(&self) -> EngineDescription {
+        let about = EngineDescription { name: "broken", ..quickest().about() };
         let Fault::Lacks(level) = self.0 else { return about };
         let lacking = Promise::lacking(level, "this file");
         let without = |it: Promise| if it.durability == level { lacking } else { it };
-        About { promises: about.promises.map(without), ..about }
+        EngineDescription { promises: about.promises.map(without), ..about }
     }
 
     fn version(&self) -> String {
@@ -63,7 +63,7 @@ impl Engine for Broken {
     fn open(
         &self,
         directory: &std::path::Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -85,12 +85,12 @@ impl Broken {
         let Action::Read(read) = action else { return };
         match (self.0, &mut read.scope) {
             (Fault::IgnoresLimits, _) => read.limit = None,
-            (Fault::IgnoresOrder, _) if read.order == Order::Descending => {
-                read.order = Order::Ascending;
+            (Fault::IgnoresOrder, _) if read.order == ReadOrder::Descending => {
+                read.order = ReadOrder::Ascending;
             }
-            (Fault::IncludesBounds, Scope::Range { from, to, .. }) => {
-                *from = from.map(|_| Bound::Inclusive);
-                *to = to.map(|_| Bound::Inclusive);
+            (Fault::IncludesBounds, ReadScope::Range { from, to, .. }) => {
+                *from = from.map(|_| RangeBound::Inclusive);
+                *to = to.map(|_| RangeBound::Inclusive);
             }
             _ => {}
         }

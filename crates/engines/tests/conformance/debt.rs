@@ -5,7 +5,7 @@ use bakeoff_conformance::debt::assert_follows;
 use bakeoff_conformance::folder;
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::{
-    Access, Action, Database, Debt, Durability, Engine, Rows, Schema, Statement, Terms, Value,
+    Access, Action, Database, Debt, Durability, Engine, OpenTerms, Rows, Schema, Statement, Value,
     fjall, lmdb, mysql, null, postgres, sqlite,
 };
 use bakeoff_testkit::{PATIENCE, Since, needs};
@@ -97,7 +97,7 @@ fn open(folder: &std::path::Path, trial: &Trial) -> Box<dyn Database> {
         .index(&["kind"]);
     let schema = Schema { tables: vec![things] };
     let put = Statement { name: "put".into(), action: Action::Upsert { table: 0 } };
-    let mut terms = Terms::new(Durability::None);
+    let mut terms = OpenTerms::new(Durability::None);
     terms.settings =
         trial.settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     trial.engine.open(folder, &terms, &schema, &[put]).expect("a database")
@@ -177,10 +177,10 @@ fn is_paid(trial: &Trial, database: &dyn Database, fresh: &Debt, most: &Debt) {
 
 #[test]
 fn who_stores_nothing_owes_nothing() {
-    let folder = folder::of(&null::Null);
-    let database = null::Null.open(
+    let folder = folder::of(&null::NullEngine);
+    let database = null::NullEngine.open(
         folder.path(),
-        &Terms::new(Durability::None),
+        &OpenTerms::new(Durability::None),
         &Schema { tables: Vec::new() },
         &[],
     );

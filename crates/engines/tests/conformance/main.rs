@@ -9,7 +9,7 @@ mod irrevocable;
 
 use bakeoff_conformance::{Check, Of, TRANSACTIONAL, bank, folder, sequences, survival};
 use bakeoff_conformance::{concurrency, terms};
-use bakeoff_engines::{About, ENGINES, Engine};
+use bakeoff_engines::{ENGINES, Engine, EngineDescription};
 
 bakeoff_conformance::suite!(ENGINES);
 
@@ -28,7 +28,7 @@ fn every_engine_is_for_the_suite_or_has_a_file_on_what_it_does_instead() {
 
 /// The faults of `broken` are found on the engine that is the quickest to open.
 fn quickest() -> &'static dyn Engine {
-    let quick = |about: About| about.stores && about.packages.is_empty();
+    let quick = |about: EngineDescription| about.stores && about.packages.is_empty();
     let mut engines = ENGINES.iter().copied();
     engines.find(|engine| quick(engine.about())).expect("one is built in")
 }

@@ -2,12 +2,12 @@
 
 use std::process::{Command, Output, Stdio};
 
-use bakeoff_servers::Server;
+use bakeoff_servers::PrivateServer;
 
 use crate::Program;
 
 /// Runs SQL; the answer's rows, or what the client complains of.
-pub fn ask(program: Program, server: &Server, sql: &str) -> Result<String, String> {
+pub fn ask(program: Program, server: &PrivateServer, sql: &str) -> Result<String, String> {
     let mut client = match program {
         Program::MariaDb => {
             let mut client = Command::new("mariadb");
@@ -35,7 +35,7 @@ pub fn ask(program: Program, server: &Server, sql: &str) -> Result<String, Strin
 }
 
 /// Runs SQL that can't fail.
-pub fn must(program: Program, server: &Server, sql: &str) -> String {
+pub fn must(program: Program, server: &PrivateServer, sql: &str) -> String {
     ask(program, server, sql).unwrap_or_else(|said| panic!("{program}: {sql}: {said}"))
 }
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use bakeoff_servers::{Launch, Server};
+use bakeoff_servers::{Launch, PrivateServer};
 use bakeoff_testkit::{PATIENCE, children, skip, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -30,14 +30,14 @@ fn lives(pid: u32) -> bool {
 fn a_killed_server_is_gone_at_once_and_recovers() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         must(program, &server, table());
         let family = family(server.pid());
         assert!(program != Program::Postgres || family.len() > 3, "{family:?}");
         server.kill();
         let left: Vec<_> = family.into_iter().filter(|pid| lives(*pid)).collect();
         assert!(left.is_empty(), "{program}: {left:?}");
-        let server = Server::start(&program, &home.launch).expect("it recovers");
+        let server = PrivateServer::start(&program, &home.launch).expect("it recovers");
         assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
     }
 }
@@ -46,7 +46,7 @@ fn a_killed_server_is_gone_at_once_and_recovers() {
 fn a_server_that_dies_is_told() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         let pid = Pid::from_raw(server.pid().cast_signed()).expect("a process");
         kill_process(pid, Signal::KILL).expect("a process of ours");
         wait_until("the server's end", || !server.is_running());
@@ -67,7 +67,7 @@ fn parent() {
         _ => Program::Postgres,
     };
     // The thread that starts it ends at once, and the server must not end with it.
-    let start = move || Server::start(&program, &launch).expect("it starts");
+    let start = move || PrivateServer::start(&program, &launch).expect("it starts");
     let server = std::thread::spawn(start).join().expect("a server");
     must(program, &server, table());
     println!("\npid {}", server.pid());
@@ -89,7 +89,7 @@ fn a_server_dies_with_its_parent_and_the_next_one_waits_for_that() {
         let family = family(pid.expect("the parent starts a server"));
         parent.kill().expect("a child of ours");
 
-        let server = Server::start(&program, &home.launch).expect("it recovers");
+        let server = PrivateServer::start(&program, &home.launch).expect("it recovers");
         let left: Vec<_> = family.into_iter().filter(|pid| lives(*pid)).collect();
         assert!(left.is_empty(), "{program}: {left:?}");
         assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
@@ -101,7 +101,7 @@ fn a_server_dies_with_its_parent_and_the_next_one_waits_for_that() {
 fn a_killed_server_leaves_no_shared_memory() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         let pid = server.pid();
         let space = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/ipc"));
         let (its, ours) = (space(&pid.to_string()), space("self"));

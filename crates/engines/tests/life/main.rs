@@ -27,7 +27,7 @@ enum Program {
 }
 
 impl Deref for Program {
-    type Target = bakeoff_servers::Program;
+    type Target = bakeoff_servers::ServerProgram;
 
     fn deref(&self) -> &Self::Target {
         match self {
@@ -80,7 +80,7 @@ impl Home {
 /// A data folder that is initialised once, and is removed when this program has ended.
 fn model(program: Program) -> PathBuf {
     let home = Home::new();
-    bakeoff_servers::Server::initialise(&program, &home.launch).expect("it is installed");
+    bakeoff_servers::PrivateServer::initialise(&program, &home.launch).expect("it is installed");
     let folder = home.folder.keep();
     // Its input ends with this program, however that ends.
     let mut remover = Command::new("sh");

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use bakeoff_servers::{Error, Server};
+use bakeoff_servers::{Error, PrivateServer};
 use bakeoff_testkit::{AS_NOBODY, is_root, needs_root, open_to_all};
 
 use crate::{Home, Program, again, installed};
@@ -15,7 +15,8 @@ fn a_setting_that_the_server_refuses_is_in_the_message() {
     for program in installed() {
         let mut home = Home::initialised(program);
         home.set("no_such_setting", "1");
-        let error = Server::start(&program, &home.launch).expect_err("there is no such setting");
+        let error =
+            PrivateServer::start(&program, &home.launch).expect_err("there is no such setting");
         assert!(matches!(error, Error::Ended { .. }), "{error:?}");
         assert!(error.to_string().contains("no_such_setting"), "{error}");
     }
@@ -30,7 +31,7 @@ fn a_server_without_the_memory_that_it_needs_says_so() {
             Program::Postgres => "shared_buffers",
         };
         home.set(name, if program == Program::MariaDb { "64T" } else { "64TB" });
-        let error = Server::start(&program, &home.launch).expect_err("nobody has so much");
+        let error = PrivateServer::start(&program, &home.launch).expect_err("nobody has so much");
         assert!(matches!(error, Error::Ended { .. }), "{error:?}");
         let said = error.to_string().to_lowercase();
         assert!(said.contains("memory") || said.contains("range"), "{said}");
@@ -42,7 +43,7 @@ fn data_of_another_kind_are_refused() {
     for program in installed() {
         let home = Home::new();
         std::fs::create_dir_all(home.launch.directory.join("data")).expect("room");
-        let error = Server::start(&program, &home.launch).expect_err("there is no database");
+        let error = PrivateServer::start(&program, &home.launch).expect_err("there is no database");
         assert!(matches!(error, Error::Ended { .. }), "{error:?}");
     }
 }
@@ -60,7 +61,7 @@ fn a_setting_that_is_ours_is_refused() {
     for (program, name) in cases {
         let mut home = Home::new();
         home.set(name, "1");
-        let error = Server::start(&program, &home.launch).expect_err("it is ours");
+        let error = PrivateServer::start(&program, &home.launch).expect_err("it is ours");
         assert!(matches!(error, Error::Setting { .. }), "{error:?}");
         assert!(error.to_string().contains(name), "{error}");
     }
@@ -73,12 +74,16 @@ fn a_path_that_the_server_takes_for_several_will_do_where_it_does_not_see_it() {
     if is_root() {
         for program in installed() {
             home.launch.directory.set_file_name(format!("{program}:"));
-            Server::initialise(&program, &home.launch).expect("it sees a shorter one");
-            Server::start(&program, &home.launch).expect("it starts").stop().expect("it stops");
+            PrivateServer::initialise(&program, &home.launch).expect("it sees a shorter one");
+            PrivateServer::start(&program, &home.launch)
+                .expect("it starts")
+                .stop()
+                .expect("it stops");
         }
         return;
     }
-    let error = Server::initialise(&Program::MariaDb, &home.launch).expect_err("it has a colon");
+    let error =
+        PrivateServer::initialise(&Program::MariaDb, &home.launch).expect_err("it has a colon");
     assert!(matches!(error, Error::Separator { separator: ':', .. }), "{error:?}");
     assert!(error.to_string().contains("--out"), "{error}");
     assert!(!home.launch.directory.exists());
@@ -113,7 +118,7 @@ fn without_mounts() {
         let home = Home::new();
         let closed = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(home.folder.path(), closed).expect("a folder of ours");
-        let error = Server::initialise(&program, &home.launch).expect_err("it is closed");
+        let error = PrivateServer::initialise(&program, &home.launch).expect_err("it is closed");
         let Error::Unreachable { folder, .. } = &error else { panic!("{error:?}") };
         assert_eq!(folder, home.folder.path());
         assert!(error.to_string().contains("CAP_SYS_ADMIN"), "{error}");
@@ -121,7 +126,7 @@ fn without_mounts() {
         open_to_all(home.folder.path());
         let mut home = home;
         home.launch.directory = home.folder.path().join("x".repeat(100)).join("y".repeat(60));
-        Server::initialise(&program, &home.launch).expect("it is open");
-        Server::start(&program, &home.launch).expect("it starts").stop().expect("it stops");
+        PrivateServer::initialise(&program, &home.launch).expect("it is open");
+        PrivateServer::start(&program, &home.launch).expect("it starts").stop().expect("it stops");
     }
 }

@@ -5,7 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use bakeoff_servers::Server;
+use bakeoff_servers::PrivateServer;
 use bakeoff_testkit::{AS_NOBODY, needs_root};
 use rustix::process::{Gid, Uid};
 
@@ -51,7 +51,7 @@ fn data_that_are_a_link_are_refused_and_what_is_behind_it_is_not_given_away() {
             let link = home.launch.directory.join(name);
             symlink(precious.parent().expect("a folder"), &link).expect("a link");
             let error =
-                Server::start(&program, &home.launch).expect_err("it is a link").to_string();
+                PrivateServer::start(&program, &home.launch).expect_err("it is a link").to_string();
             assert_eq!(owner(&precious), (0, 0), "{program}: it was given away through {name}");
             assert_eq!(owner(precious.parent().expect("a folder")), (0, 0), "{program}: {name}");
             assert!(error.contains("is a link"), "{error}");
@@ -68,7 +68,7 @@ fn a_second_name_of_a_file_of_roots_is_not_given_away() {
         let data = home.launch.directory.join("data");
         fs::create_dir_all(&data).expect("a folder");
         fs::hard_link(&precious, data.join("mine")).expect("a name");
-        let error = Server::start(&program, &home.launch).expect_err("it has a second name");
+        let error = PrivateServer::start(&program, &home.launch).expect_err("it has a second name");
         assert!(error.to_string().contains("several names"), "{error}");
         assert_eq!(owner(&precious), (0, 0), "{program}");
     }
@@ -84,7 +84,7 @@ fn what_belongs_to_others_is_refused() {
             fs::write(data.join("file"), "theirs").expect("room");
             let theirs = home.launch.directory.join(file);
             std::os::unix::fs::lchown(&theirs, Some(4711), Some(4711)).expect("root may");
-            let error = Server::start(&program, &home.launch).expect_err("it is somebody's");
+            let error = PrivateServer::start(&program, &home.launch).expect_err("it is somebody's");
             let said = error.to_string();
             assert!(said.contains("4711") && said.contains("chown"), "{said}");
             assert_eq!(owner(&theirs), (4711, 4711), "{program}");
@@ -98,7 +98,7 @@ fn a_server_s_user_can_not_replace_its_data_or_put_something_beside_them() {
         let home = Home::initialised(program);
         let precious = precious(&home);
         let outside = precious.parent().expect("a folder");
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         let directory = &home.launch.directory;
         let data = directory.join("data");
         let user = owner(&data);
@@ -116,7 +116,7 @@ fn a_server_s_user_can_not_replace_its_data_or_put_something_beside_them() {
             let _ = fs::hard_link(&precious, data.join("named"));
         });
         server.stop().expect("it stops in order");
-        let again = Server::start(&program, &home.launch);
+        let again = PrivateServer::start(&program, &home.launch);
         assert_eq!(owner(&precious), (0, 0), "{program}: it was given away");
         drop(again);
     }
@@ -131,8 +131,9 @@ fn a_log_that_became_a_link_or_a_pipe_is_neither_written_nor_read() {
         fs::remove_file(&log).expect("a log");
         symlink(&precious, &log).expect("a link");
         home.set("no_such_setting", "1");
-        let error =
-            Server::start(&program, &home.launch).expect_err("its log is a link").to_string();
+        let error = PrivateServer::start(&program, &home.launch)
+            .expect_err("its log is a link")
+            .to_string();
         assert!(error.contains("is not a file with data"), "{error}");
         assert_eq!(fs::read(&precious).expect("root's"), b"root's", "{program}");
     }
@@ -143,12 +144,15 @@ fn serve_below(folder: &Path) {
     for program in installed() {
         let mut home = Home::new();
         home.launch.directory = folder.join(format!("{program}"));
-        Server::initialise(&program, &home.launch).expect("it is installed");
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        PrivateServer::initialise(&program, &home.launch).expect("it is installed");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         must(program, &server, table());
         assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
         server.kill();
-        Server::start(&program, &home.launch).expect("it recovers").stop().expect("it stops");
+        PrivateServer::start(&program, &home.launch)
+            .expect("it recovers")
+            .stop()
+            .expect("it stops");
     }
 }
 
@@ -179,7 +183,7 @@ fn a_path_that_is_longer_than_the_address_of_a_socket_will_do_for_an_ordinary_us
 fn a_server_of_roots_has_mounts_and_shared_memory_of_its_own() {
     for program in installed().filter(|_| root()) {
         let home = Home::initialised(program);
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         let pid = server.pid();
         let space = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/mnt")).expect("it runs");
         assert_ne!(space(&pid.to_string()), space("self"), "{program}");

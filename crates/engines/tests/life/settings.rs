@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use bakeoff_engines::{Engine, mysql};
-use bakeoff_servers::{Server, Standing, Why};
+use bakeoff_servers::{PrivateServer, SettingStanding, TrustReason};
 
 use crate::client::must;
 use crate::{Home, Program, installed};
@@ -56,7 +56,7 @@ fn of_mariadb() -> BTreeMap<String, Takes> {
 
 fn of_postgres() -> BTreeMap<String, Takes> {
     let home = Home::initialised(Program::Postgres);
-    let server = Server::start(&Program::Postgres, &home.launch).expect("it starts");
+    let server = PrivateServer::start(&Program::Postgres, &home.launch).expect("it starts");
     let text = "SELECT lower(name) || ' ' || vartype FROM pg_settings WHERE context <> 'internal'";
     let said = must(Program::Postgres, &server, text);
     let line = |line: &str| {
@@ -81,7 +81,10 @@ fn every_setting_that_an_installed_server_takes_was_gone_through() {
             .filter(|(name, takes)| {
                 let value = if **takes == Takes::Numbers { "1" } else { "word" };
                 let standing = program.kind().review().standing(name, value);
-                matches!(standing, Standing::Trusted(Why::Unknown | Why::Value))
+                matches!(
+                    standing,
+                    SettingStanding::Trusted(TrustReason::Unknown | TrustReason::Value)
+                )
             })
             .collect();
         assert!(unknown.is_empty(), "go through these of {program}: {unknown:#?}");
@@ -92,8 +95,9 @@ fn every_setting_that_an_installed_server_takes_was_gone_through() {
 fn no_beginning_of_a_dangerous_name_is_free() {
     for program in installed().filter(|program| *program == Program::MariaDb) {
         let all = all(program);
-        let dangerous =
-            all.keys().filter(|name| program.kind().review().standing(name, "1") != Standing::Free);
+        let dangerous = all
+            .keys()
+            .filter(|name| program.kind().review().standing(name, "1") != SettingStanding::Free);
         for name in dangerous {
             for end in 1..=name.len() {
                 let short = &name[..end];
@@ -105,7 +109,7 @@ fn no_beginning_of_a_dangerous_name_is_free() {
                 {
                     let written = format!("{prefix}{short}");
                     let standing = program.kind().review().standing(&written, "1");
-                    assert_ne!(standing, Standing::Free, "{written} stands for {name}");
+                    assert_ne!(standing, SettingStanding::Free, "{written} stands for {name}");
                 }
             }
         }

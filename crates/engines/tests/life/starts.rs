@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use bakeoff_servers::Server;
+use bakeoff_servers::PrivateServer;
 
 use crate::client::{ask, must, setting, table};
 use crate::{Home, Program, installed};
@@ -13,14 +13,14 @@ use crate::{Home, Program, installed};
 fn data_outlive_a_stop() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         assert!(server.is_running());
         must(program, &server, table());
         server.stop().expect("it stops in order");
 
         // Done already, so it changes nothing.
-        Server::initialise(&program, &home.launch).expect("it is installed");
-        let server = Server::start(&program, &home.launch).expect("it starts again");
+        PrivateServer::initialise(&program, &home.launch).expect("it is installed");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts again");
         assert_eq!(must(program, &server, "SELECT n FROM test.t"), "1");
     }
 }
@@ -29,7 +29,7 @@ fn data_outlive_a_stop() {
 fn a_dropped_server_is_gone() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         let pid = server.pid();
         assert!(Path::new(&format!("/proc/{pid}")).exists());
         drop(server);
@@ -44,7 +44,7 @@ fn a_copy_of_the_data_serves_as_well() {
         let copy = Home::new();
         // As its maker's, and readable by all, as a careless copy is.
         copy_folder(&home.launch.directory.join("data"), &copy.launch.directory.join("data"));
-        let server = Server::start(&program, &copy.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &copy.launch).expect("it starts");
         must(program, &server, table());
     }
 }
@@ -69,7 +69,7 @@ fn settings_are_what_the_server_gets_and_the_last_counts() {
         let mut home = Home::initialised(program);
         home.set("max_connections", "20");
         home.set("max_connections", "30");
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         assert_eq!(must(program, &server, &setting(program, "max_connections")), "30");
     }
 }
@@ -79,8 +79,8 @@ fn what_is_for_good_is_given_when_the_data_folder_is_initialised() {
     if installed().any(|program| program == Program::MariaDb) {
         let mut home = Home::new();
         home.set("innodb-page-size", "4096");
-        Server::initialise(&Program::MariaDb, &home.launch).expect("it is installed");
-        let server = Server::start(&Program::MariaDb, &home.launch).expect("it starts");
+        PrivateServer::initialise(&Program::MariaDb, &home.launch).expect("it is installed");
+        let server = PrivateServer::start(&Program::MariaDb, &home.launch).expect("it starts");
         let size = setting(Program::MariaDb, "innodb_page_size");
         assert_eq!(must(Program::MariaDb, &server, &size), "4096");
     }
@@ -90,7 +90,7 @@ fn what_is_for_good_is_given_when_the_data_folder_is_initialised() {
 fn there_is_no_port_and_only_its_maker_gets_in() {
     for program in installed() {
         let home = Home::initialised(program);
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         let inodes = sockets(server.pid());
         for protocol in ["tcp", "tcp6"] {
             let table = fs::read_to_string(format!("/proc/{}/net/{protocol}", server.pid()));
@@ -126,9 +126,9 @@ fn sockets(pid: u32) -> Vec<String> {
 fn two_servers_do_not_touch_each_other() {
     for program in installed() {
         let (one, other) = (Home::initialised(program), Home::initialised(program));
-        let first = Server::start(&program, &one.launch).expect("it starts");
+        let first = PrivateServer::start(&program, &one.launch).expect("it starts");
         must(program, &first, table());
-        let second = Server::start(&program, &other.launch).expect("it starts");
+        let second = PrivateServer::start(&program, &other.launch).expect("it starts");
         assert!(ask(program, &second, "SELECT n FROM test.t").is_err());
         second.stop().expect("it stops in order");
         assert_eq!(must(program, &first, "SELECT n FROM test.t"), "1");
@@ -141,8 +141,8 @@ fn what_is_no_data_may_be_elsewhere() {
         let mut home = Home::new();
         let runtime = home.folder.path().join("runtime");
         home.launch.runtime = Some(runtime.clone());
-        Server::initialise(&program, &home.launch).expect("it is installed");
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        PrivateServer::initialise(&program, &home.launch).expect("it is installed");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         assert_eq!(server.socket().parent(), Some(runtime.as_path()));
         let names = fs::read_dir(&home.launch.directory).expect("a folder").flatten();
         let mut names: Vec<_> = names.map(|entry| entry.file_name()).collect();
@@ -160,12 +160,13 @@ fn a_server_is_put_into_its_groups_before_it_changes_its_user() {
         fs::write(&group, "").expect("room");
         fs::set_permissions(&group, fs::Permissions::from_mode(0o600)).expect("our own");
         home.launch.groups = vec![group.clone()];
-        let server = Server::start(&program, &home.launch).expect("it starts");
+        let server = PrivateServer::start(&program, &home.launch).expect("it starts");
         assert_eq!(fs::read_to_string(&group).expect("a file"), "0");
         server.stop().expect("it stops in order");
 
         home.launch.groups.push(home.folder.path().join("no-such-group/cgroup.procs"));
-        let error = Server::start(&program, &home.launch).expect_err("there is no such group");
+        let error =
+            PrivateServer::start(&program, &home.launch).expect_err("there is no such group");
         assert!(error.to_string().contains("no-such-group"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! The factor `clients`.
 
-use crate::factor::{Factor, Own, Valid};
-use crate::message::Problem;
+use crate::factor::{Factor, LabFactor, Valid};
+use crate::message::ExperimentProblem;
 
 /// No number is beyond this. Where a target takes fewer, the plan says so, and why.
 const MOST: u32 = 1_000_000;
@@ -11,7 +11,7 @@ impl Factor {
     pub const CLIENTS: Self = Self::Own(&CLIENTS);
 }
 
-static CLIENTS: Own = Own {
+static CLIENTS: LabFactor = LabFactor {
     name: "clients",
     summary: "how many clients work at once",
     syntax: "1 to 1000000; at most 1024 where each client has a thread of its own; 1..64 doubles",
@@ -21,30 +21,32 @@ static CLIENTS: Own = Own {
     bare: false,
 };
 
-fn canonical(text: &str) -> Result<String, Problem> {
+fn canonical(text: &str) -> Result<String, ExperimentProblem> {
     let range = format!("valid: {}", CLIENTS.syntax);
     if let Some((first, last)) = text.split_once("..") {
         return Err(no_range(text, first.trim(), last.trim()).help(range));
     }
     match text.parse::<u32>() {
-        Ok(0) => Err(Problem::new("with 0 clients there is nothing to measure").help(range)),
-        Ok(clients) if clients <= MOST => Ok(clients.to_string()),
-        Ok(_) => Err(Problem::new(format!("{text} clients are too many")).help(range)),
-        Err(_) => {
-            Err(Problem::new(format!("`{text}` is no number of clients; write it in digits"))
-                .help(range))
+        Ok(0) => {
+            Err(ExperimentProblem::new("with 0 clients there is nothing to measure").help(range))
         }
+        Ok(clients) if clients <= MOST => Ok(clients.to_string()),
+        Ok(_) => Err(ExperimentProblem::new(format!("{text} clients are too many")).help(range)),
+        Err(_) => Err(ExperimentProblem::new(format!(
+            "`{text}` is no number of clients; write it in digits"
+        ))
+        .help(range)),
     }
 }
 
 /// Why a text with `..` is no range.
-fn no_range(text: &str, first: &str, last: &str) -> Problem {
+fn no_range(text: &str, first: &str, last: &str) -> ExperimentProblem {
     match (first.parse::<u32>(), last.parse::<u32>()) {
-        (Ok(from), Ok(to)) if from > to => {
-            Problem::new(format!("the range of clients `{text}` begins with the larger number"))
-                .help(format!("write the smaller one first: {to}..{from}"))
-        }
-        _ => Problem::new(format!("`{text}` is no range of clients")),
+        (Ok(from), Ok(to)) if from > to => ExperimentProblem::new(format!(
+            "the range of clients `{text}` begins with the larger number"
+        ))
+        .help(format!("write the smaller one first: {to}..{from}")),
+        _ => ExperimentProblem::new(format!("`{text}` is no range of clients")),
     }
 }
 

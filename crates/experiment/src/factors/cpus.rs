@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::factor::{Factor, Own, Valid};
+use crate::factor::{Factor, LabFactor, Valid};
 use crate::factors::number;
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 
 /// Thousandths of a processor: the kernel gives no less than a millisecond in 100.
 const LEAST: u32 = 10;
@@ -16,7 +16,7 @@ impl Factor {
     pub const CPUS: Self = Self::Own(&CPUS);
 }
 
-static CPUS: Own = Own {
+static CPUS: LabFactor = LabFactor {
     name: "cpus",
     summary: "how many processors an engine has: a quota of their time",
     syntax: "unlimited; a number of processors from 0.01 on, as 0.5, 1 or 2",
@@ -75,11 +75,11 @@ impl fmt::Display for Cpus {
     }
 }
 
-fn canonical(text: &str) -> Result<String, Problem> {
+fn canonical(text: &str) -> Result<String, ExperimentProblem> {
     if let Some(cpus) = Cpus::parse(text) {
         return Ok(cpus.to_string());
     }
-    let mut problem = Problem::new(format!("`{text}` is not a level of `cpus`"));
+    let mut problem = ExperimentProblem::new(format!("`{text}` is not a level of `cpus`"));
     let percent = text.strip_suffix('%').and_then(number);
     let meant = match percent {
         Some(percent) => percent.checked_mul(10).map(Cpus::Milli),

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::factor::{Factor, Own, Valid};
+use crate::factor::{Factor, LabFactor, Valid};
 use crate::factors::number;
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 
 /// Percent of the loaded data.
 const MOST_SHARE: u32 = 1000;
@@ -16,7 +16,7 @@ impl Factor {
     pub const MEMORY: Self = Self::Own(&MEMORY);
 }
 
-static MEMORY: Own = Own {
+static MEMORY: LabFactor = LabFactor {
     name: "memory",
     summary: "how much memory an engine has, its page cache included",
     syntax: "unlimited; a size, as 512M or 2G; 1% to 1000% of the bytes that are loaded",
@@ -28,7 +28,7 @@ static MEMORY: Own = Own {
 
 /// How much memory an engine has, its page cache included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Memory {
+pub enum MemoryLimit {
     /// As much as the machine has.
     Unlimited,
     /// So many bytes, a whole number of MiB.
@@ -40,7 +40,7 @@ pub enum Memory {
 /// The units of memory, the largest first.
 const UNITS: [(char, u64); 3] = [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20)];
 
-impl Memory {
+impl MemoryLimit {
     /// Reads a level of [`Factor::MEMORY`], without an alias.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "unlimited" {
@@ -56,7 +56,7 @@ impl Memory {
     }
 }
 
-impl fmt::Display for Memory {
+impl fmt::Display for MemoryLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unlimited => f.write_str("unlimited"),
@@ -70,18 +70,18 @@ impl fmt::Display for Memory {
     }
 }
 
-fn canonical(text: &str) -> Result<String, Problem> {
-    if let Some(memory) = Memory::parse(text) {
+fn canonical(text: &str) -> Result<String, ExperimentProblem> {
+    if let Some(memory) = MemoryLimit::parse(text) {
         return Ok(memory.to_string());
     }
-    let mut problem = Problem::new(format!("`{text}` is not a level of `memory`"));
+    let mut problem = ExperimentProblem::new(format!("`{text}` is not a level of `memory`"));
     let upper = text.to_ascii_uppercase().replace(' ', "");
     let short = upper.trim_end_matches('B').trim_end_matches('I');
     // A number without a unit is one of bytes, or of what its writer had in mind.
     let bytes = short.parse::<u64>().ok().filter(|bytes| *bytes >= 1 << 20);
     let meant = match bytes {
-        Some(bytes) => Some(Memory::Bytes(bytes >> 20 << 20)),
-        None => Memory::parse(short).or_else(|| Memory::parse(&format!("{short}M"))),
+        Some(bytes) => Some(MemoryLimit::Bytes(bytes >> 20 << 20)),
+        None => MemoryLimit::parse(short).or_else(|| MemoryLimit::parse(&format!("{short}M"))),
     };
     if matches!(upper.as_str(), "NONE" | "NO" | "OFF" | "MAX" | "HOST" | "UNLIMITED") {
         problem = problem.help("did you mean `unlimited`?");

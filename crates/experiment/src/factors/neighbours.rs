@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::factor::{Factor, Own, Valid};
+use crate::factor::{Factor, LabFactor, Valid};
 use crate::factors::number;
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 
 const MOST_STREAMS: u32 = 64;
 
@@ -13,7 +13,7 @@ impl Factor {
     pub const NEIGHBOURS: Self = Self::Own(&NEIGHBOURS);
 }
 
-static NEIGHBOURS: Own = Own {
+static NEIGHBOURS: LabFactor = LabFactor {
     name: "neighbours",
     summary: "background I/O on the same disk: random 16 KiB reads and writes",
     syntax: "0; 1% to 100% of what one stream reaches alone; x1 to x64, so many streams",
@@ -25,7 +25,7 @@ static NEIGHBOURS: Own = Own {
 
 /// Other load on the same disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Neighbours {
+pub enum NeighbourLoad {
     /// None.
     None,
     /// So many percent (1 to 100) of the rate that one stream reaches alone.
@@ -34,7 +34,7 @@ pub enum Neighbours {
     Streams(u32),
 }
 
-impl Neighbours {
+impl NeighbourLoad {
     /// Reads a level of [`Factor::NEIGHBOURS`], without an alias.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(percent) = text.strip_suffix('%') {
@@ -47,7 +47,7 @@ impl Neighbours {
     }
 }
 
-impl fmt::Display for Neighbours {
+impl fmt::Display for NeighbourLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("0"),
@@ -57,16 +57,16 @@ impl fmt::Display for Neighbours {
     }
 }
 
-fn canonical(text: &str) -> Result<String, Problem> {
-    if let Some(neighbours) = Neighbours::parse(text) {
+fn canonical(text: &str) -> Result<String, ExperimentProblem> {
+    if let Some(neighbours) = NeighbourLoad::parse(text) {
         return Ok(neighbours.to_string());
     }
     let lower = text.to_ascii_lowercase().replace(' ', "");
     let meant = [lower.clone(), format!("x{lower}"), format!("x{}", lower.trim_end_matches('x'))];
-    let mut problem = Problem::new(format!("`{text}` is not a level of `neighbours`"));
+    let mut problem = ExperimentProblem::new(format!("`{text}` is not a level of `neighbours`"));
     if matches!(lower.as_str(), "0%" | "x0" | "none" | "off") {
         problem = problem.help("did you mean `0`?");
-    } else if let Some(meant) = meant.iter().find_map(|text| Neighbours::parse(text)) {
+    } else if let Some(meant) = meant.iter().find_map(|text| NeighbourLoad::parse(text)) {
         problem = problem.help(format!("did you mean `{meant}`?"));
     }
     Err(problem.help(format!("valid: {}", NEIGHBOURS.syntax)))

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::factor::{Factor, Own, Valid};
-use crate::message::{Problem, nearest};
+use crate::factor::{Factor, LabFactor, Valid};
+use crate::message::{ExperimentProblem, nearest};
 
 /// Operations a second that an open loop may have.
 const RATES: RangeInclusive<f64> = 0.001..=1_000_000.0;
@@ -14,7 +14,7 @@ impl Factor {
     pub const RATE: Self = Self::Own(&RATE);
 }
 
-static RATE: Own = Own {
+static RATE: LabFactor = LabFactor {
     name: "rate",
     summary: "when operations start: each client's next when its last has ended, or at a rate of all \
               clients together",
@@ -74,7 +74,10 @@ impl fmt::Display for Rate {
 }
 
 /// The canonical form of a level, where these are the arrival processes: the first is not named.
-pub(crate) fn canonical(text: &str, arrivals: &[ArrivalNames]) -> Result<String, Problem> {
+pub(crate) fn canonical(
+    text: &str,
+    arrivals: &[ArrivalNames],
+) -> Result<String, ExperimentProblem> {
     let known = |name: &str| arrivals.iter().any(|known| known.name == name);
     match Rate::parse(text) {
         Some(Rate::Open { per_second, arrivals: Some(name) }) if name == arrivals[0].name => {
@@ -84,11 +87,11 @@ pub(crate) fn canonical(text: &str, arrivals: &[ArrivalNames]) -> Result<String,
         Some(rate) => return Ok(rate.to_string()),
         None => {}
     }
-    let mut problem = Problem::new(format!("`{text}` is not a level of `rate`"));
+    let mut problem = ExperimentProblem::new(format!("`{text}` is not a level of `rate`"));
     let lower = text.to_lowercase().replace(' ', "");
     let (word, rate) = parted(&lower);
     if per_second(rate) == Some(0.0) {
-        problem = Problem::new(format!("at a rate of `{text}` no operation ever starts"));
+        problem = ExperimentProblem::new(format!("at a rate of `{text}` no operation ever starts"));
     } else if let Some(meant) = meant(word, rate, arrivals) {
         problem = problem.help(format!("did you mean `{meant}`?"));
     } else if word == "open" || known(word) {

@@ -4,23 +4,24 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::factor::{Factor, Own, Valid};
+use crate::factor::{Factor, LabFactor, Valid};
 use crate::message::one_of;
 
-const LEVELS: [&str; 3] = [State::Cold.name(), State::Warm.name(), State::Steady.name()];
+const LEVELS: [&str; 3] =
+    [EngineState::Cold.name(), EngineState::Warm.name(), EngineState::Steady.name()];
 
 impl Factor {
     /// What the engine has behind it when measuring starts.
     pub const STATE: Self = Self::Own(&STATE);
 }
 
-static STATE: Own = Own {
+static STATE: LabFactor = LabFactor {
     name: "state",
     summary: "caches and deferred work at the start of measuring",
     syntax: "cold: just restarted; warm: caches full, nothing deferred yet; steady: deferred work at \
              its lasting level",
     help: "Caches and deferred work at the start: cold, warm, steady",
-    default: Some(State::Warm.name()),
+    default: Some(EngineState::Warm.name()),
     valid: Valid::Text(|text| one_of("state", text, &LEVELS)),
     bare: true,
 };
@@ -28,7 +29,7 @@ static STATE: Own = Own {
 /// What an engine has behind it when measuring starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum EngineState {
     /// Its caches are empty, and the disk takes its time from its opening on: a restart.
     Cold,
     /// Its caches are full, and it has put nothing off yet.
@@ -37,7 +38,7 @@ pub enum State {
     Steady,
 }
 
-impl State {
+impl EngineState {
     /// Its name in files and flags.
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +54,7 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for EngineState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -10,7 +10,7 @@ pub(super) struct Field {
 }
 
 /// What ends a field.
-enum End {
+enum FieldEnd {
     Field,
     Row,
 }
@@ -28,7 +28,7 @@ pub(super) fn rows(text: &str) -> Result<Vec<Vec<Field>>, (Range<usize>, &'stati
         let (field, next, end) = field(text, at)?;
         row.push(field);
         at = next;
-        if matches!(end, End::Row) {
+        if matches!(end, FieldEnd::Row) {
             let is_empty = row.len() == 1 && row[0].span.is_empty();
             let whole = std::mem::take(&mut row);
             rows.extend((!is_empty).then_some(whole));
@@ -38,7 +38,10 @@ pub(super) fn rows(text: &str) -> Result<Vec<Vec<Field>>, (Range<usize>, &'stati
 }
 
 /// The field that begins at a place, where the next one begins, and what ended it.
-fn field(text: &str, start: usize) -> Result<(Field, usize, End), (Range<usize>, &'static str)> {
+fn field(
+    text: &str,
+    start: usize,
+) -> Result<(Field, usize, FieldEnd), (Range<usize>, &'static str)> {
     let rest = &text[start..];
     let (value, length) = match rest.strip_prefix('"') {
         None => {
@@ -57,9 +60,9 @@ fn field(text: &str, start: usize) -> Result<(Field, usize, End), (Range<usize>,
     let next = text.len() - after.len();
     let field = Field { text: value.trim().to_owned(), span };
     match after.chars().next() {
-        None => Ok((field, next, End::Row)),
-        Some('\n') => Ok((field, next + 1, End::Row)),
-        Some(',') => Ok((field, next + 1, End::Field)),
+        None => Ok((field, next, FieldEnd::Row)),
+        Some('\n') => Ok((field, next + 1, FieldEnd::Row)),
+        Some(',') => Ok((field, next + 1, FieldEnd::Field)),
         Some(_) => Err((start..next + 1, "a comma has to follow the closing quote")),
     }
 }

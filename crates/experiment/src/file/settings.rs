@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::{Reader, SETTINGS, in_order};
-use crate::message::Problem;
-use crate::written::{Value, decimal, wrong_type};
-use crate::{Settings, Vocabulary};
+use super::{ExperimentReader, SETTINGS, in_order};
+use crate::message::ExperimentProblem;
+use crate::written::{TomlValue, decimal, wrong_type};
+use crate::{ServerSettings, Vocabulary};
 
-impl Reader<'_> {
+impl ExperimentReader<'_> {
     /// The settings of each engine: a table of tables.
-    pub(super) fn settings(&mut self, value: &Value<'_>) -> BTreeMap<String, Settings> {
+    pub(super) fn settings(&mut self, value: &TomlValue<'_>) -> BTreeMap<String, ServerSettings> {
         let mut all = BTreeMap::new();
         let DeValue::Table(engines) = value.get_ref() else {
             let problem = wrong_type(SETTINGS, "a table of tables", value);
@@ -29,8 +29,8 @@ impl Reader<'_> {
         all
     }
 
-    fn of_engine(&mut self, engine: &str, value: &Value<'_>) -> Settings {
-        let mut settings = Settings::new();
+    fn of_engine(&mut self, engine: &str, value: &TomlValue<'_>) -> ServerSettings {
+        let mut settings = ServerSettings::new();
         let DeValue::Table(table) = value.get_ref() else {
             let problem = wrong_type(engine, "a table", value);
             self.problems.push(problem.at(&self.place(Some(value.span()))));
@@ -54,7 +54,7 @@ impl Reader<'_> {
                 }
                 Ok((name, _)) => {
                     let title = format!("`{name}` is twice among the settings of `{engine}`");
-                    (Problem::new(title).help("leave one out"), key.span())
+                    (ExperimentProblem::new(title).help("leave one out"), key.span())
                 }
                 Err(wrong) => wrong,
             };
@@ -65,20 +65,20 @@ impl Reader<'_> {
 }
 
 /// A setting's name in the spelling that all share: `Max-Connections` is `max_connections`.
-fn name(text: &str) -> Result<String, Problem> {
+fn name(text: &str) -> Result<String, ExperimentProblem> {
     let letters = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(letters) {
         return Ok(text.replace('-', "_").to_ascii_lowercase());
     }
-    Err(Problem::new(format!("`{text}` can't be a setting's name"))
+    Err(ExperimentProblem::new(format!("`{text}` can't be a setting's name"))
         .help("write it as the server's documentation does, without dashes before it"))
 }
 
 /// A value as a server takes it.
-fn text(name: &str, value: &Value<'_>) -> Result<String, Problem> {
+fn text(name: &str, value: &TomlValue<'_>) -> Result<String, ExperimentProblem> {
     match value.get_ref() {
         DeValue::String(text) if text.contains(char::is_control) => {
-            Err(Problem::new(format!("the value of `{name}` has to be one line of text")))
+            Err(ExperimentProblem::new(format!("the value of `{name}` has to be one line of text")))
         }
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(integer) => Ok(decimal(integer)),

@@ -6,8 +6,10 @@ use super::value;
 use crate::cuts::IMAGES;
 use crate::keys::Layer;
 use crate::level::each_once;
-use crate::message::{Given, Place, Problem};
-use crate::{Changes, Count, CutBy, Cuts, FILE_SYSTEMS, Factor, KEEPS, Vocabulary, WorkloadNames};
+use crate::message::{ExperimentProblem, LocatedValue, SourceSpan};
+use crate::{
+    Count, CutBy, Cuts, FILE_SYSTEMS, Factor, FlagOverrides, KEEPS, Vocabulary, WorkloadNames,
+};
 
 /// What the layers say of cuts, made whole; `None` where none are made.
 pub(super) fn settle(
@@ -42,14 +44,14 @@ pub(super) fn settle(
 }
 
 /// Where cuts are asked for, if they are.
-pub(super) fn asked(layer: &Layer) -> Option<&Place> {
+pub(super) fn asked(layer: &Layer) -> Option<&SourceSpan> {
     let count = layer.cuts.as_ref().filter(|count| count.value != Count::Times(0));
     let alone = layer.cut_number.as_ref().map(|given| &given.place);
     alone.or(count.map(|given| &given.place))
 }
 
 /// Flags of power cuts where none are made.
-pub(super) fn idle_flags(changes: &Changes, layer: &Layer) -> Vec<Problem> {
+pub(super) fn idle_flags(changes: &FlagOverrides, layer: &Layer) -> Vec<ExperimentProblem> {
     if asked(layer).is_some() {
         return Vec::new();
     }
@@ -60,28 +62,28 @@ pub(super) fn idle_flags(changes: &Changes, layer: &Layer) -> Vec<Problem> {
     ];
     let given = flags.into_iter().filter(|(_, given)| *given);
     let problem = |(flag, _)| {
-        Problem::new(format!("{flag} is for power cuts, and this run makes none"))
+        ExperimentProblem::new(format!("{flag} is for power cuts, and this run makes none"))
             .help(format!("add --cuts N, or leave {flag} out"))
     };
     given.map(problem).collect()
 }
 
 /// What does not go together.
-pub(super) fn clashes(layer: &Layer) -> Option<Problem> {
+pub(super) fn clashes(layer: &Layer) -> Option<ExperimentProblem> {
     let every = value(&layer.cuts) == Some(Count::Every);
     let (what, place) = match layer {
         Layer { max_images: Some(given), .. } if !every => {
-            let problem = Problem::new("`max_images` is for cuts at every moment");
+            let problem = ExperimentProblem::new("`max_images` is for cuts at every moment");
             return Some(
                 problem.at(&given.place).help("add `--cuts every`, or leave `max_images` out"),
             );
         }
         Layer { cut_number: Some(given), .. } => ("one cut can't be made alone", &given.place),
-        Layer { cut_recovery: Some(Given { value: true, .. }), cuts: Some(given), .. } => {
-            ("the power can't go a second time", &given.place)
-        }
+        Layer {
+            cut_recovery: Some(LocatedValue { value: true, .. }), cuts: Some(given), ..
+        } => ("the power can't go a second time", &given.place),
         _ => return None,
     };
-    let problem = Problem::new(format!("where every moment is cut, {what}")).at(place);
+    let problem = ExperimentProblem::new(format!("where every moment is cut, {what}")).at(place);
     every.then(|| problem.help("give a number of cuts, or leave the other out"))
 }

@@ -1,11 +1,14 @@
 //! What is wrong with what is said to a planner: bounds, or how often blocks are repeated.
 
 use crate::level::base;
-use crate::message::Problem;
-use crate::{Bounds, Changes, Experiment, PlannerNames};
+use crate::message::ExperimentProblem;
+use crate::{Bounds, Experiment, FlagOverrides, PlannerNames};
 
 /// Flags that the planner takes no notice of.
-pub(super) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Problem> {
+pub(super) fn idle_flags(
+    changes: &FlagOverrides,
+    planner: &PlannerNames,
+) -> Vec<ExperimentProblem> {
     let flags = match planner.repeats {
         true => vec![("--repetitions", changes.repetitions.is_some(), "give --max-repetitions")],
         false if planner.seeks => {
@@ -30,17 +33,17 @@ pub(super) fn idle_flags(changes: &Changes, planner: &PlannerNames) -> Vec<Probl
     given
         .map(|(flag, _, help)| {
             let name = &planner.name;
-            Problem::new(format!("the planner `{name}` takes no {flag}"))
+            ExperimentProblem::new(format!("the planner `{name}` takes no {flag}"))
                 .help(format!("{help}, or leave {flag} out"))
         })
         .collect()
 }
 
 /// What is wrong with bounds that leave no room between them.
-pub(super) fn no_room(experiment: &Experiment) -> Option<Problem> {
+pub(super) fn no_room(experiment: &Experiment) -> Option<ExperimentProblem> {
     let Bounds { min_repetitions, max_repetitions, .. } = experiment.bounds?;
     (min_repetitions > max_repetitions).then(|| {
-        Problem::new(format!(
+        ExperimentProblem::new(format!(
             "a block can't be repeated {min_repetitions} times at least and {max_repetitions} times at most"
         ))
         .help("lower `min_repetitions`, or raise `max_repetitions`")
@@ -48,13 +51,13 @@ pub(super) fn no_room(experiment: &Experiment) -> Option<Problem> {
 }
 
 /// What is wrong with deciding an experiment that compares nothing.
-pub(super) fn nothing_to_decide(experiment: &Experiment) -> Option<Problem> {
+pub(super) fn nothing_to_decide(experiment: &Experiment) -> Option<ExperimentProblem> {
     let levels = &experiment.factors[&experiment.compare];
     let one = levels.iter().all(|level| base(level) == base(&levels[0]));
     let asked = experiment.bounds.is_some() && experiment.repetitions > 0;
     (one && asked).then(|| {
         let (planner, compare) = (&experiment.planner, experiment.compare);
-        Problem::new(format!(
+        ExperimentProblem::new(format!(
             "the planner `{planner}` has nothing to decide: `{compare}` is compared, and has one level"
         ))
         .help(format!("name two levels of `{compare}`, or compare another factor"))

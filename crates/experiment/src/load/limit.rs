@@ -2,7 +2,7 @@
 
 use bakeoff_factor::limit::VALID;
 
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 use crate::{Experiment, Factor, PlannerNames, WorkloadNames};
 
 /// What is wrong, where a limit or a planner that goes by one was named.
@@ -10,17 +10,18 @@ pub(super) fn check(
     experiment: &Experiment,
     workload: &WorkloadNames,
     planner: &PlannerNames,
-) -> Vec<Problem> {
+) -> Vec<ExperimentProblem> {
     let name = &planner.name;
     match (experiment.limit, planner.seeks) {
         (None, false) => return Vec::new(),
         (None, true) => {
-            let problem =
-                Problem::new(format!("the planner `{name}` looks for no limit by itself"));
+            let problem = ExperimentProblem::new(format!(
+                "the planner `{name}` looks for no limit by itself"
+            ));
             return vec![problem.help("add --find-limit p99=50ms").help(VALID)];
         }
         (Some(_), false) => {
-            let problem = Problem::new(format!("the planner `{name}` takes no limit"));
+            let problem = ExperimentProblem::new(format!("the planner `{name}` takes no limit"));
             return vec![problem.help("leave `planner` out, or `find_limit`")];
         }
         (Some(_), true) => {}
@@ -28,13 +29,13 @@ pub(super) fn check(
     let mut problems = Vec::new();
     if !workload.has(Factor::RATE) {
         let title = format!("operations of `{}` don't start at a rate", workload.name);
-        problems.push(Problem::new(title).help("leave `find_limit` out"));
+        problems.push(ExperimentProblem::new(title).help("leave `find_limit` out"));
     }
     let rates = experiment.factors.get(&Factor::RATE).map_or(0, Vec::len);
     if rates > 1 {
         let title =
             format!("a limit is looked for from one rate on, and `rate` has {rates} levels");
-        problems.push(Problem::new(title).help(
+        problems.push(ExperimentProblem::new(title).help(
             "name the rate to begin with, or leave `rate` out, to begin at half of what a closed loop reaches",
         ));
     }

@@ -6,28 +6,28 @@ use std::collections::BTreeMap;
 use bakeoff_factor::DEFAULT;
 
 use crate::factor::OptionFactor;
-use crate::layer::Levels;
+use crate::layer::GivenLevels;
 use crate::level::{base, each_once};
-use crate::message::Problem;
+use crate::message::ExperimentProblem;
 use crate::options::HOLDERS;
 use crate::{Experiment, Factor, Vocabulary};
 
 /// All that is wrong. `given` are the levels as they were written.
 pub(super) fn check(
-    given: &BTreeMap<Factor, Levels>,
+    given: &BTreeMap<Factor, GivenLevels>,
     experiment: &Experiment,
     vocabulary: &Vocabulary,
-) -> Vec<Problem> {
-    let check = Check { given, experiment, vocabulary };
-    let none = Levels::new();
+) -> Vec<ExperimentProblem> {
+    let check = OptionCheck { given, experiment, vocabulary };
+    let none = GivenLevels::new();
     let compared = Some(experiment.compare).filter(|factor| !given.contains_key(factor));
     let all = given.iter().map(|(factor, levels)| (*factor, levels));
     let all = all.chain(compared.map(|factor| (factor, &none)));
     all.flat_map(|(factor, levels)| check.factor(factor, levels)).collect()
 }
 
-struct Check<'a> {
-    given: &'a BTreeMap<Factor, Levels>,
+struct OptionCheck<'a> {
+    given: &'a BTreeMap<Factor, GivenLevels>,
     experiment: &'a Experiment,
     vocabulary: &'a Vocabulary,
 }
@@ -38,11 +38,11 @@ struct Holder<'a> {
     level: &'a str,
 }
 
-impl Check<'_> {
+impl OptionCheck<'_> {
     /// What is wrong with the levels that were given of a factor.
-    fn factor(&self, factor: Factor, levels: &Levels) -> Vec<Problem> {
+    fn factor(&self, factor: Factor, levels: &GivenLevels) -> Vec<ExperimentProblem> {
         let holders = self.holders(factor.name());
-        let at = |problem: Problem| match levels.first() {
+        let at = |problem: ExperimentProblem| match levels.first() {
             Some(first) => problem.at(&first.place),
             None => problem,
         };
@@ -64,14 +64,14 @@ impl Check<'_> {
             }
             (Factor::Option(option), _) => {
                 let twice = holders.iter().filter_map(|holder| self.twice(option, holder, levels));
-                let twice: Vec<Problem> = twice.collect();
+                let twice: Vec<ExperimentProblem> = twice.collect();
                 if twice.is_empty() { self.levels(option, &holders, levels) } else { twice }
             }
         }
     }
 
     /// Whether a level of a factor is a value of the option of that name, too.
-    fn may_mean(&self, holders: &[Holder<'_>], factor: Factor, levels: &Levels) -> bool {
+    fn may_mean(&self, holders: &[Holder<'_>], factor: Factor, levels: &GivenLevels) -> bool {
         let takes = |holder: &Holder<'_>, level: &str| {
             self.vocabulary.holders(holder.of).takes(holder.level, factor.name(), level).is_ok()
         };
@@ -93,18 +93,18 @@ impl Check<'_> {
         &self,
         option: &OptionFactor,
         holder: &Holder<'_>,
-        levels: &Levels,
-    ) -> Option<Problem> {
+        levels: &GivenLevels,
+    ) -> Option<ExperimentProblem> {
         let name = &option.name;
         if !self.vocabulary.holders(holder.of).gives(holder.level, name) {
             return None;
         }
         let title = format!("`{name}` is given twice: by {}, and as a factor", holder.words());
-        let problem = Problem::new(title).help("leave one of them out");
+        let problem = ExperimentProblem::new(title).help("leave one of them out");
         let written = self.given.get(&holder.of).into_iter().flatten();
         let mut written = written.filter(|level| base(&level.value) == holder.level);
         let places = written.next().into_iter().chain(levels.first()).map(|given| &given.place);
-        Some(places.fold(problem, Problem::and_at))
+        Some(places.fold(problem, ExperimentProblem::and_at))
     }
 
     /// What is wrong with levels that none can be had with.
@@ -112,16 +112,16 @@ impl Check<'_> {
         &self,
         option: &OptionFactor,
         holders: &[Holder<'_>],
-        levels: &Levels,
-    ) -> Vec<Problem> {
+        levels: &GivenLevels,
+    ) -> Vec<ExperimentProblem> {
         let given = levels.iter().filter(|given| base(&given.value) != DEFAULT);
         let wrong = given.filter_map(|given| {
             let takes = |holder: &Holder<'_>| {
                 let all = self.vocabulary.holders(holder.of);
                 all.takes(holder.level, &option.name, base(&given.value))
             };
-            let taken: Vec<Result<(), Problem>> = holders.iter().map(takes).collect();
-            let all_wrong: Result<Vec<Problem>, ()> =
+            let taken: Vec<Result<(), ExperimentProblem>> = holders.iter().map(takes).collect();
+            let all_wrong: Result<Vec<ExperimentProblem>, ()> =
                 taken.into_iter().map(|it| it.err().ok_or(())).collect();
             Some(all_wrong.ok()?.into_iter().next()?.at(&given.place))
         });
@@ -135,17 +135,20 @@ impl Holder<'_> {
     }
 }
 
-fn nobody_has(option: &OptionFactor) -> Problem {
+fn nobody_has(option: &OptionFactor) -> ExperimentProblem {
     let of: Vec<String> = option.of().iter().map(ToString::to_string).collect();
     let title =
         format!("no {} of this experiment has the option `{}`", of.join(" or "), option.name);
-    Problem::new(title).help(format!("those that have it: {}", option.declarers().join(", ")))
+    ExperimentProblem::new(title)
+        .help(format!("those that have it: {}", option.declarers().join(", ")))
 }
 
-fn ambiguous(factor: Factor, [one, other]: &[String; 2]) -> Problem {
-    Problem::new(format!("`{factor}` means two things: {one} declares it, and so does {other}"))
-        .help(format!(
-            "give that of one in its own level, NAME/{factor}=VALUE, and leave the factor out"
-        ))
-        .help("or rename it where it is declared, if that is yours")
+fn ambiguous(factor: Factor, [one, other]: &[String; 2]) -> ExperimentProblem {
+    ExperimentProblem::new(format!(
+        "`{factor}` means two things: {one} declares it, and so does {other}"
+    ))
+    .help(format!(
+        "give that of one in its own level, NAME/{factor}=VALUE, and leave the factor out"
+    ))
+    .help("or rename it where it is declared, if that is yours")
 }

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_factor::MOST_REPETITIONS;
 
-use crate::layer::Levels;
+use crate::layer::GivenLevels;
 use crate::level::{base, each_once};
-use crate::message::{Place, Problem};
+use crate::message::{ExperimentProblem, SourceSpan};
 use crate::{CutBy, Experiment, Factor, HOST, Vocabulary, WorkloadNames};
 
 /// What is wrong with an experiment that cuts the power, or that has nothing to run. `given` are
 /// the levels as they were written, and `asked` is where cuts are asked for.
 pub(super) fn check(
     experiment: &Experiment,
-    given: &BTreeMap<Factor, Levels>,
-    asked: Option<&Place>,
+    given: &BTreeMap<Factor, GivenLevels>,
+    asked: Option<&SourceSpan>,
     workload: &WorkloadNames,
     vocabulary: &Vocabulary,
-) -> Vec<Problem> {
-    let at = |factor: Factor, wrong: &str, problem: Problem| {
+) -> Vec<ExperimentProblem> {
+    let at = |factor: Factor, wrong: &str, problem: ExperimentProblem| {
         let written = given.get(&factor).into_iter().flatten();
         match written.into_iter().find(|level| base(&level.value) == wrong) {
             Some(level) => problem.at(&level.place),
@@ -64,45 +64,49 @@ pub(super) fn check(
     problems
 }
 
-fn forgets(engine: &str, workload: &str) -> Problem {
-    Problem::new(format!(
+fn forgets(engine: &str, workload: &str) -> ExperimentProblem {
+    ExperimentProblem::new(format!(
         "`{engine}` stores nothing, and the clients of `{workload}` read again what they wrote"
     ))
     .help(format!("leave `{engine}` out, or measure the harness with another workload"))
 }
 
-fn no_cuts(workload: &str, reason: &str) -> Problem {
-    Problem::in_lines(&format!("no power can be cut under `{workload}`: {reason}"))
+fn no_cuts(workload: &str, reason: &str) -> ExperimentProblem {
+    ExperimentProblem::in_lines(&format!("no power can be cut under `{workload}`: {reason}"))
         .help("run the trials alone: leave out `cuts`, `--cuts` and `--cut-number`")
 }
 
-fn no_engine(workload: &str) -> Problem {
-    Problem::new(format!(
+fn no_engine(workload: &str) -> ExperimentProblem {
+    ExperimentProblem::new(format!(
         "every moment is cut of an engine's clients alone, and `{workload}` has no engine"
     ))
     .help("give a number of cuts: `--cuts 50`")
 }
 
-fn nothing_to_run() -> Problem {
-    Problem::new("with 0 repetitions there is nothing to run").help(format!(
+fn nothing_to_run() -> ExperimentProblem {
+    ExperimentProblem::new("with 0 repetitions there is nothing to run").help(format!(
         "give --repetitions (or the key) 1 to {MOST_REPETITIONS}; 0 is only for a run of power cuts, \
          with `cuts`"
     ))
 }
 
-fn nothing_to_cut(engine: &str) -> Problem {
-    Problem::new(format!("no power can be cut: `{engine}` stores nothing that a cut could take"))
-        .help("name an engine that stores its data, or leave the cuts out: `--cuts 0`")
+fn nothing_to_cut(engine: &str) -> ExperimentProblem {
+    ExperimentProblem::new(format!(
+        "no power can be cut: `{engine}` stores nothing that a cut could take"
+    ))
+    .help("name an engine that stores its data, or leave the cuts out: `--cuts 0`")
 }
 
-fn not_ours(url: &str) -> Problem {
-    Problem::new(format!("the power of `{url}` can't be cut: it is somebody else's server"))
-        .help("cut that of an engine that bakeoff starts itself (see `bakeoff list engines`)")
-        .help("or run the trials alone: `--cuts 0`")
+fn not_ours(url: &str) -> ExperimentProblem {
+    ExperimentProblem::new(format!(
+        "the power of `{url}` can't be cut: it is somebody else's server"
+    ))
+    .help("cut that of an engine that bakeoff starts itself (see `bakeoff list engines`)")
+    .help("or run the trials alone: `--cuts 0`")
 }
 
-fn our_own(example: &str) -> Problem {
-    Problem::new(format!(
+fn our_own(example: &str) -> ExperimentProblem {
+    ExperimentProblem::new(format!(
         "the power of the disk `{HOST}` can't be cut: it is this machine's own, and would take \
          the machine with it"
     ))

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bakeoff_experiment::{
-    ArrivalNames, Changes, CollectionNames, CutBy, Declared, DeviceProblem, DeviceTable,
-    DiskModels, Disks, EngineNames, Engines, Error, Experiment, Factor, ParameterNames,
-    PlannerNames, Standing, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
+    ArrivalNames, CollectionNames, CutBy, Declared, DeviceProblem, DeviceTable, DiskModels, Disks,
+    EngineNames, Engines, Error, Experiment, Factor, FlagOverrides, ParameterNames, PlannerNames,
+    SettingPermission, Variant, Vocabulary, WorkloadNames, presets, without_passwords,
 };
 
 /// The shortest file that is right.
@@ -107,12 +107,12 @@ pub fn trusting() -> Vocabulary {
 }
 
 /// What runs a command asks for trust, and a port is the lab's own.
-fn standing(engine: &str, name: &str, _: &str) -> Standing {
+fn standing(engine: &str, name: &str, _: &str) -> SettingPermission {
     assert_eq!(engine, "mariadb:innodb", "no other takes settings");
     match name {
-        "run_command" => Standing::Trusted("has the server run a command".to_owned()),
-        "port" => Standing::Reserved,
-        _ => Standing::Free,
+        "run_command" => SettingPermission::Trusted("has the server run a command".to_owned()),
+        "port" => SettingPermission::Reserved,
+        _ => SettingPermission::Free,
     }
 }
 
@@ -207,14 +207,14 @@ impl DiskModels for Models {
 }
 
 /// Loads a file `my.toml` of that text.
-pub fn load(toml: &str, changes: &Changes) -> Result<Experiment, Error> {
+pub fn load(toml: &str, changes: &FlagOverrides) -> Result<Experiment, Error> {
     load_with(toml, changes, &vocabulary())
 }
 
 /// Loads a file `my.toml` of that text, with names of one's own.
 pub fn load_with(
     toml: &str,
-    changes: &Changes,
+    changes: &FlagOverrides,
     vocabulary: &Vocabulary,
 ) -> Result<Experiment, Error> {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -224,12 +224,12 @@ pub fn load_with(
 }
 
 /// The message for a file of that text, without the folder's name.
-pub fn message(toml: &str, changes: &Changes) -> String {
+pub fn message(toml: &str, changes: &FlagOverrides) -> String {
     message_with(toml, changes, &vocabulary())
 }
 
 /// The same with names of one's own.
-pub fn message_with(toml: &str, changes: &Changes, vocabulary: &Vocabulary) -> String {
+pub fn message_with(toml: &str, changes: &FlagOverrides, vocabulary: &Vocabulary) -> String {
     let error = load_with(toml, changes, vocabulary);
     let error = error.expect_err("something is wrong").to_string();
     let line = |line: &str| match (line.find("--> /"), line.find("my.toml")) {

@@ -1,20 +1,20 @@
 //! Factors that are not the lab's own, and workloads that don't have all of the lab's.
 
 use crate::common::{self, DEPTH, FILES, GOOD, OF_FILES, assert_under, load, message, vocabulary};
-use bakeoff_experiment::{Changes, Count, Error, Experiment, Factor, Vocabulary};
+use bakeoff_experiment::{Count, Error, Experiment, Factor, FlagOverrides, Vocabulary};
 
-fn files(more: &str, changes: &Changes) -> Experiment {
+fn files(more: &str, changes: &FlagOverrides) -> Experiment {
     load(&format!("{FILES}{more}"), changes).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn named(flags: &[&str]) -> Changes {
+fn named(flags: &[&str]) -> FlagOverrides {
     let named = flags.iter().map(|&flag| flag.to_owned()).collect();
-    Changes { named, ..Changes::default() }
+    FlagOverrides { named, ..FlagOverrides::default() }
 }
 
 #[test]
 fn an_experiment_has_the_factors_of_its_workload() {
-    let experiment = files("", &Changes::default());
+    let experiment = files("", &FlagOverrides::default());
     let factors: Vec<Factor> = experiment.factors.keys().copied().collect();
     assert_eq!(factors, OF_FILES);
     assert_eq!(experiment.levels(DEPTH), ["1"]);
@@ -37,20 +37,20 @@ noise_floor = false
 planner = \"fixed\"
 ";
     assert_eq!(experiment.to_toml(), toml);
-    assert_eq!(load(&experiment.to_toml(), &Changes::default()).ok(), Some(experiment));
+    assert_eq!(load(&experiment.to_toml(), &FlagOverrides::default()).ok(), Some(experiment));
 }
 
 #[test]
 fn a_declared_factor_is_a_key_like_any_other() {
     let toml = "compare = \"depth\"\nnoise_floor = true\ndepth = [\"004\", 32]\n\
                 [quick]\ndepth = 1\n";
-    let full = files(toml, &Changes::default());
+    let full = files(toml, &FlagOverrides::default());
     assert_eq!(
         (full.compare, full.levels(DEPTH)),
         (DEPTH, vec!["4".into(), "32".into(), "4@again".into()])
     );
     assert_eq!(full.plan().trials(), 15);
-    let quick = files(toml, &Changes { quick: true, ..Changes::default() });
+    let quick = files(toml, &FlagOverrides { quick: true, ..FlagOverrides::default() });
     assert_eq!(quick.levels(DEPTH), ["1", "1@again"]);
 }
 
@@ -68,12 +68,12 @@ fn any_factor_can_be_given_by_its_name() {
 
 #[test]
 fn without_an_engine_the_first_factor_with_several_levels_is_compared() {
-    let compared = |more: &str| files(more, &Changes::default()).compare;
+    let compared = |more: &str| files(more, &FlagOverrides::default()).compare;
     assert_eq!(compared(""), Factor::DISK);
     assert_eq!(compared("depth = [1, 2]\n"), DEPTH);
     assert_eq!(compared("depth = [1, 2]\nrate = [\"closed\", \"9/s\"]\n"), Factor::RATE);
     assert_eq!(compared("depth = [1, 2]\ncompare = \"scale\"\n"), Factor::SCALE);
-    let redmine = load(&format!("{GOOD}clients = [1, 2]\n"), &Changes::default());
+    let redmine = load(&format!("{GOOD}clients = [1, 2]\n"), &FlagOverrides::default());
     assert_eq!(redmine.expect("it is right").compare, Factor::ENGINE);
 }
 
@@ -87,17 +87,23 @@ error: the workload `files` has no factor `engine`
   | ^^^^^^
   |
   = help: valid: disk, neighbours, clients, rate, scale, depth";
-    assert_eq!(message(&format!("{FILES}engine = \"sqlite\"\n"), &Changes::default()), expected);
+    assert_eq!(
+        message(&format!("{FILES}engine = \"sqlite\"\n"), &FlagOverrides::default()),
+        expected
+    );
 
     let title = "the workload `files` has no factor `memory`";
     let flag = (Factor::MEMORY, "1G,2G".to_owned());
-    let flag = message(FILES, &Changes { factors: vec![flag], ..Changes::default() });
+    let flag = message(FILES, &FlagOverrides { factors: vec![flag], ..FlagOverrides::default() });
     assert_under(&flag, title, "--memory 1G,2G", "memory");
     let flag = message(FILES, &named(&["memory=1G"]));
     assert_under(&flag, title, "--factor memory=1G", "memory");
-    let compare = message(FILES, &Changes { compare: Some("memory".into()), ..Changes::default() });
+    let compare = message(
+        FILES,
+        &FlagOverrides { compare: Some("memory".into()), ..FlagOverrides::default() },
+    );
     assert_under(&compare, title, "--compare memory", "memory");
-    let compare = message(&format!("{FILES}compare = \"memory\"\n"), &Changes::default());
+    let compare = message(&format!("{FILES}compare = \"memory\"\n"), &FlagOverrides::default());
     assert_under(&compare, title, "compare = \"memory\"", "\"memory\"");
 }
 
@@ -106,14 +112,14 @@ fn an_unknown_factor_is_shown_with_the_nearest() {
     let flag = message(FILES, &named(&["dept=4"]));
     assert_under(&flag, "unknown factor `dept`", "--factor dept=4", "dept");
     assert!(flag.contains("did you mean `depth`?"), "{flag}");
-    let key = message(&format!("{FILES}dept = 4\n"), &Changes::default());
+    let key = message(&format!("{FILES}dept = 4\n"), &FlagOverrides::default());
     assert_under(&key, "unknown key `dept`", "dept = 4", "dept");
     assert!(key.contains("did you mean `depth`?") && !key.contains("engine"), "{key}");
 }
 
 #[test]
 fn a_wrong_level_is_told_as_its_declaration_says() {
-    let key = message(&format!("{FILES}depth = [1, 2000]\n"), &Changes::default());
+    let key = message(&format!("{FILES}depth = [1, 2000]\n"), &FlagOverrides::default());
     assert_under(&key, "`2000` is not a depth", "depth = [1, 2000]", "2000");
     assert!(key.contains("help: valid: 1 to 1024"), "{key}");
     let flag = message(FILES, &named(&["depth=1,0"]));
@@ -126,7 +132,8 @@ fn a_wrong_level_is_told_as_its_declaration_says() {
 
 #[test]
 fn a_factor_is_given_by_one_flag() {
-    let flags = Changes { factors: vec![(Factor::CLIENTS, "1".into())], ..named(&["clients=2"]) };
+    let flags =
+        FlagOverrides { factors: vec![(Factor::CLIENTS, "1".into())], ..named(&["clients=2"]) };
     let title = "the levels of `clients` are given by two flags";
     assert_under(&message(FILES, &flags), title, "--factor clients=2", "clients");
     let twice = message(FILES, &named(&["depth=1", "depth=2"]));
@@ -140,25 +147,26 @@ fn a_factor_is_given_by_one_flag() {
 #[test]
 fn what_can_not_be_audited_is_not_cut() {
     let title = "no power can be cut under `files`: its files can't be audited";
-    let key = message(&format!("{FILES}cuts = 25\n"), &Changes::default());
+    let key = message(&format!("{FILES}cuts = 25\n"), &FlagOverrides::default());
     assert_under(&key, title, "cuts = 25", "25");
     assert!(key.contains("name a workload over tables") && key.contains("--cuts"), "{key}");
     assert_eq!(key.matches("error:").count(), 1, "{key}");
-    let flag = message(FILES, &Changes { cuts: Some(Count::Times(3)), ..Changes::default() });
+    let flag =
+        message(FILES, &FlagOverrides { cuts: Some(Count::Times(3)), ..FlagOverrides::default() });
     assert_under(&flag, title, "--cuts 3", "3");
-    let number = message(FILES, &Changes { cut_number: Some(3), ..Changes::default() });
+    let number = message(FILES, &FlagOverrides { cut_number: Some(3), ..FlagOverrides::default() });
     assert_under(&number, title, "--cut-number 3", "3");
     assert_eq!(number.matches("error:").count(), 1, "{number}");
-    assert!(files("cuts = 0\n", &Changes::default()).cuts.is_none());
+    assert!(files("cuts = 0\n", &FlagOverrides::default()).cuts.is_none());
 }
 
 /// `[quick]` may name another workload: what is run decides which factors there are.
 #[test]
 fn the_table_quick_may_be_of_another_workload() {
     let toml = format!("{GOOD}clients = 2\n[quick]\nworkload = \"files\"\ndepth = 4\n");
-    let full = load(&toml, &Changes::default()).expect("it is right");
+    let full = load(&toml, &FlagOverrides::default()).expect("it is right");
     assert_eq!(full.workload, "redmine");
-    let quick = Changes { quick: true, ..Changes::default() };
+    let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
     let engine = message(&toml, &quick);
     assert_under(
         &engine,
@@ -187,7 +195,7 @@ fn a_name_means_what_its_own_workload_declares() {
     };
     vocabulary.workloads[1].factors.push(Factor::Declared(&WIDE));
     let load = |toml: &str| -> Result<Experiment, Error> {
-        common::load_with(toml, &Changes::default(), &vocabulary)
+        common::load_with(toml, &FlagOverrides::default(), &vocabulary)
     };
     let reads = "workload = \"reads\"\nengine = \"lmdb\"\n";
     assert_eq!(load(reads).expect("it is right").levels(DEPTH), ["flat"]);
@@ -213,5 +221,5 @@ fn a_declared_factor_can_not_have_a_keys_name() {
         canonical: |text| Ok(text.to_owned()),
     };
     vocabulary.workloads[3].factors.push(Factor::Declared(&SEED));
-    let _ = common::load_with(FILES, &Changes::default(), &vocabulary);
+    let _ = common::load_with(FILES, &FlagOverrides::default(), &vocabulary);
 }

@@ -8,15 +8,15 @@ use crate::common::{
     DEPTH, GOOD, OF_FILES, load, load_with, taking_rows, trusting, vocabulary, vocabulary_with,
 };
 use bakeoff_experiment::{
-    Bounds, Changes, CutBy, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, KEEPS, PlannerNames,
-    Rate, RowsFrom, WorkloadNames, base, engine, presets,
+    Bounds, CutBy, Cuts, Declared, Experiment, FILE_SYSTEMS, Factor, FlagOverrides, KEEPS,
+    PlannerNames, Rate, RowsFrom, WorkloadNames, base, engine, presets,
 };
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
 #[test]
 fn what_is_left_out_has_a_default() {
-    let experiment = load(GOOD, &Changes::default()).expect("it is right");
+    let experiment = load(GOOD, &FlagOverrides::default()).expect("it is right");
     let toml = "\
 name = \"my\"
 title = \"my\"
@@ -46,7 +46,7 @@ fn levels_come_in_many_forms_and_leave_in_one() {
     let toml = format!("{GOOD}clients = [4, \"01\", 0x10]\nneighbours = [0, \"x04\", \"025%\"]\n");
     let toml =
         format!("{toml}memory = [\"1024M\", \"0512M\", \"1048576M\", \"05%\", \"unlimited\"]\n");
-    let experiment = load(&toml, &Changes::default()).expect("it is right");
+    let experiment = load(&toml, &FlagOverrides::default()).expect("it is right");
     assert_eq!(experiment.levels(Factor::CLIENTS), ["4", "1", "16"]);
     assert_eq!(experiment.levels(Factor::NEIGHBOURS), ["0", "x4", "25%"]);
     assert_eq!(experiment.levels(Factor::MEMORY), ["1G", "512M", "1T", "5%", "unlimited"]);
@@ -54,7 +54,7 @@ fn levels_come_in_many_forms_and_leave_in_one() {
         "{GOOD}rate = [\"closed\", \"0200.0/s\", \".5/s\", \"poisson:200./s\", \
                          \"pairs:7/s\", \"even:8/s\"]\n"
     );
-    let experiment = load(&toml, &Changes::default()).expect("it is right");
+    let experiment = load(&toml, &FlagOverrides::default()).expect("it is right");
     assert_eq!(
         experiment.levels(Factor::RATE),
         ["closed", "200/s", "0.5/s", "poisson:200/s", "pairs:7/s", "8/s"]
@@ -64,16 +64,16 @@ fn levels_come_in_many_forms_and_leave_in_one() {
 #[test]
 fn flags_lie_over_quick_and_quick_over_the_file() {
     let toml = format!("{GOOD}clients = 2\nseconds = 60\nseed = 7\n[quick]\nclients = 4\nseed = 8");
-    let full = load(&toml, &Changes::default()).expect("it is right");
+    let full = load(&toml, &FlagOverrides::default()).expect("it is right");
     assert_eq!(
         (full.levels(Factor::CLIENTS), full.seconds, full.seed),
         (vec!["2".into()], 60.0, 7)
     );
-    let changes = Changes {
+    let changes = FlagOverrides {
         factors: vec![(Factor::ENGINE, "lmdb, fjall".to_owned())],
         seed: Some(9),
         quick: true,
-        ..Changes::default()
+        ..FlagOverrides::default()
     };
     let quick = load(&toml, &changes).expect("it is right");
     assert_eq!(quick.levels(Factor::ENGINE), ["lmdb", "fjall"]);
@@ -84,7 +84,7 @@ fn flags_lie_over_quick_and_quick_over_the_file() {
 #[test]
 fn a_flag_mends_what_the_file_leaves_out() {
     let engines = (Factor::ENGINE, "lmdb".to_owned());
-    let changes = Changes { factors: vec![engines], ..Changes::default() };
+    let changes = FlagOverrides { factors: vec![engines], ..FlagOverrides::default() };
     assert!(load("workload = \"reads\"", &changes).is_ok());
 }
 
@@ -97,8 +97,8 @@ fn a_text_is_looked_for_beside_the_file() {
         let loaded = Experiment::load(path.to_str().expect("UTF-8"), &changes, &vocabulary());
         loaded.expect("it is right").text.expect("a text is given")
     };
-    assert_eq!(load(Changes::default()), folder.path().join("mails/all.txt"));
-    let flag = load(Changes { text: Some("all.txt".into()), ..Changes::default() });
+    assert_eq!(load(FlagOverrides::default()), folder.path().join("mails/all.txt"));
+    let flag = load(FlagOverrides { text: Some("all.txt".into()), ..FlagOverrides::default() });
     assert_eq!(flag, std::env::current_dir().expect("a folder").join("all.txt"));
 }
 
@@ -106,7 +106,7 @@ fn a_text_is_looked_for_beside_the_file() {
 fn the_noise_floor_is_the_first_level_once_more() {
     let levels = |engines: &str| {
         let toml = format!("workload = \"reads\"\nengine = {engines}\nnoise_floor = true");
-        load(&toml, &Changes::default()).expect("it is right").levels(Factor::ENGINE)
+        load(&toml, &FlagOverrides::default()).expect("it is right").levels(Factor::ENGINE)
     };
     assert_eq!(levels("[\"lmdb\", \"null\"]"), ["lmdb", "null", "lmdb@again"]);
     assert_eq!(levels("[\"lmdb\", \"lmdb@mine\"]"), ["lmdb", "lmdb@mine"]);
@@ -173,7 +173,7 @@ fn presets_are_right_and_as_long_as_they_say() {
     vocabulary.workloads.push(votes);
     for preset in presets() {
         for quick in [false, true] {
-            let changes = Changes { quick, ..Changes::default() };
+            let changes = FlagOverrides { quick, ..FlagOverrides::default() };
             let experiment = Experiment::load(preset.name, &changes, &vocabulary)
                 .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(experiment.name, preset.name.replace('/', "-"));
@@ -330,7 +330,7 @@ proptest! {
         prop_assume!(trials <= 100_000, "more would be refused");
         let toml = experiment.to_toml();
         // It may name a database.
-        let again = load_with(&toml, &Changes::default(), &trusting());
+        let again = load_with(&toml, &FlagOverrides::default(), &trusting());
         prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(experiment));
     }
 }
@@ -350,7 +350,7 @@ proptest! {
 fn a_url_is_a_level_without_its_password() {
     let toml = "workload = \"reads\"\nnoise_floor = true\n\
                 engine = [\"mysql://me:secret@host/db\", \"mysql://me@host/db2@mine\"]\n";
-    let experiment = load_with(toml, &Changes::default(), &trusting()).expect("it is right");
+    let experiment = load_with(toml, &FlagOverrides::default(), &trusting()).expect("it is right");
     let levels = ["mysql://me@host/db", "mysql://me@host/db2@mine", "mysql://me@host/db@again"];
     assert_eq!(experiment.levels(Factor::ENGINE), levels);
     assert_eq!(levels.map(base), ["mysql://me@host/db", "mysql://me@host/db2", levels[0]]);
@@ -362,8 +362,8 @@ fn a_url_is_a_level_without_its_password() {
 fn a_database_in_a_file_is_connected_to_only_when_a_flag_names_it_or_the_file_is_trusted() {
     let toml = "workload = \"reads\"\nengine = \"sqlite\"\n\
                 [quick]\nengine = [\"sqlite\", \"mysql://me:secret@host/db\"]\n";
-    load(toml, &Changes::default()).expect("it is not run");
-    let quick = Changes { quick: true, ..Changes::default() };
+    load(toml, &FlagOverrides::default()).expect("it is not run");
+    let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
     let refused = load(toml, &quick).expect_err("a stranger's").to_string();
     for text in ["makes bakeoff connect to `mysql://me@host/db`", "my.toml:4:", "--engine LEVELS"] {
         assert!(refused.contains(text), "{text:?} is not in:\n{refused}");
@@ -371,30 +371,32 @@ fn a_database_in_a_file_is_connected_to_only_when_a_flag_names_it_or_the_file_is
     assert!(refused.contains("--trust-experiment") && !refused.contains("secret"), "{refused}");
     load_with(toml, &quick, &trusting()).expect("it is trusted");
     let engines = vec![(Factor::ENGINE, "sqlite,mysql://me@host/db".to_owned())];
-    let named = Changes { factors: engines, ..quick };
+    let named = FlagOverrides { factors: engines, ..quick };
     assert_eq!(load(toml, &named).expect("it is named").levels(Factor::ENGINE).len(), 2);
 }
 
 #[test]
 fn a_level_with_options_is_canonical_and_of_its_engine() {
     let engines = "mariadb:innodb/work=4MB/jit=OFF,mariadb:innodb/jit=on@mine,sqlite";
-    let flags =
-        Changes { factors: vec![(Factor::ENGINE, engines.to_owned())], ..Changes::default() };
+    let flags = FlagOverrides {
+        factors: vec![(Factor::ENGINE, engines.to_owned())],
+        ..FlagOverrides::default()
+    };
     let levels = load(GOOD, &flags).expect("it is right").levels(Factor::ENGINE);
     let canonical = ["mariadb:innodb/jit=off/work=4mb", "mariadb:innodb/jit=on@mine", "sqlite"];
     assert_eq!(levels, canonical);
     assert_eq!(canonical.map(engine), ["mariadb:innodb", "mariadb:innodb", "sqlite"]);
     assert_eq!(engine("mysql://me@host/db@again"), "mysql://me@host/db");
     let noise = format!("{GOOD}noise_floor = true\n");
-    let named = Changes {
+    let named = FlagOverrides {
         factors: vec![(Factor::ENGINE, "mariadb:innodb/jit=on".to_owned())],
-        ..Changes::default()
+        ..FlagOverrides::default()
     };
     let levels = load(&noise, &named).expect("it is right").levels(Factor::ENGINE);
     assert_eq!(levels, ["mariadb:innodb/jit=on", "mariadb:innodb/jit=on@again"]);
-    let twice = Changes {
+    let twice = FlagOverrides {
         factors: vec![(Factor::ENGINE, "mariadb:innodb/a=1/b=2,mariadb:innodb/b=2/a=1".into())],
-        ..Changes::default()
+        ..FlagOverrides::default()
     };
     let error = load(GOOD, &twice).expect_err("they are one level").to_string();
     assert!(error.contains("is twice among the levels of `engine`"), "{error}");
@@ -413,7 +415,8 @@ fn what_is_wrong_with_a_levels_options_is_told_at_its_place() {
     ];
     for (level, title, help) in cases {
         let toml = format!("workload = \"redmine\"\nengine = [\"lmdb\", \"{level}\"]\n");
-        let error = load_with(&toml, &Changes::default(), &trusting()).expect_err("it is wrong");
+        let error =
+            load_with(&toml, &FlagOverrides::default(), &trusting()).expect_err("it is wrong");
         for text in [title, help, "my.toml:2:19"] {
             assert!(error.to_string().contains(text), "{text:?} is not in:\n{error}");
         }
@@ -427,13 +430,13 @@ fn a_level_in_a_file_that_asks_for_trust_is_had_where_a_flag_names_it_or_the_fil
         ("mariadb:innodb/run_command=x", "the setting `run_command` of `mariadb:innodb` has the"),
     ] {
         let toml = format!("workload = \"reads\"\nengine = [\"sqlite\", \"{level}@mine\"]\n");
-        let refused = load(&toml, &Changes::default()).expect_err("a stranger's").to_string();
+        let refused = load(&toml, &FlagOverrides::default()).expect_err("a stranger's").to_string();
         for text in [why, "my.toml:2:", "--engine LEVELS", "--trust-experiment"] {
             assert!(refused.contains(text), "{text:?} is not in:\n{refused}");
         }
-        load_with(&toml, &Changes::default(), &trusting()).expect("it is trusted");
+        load_with(&toml, &FlagOverrides::default(), &trusting()).expect("it is trusted");
         let engines = vec![(Factor::ENGINE, level.to_owned())];
-        let named = Changes { factors: engines, ..Changes::default() };
+        let named = FlagOverrides { factors: engines, ..FlagOverrides::default() };
         assert_eq!(load(&toml, &named).expect("it is named").levels(Factor::ENGINE), [level]);
     }
 }
@@ -442,10 +445,11 @@ fn a_level_in_a_file_that_asks_for_trust_is_had_where_a_flag_names_it_or_the_fil
 fn a_setting_that_asks_for_trust_is_had_by_a_trusted_file_and_the_labs_own_by_none() {
     let toml = |setting: &str| format!("{GOOD}[settings.\"mariadb:innodb\"]\n{setting}\n");
     let command = toml("run_command = \"touch\"");
-    load(&command, &Changes::default()).expect_err("a stranger's");
-    let trusted = load_with(&command, &Changes::default(), &trusting()).expect("it is trusted");
+    load(&command, &FlagOverrides::default()).expect_err("a stranger's");
+    let trusted =
+        load_with(&command, &FlagOverrides::default(), &trusting()).expect("it is trusted");
     assert_eq!(trusted.settings["mariadb:innodb"]["run_command"], "touch");
-    let port = load_with(&toml("port = 1"), &Changes::default(), &trusting());
+    let port = load_with(&toml("port = 1"), &FlagOverrides::default(), &trusting());
     port.expect_err("it is the lab's own");
 }
 
@@ -455,7 +459,7 @@ fn settings_come_in_many_forms_and_leave_in_one() {
         "{GOOD}[settings.\"mariadb:innodb\"]\nInnodb-Buffer-Pool-Size = \"1G\"\n\
          sync_binlog = 0x10\nratio = 1_0.5\ndoublewrite = false\nlocal_infile = true\n"
     );
-    let experiment = load(&toml, &Changes::default()).expect("it is right");
+    let experiment = load(&toml, &FlagOverrides::default()).expect("it is right");
     let settings: Vec<(&str, &str)> = experiment.settings["mariadb:innodb"]
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -476,13 +480,13 @@ fn a_device_of_ones_own_is_named_by_file_quick_and_flags() {
         "{GOOD}disk = [\"host\", \"mine\"]\n[quick]\ndisk = \"mine\"\n\
          [disks.mine]\nmodel = \"hdd-7200\"\nrpm = 100\n"
     );
-    let full = load(&toml, &Changes::default()).expect("it is right");
+    let full = load(&toml, &FlagOverrides::default()).expect("it is right");
     assert_eq!(full.levels(Factor::DISK), ["host", "mine"]);
     assert_eq!(full.disks["mine"]["rpm"].as_integer(), Some(100));
-    let quick = Changes { quick: true, ..Changes::default() };
+    let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
     assert_eq!(load(&toml, &quick).expect("it is right").levels(Factor::DISK), ["mine"]);
     let flag = vec![(Factor::DISK, "mine,ebs-gp2:0100G,ebs-gp2:7G".to_owned())];
-    let flags = Changes { factors: flag, ..Changes::default() };
+    let flags = FlagOverrides { factors: flag, ..FlagOverrides::default() };
     let levels = load(&toml, &flags).expect("it is right").levels(Factor::DISK);
     assert_eq!(levels, ["mine", "ebs-gp2:100G", "ebs-gp2:7G"]);
     let error = load(GOOD, &flags).expect_err("only the file knows it").to_string();
@@ -495,7 +499,11 @@ fn rows_come_from_a_file_where_the_workload_takes_them() {
     let path = folder.path().join("e.toml");
     let load = |text: &str| {
         std::fs::write(&path, text).expect("a file");
-        Experiment::load(path.to_str().expect("UTF-8"), &Changes::default(), &taking_rows(true))
+        Experiment::load(
+            path.to_str().expect("UTF-8"),
+            &FlagOverrides::default(),
+            &taking_rows(true),
+        )
     };
     let good = "workload = \"redmine\"\nengine = \"lmdb\"\nrows_from = \"a/rows.tsv\"\n";
     let experiment = load(good).expect("it is right");
@@ -528,10 +536,11 @@ fn where_rows_come_from_is_settled_when_nobody_says_it() {
     let plain = "workload = \"redmine\"\nengine = \"lmdb\"\n";
     let from = |toml: &str, installed| {
         let vocabulary = taking_rows(installed);
-        let experiment = load_with(toml, &Changes::default(), &vocabulary).expect("it is right");
+        let experiment =
+            load_with(toml, &FlagOverrides::default(), &vocabulary).expect("it is right");
         // What is kept says it, wherever the run is resumed.
         let elsewhere = taking_rows(!installed);
-        let again = load_with(&experiment.to_toml(), &Changes::default(), &elsewhere);
+        let again = load_with(&experiment.to_toml(), &FlagOverrides::default(), &elsewhere);
         assert_eq!(again.expect("it is right"), experiment);
         experiment.rows_from
     };

@@ -1,6 +1,6 @@
 //! The page of the guide on experiments shows nothing that doesn't work.
 
-use bakeoff_experiment::{Changes, Factor};
+use bakeoff_experiment::{Factor, FlagOverrides};
 
 use crate::common::load;
 
@@ -15,7 +15,7 @@ fn its_examples_are_right() {
     for example in examples {
         let quick = example.contains("[quick]");
         for quick in [false, quick] {
-            let changes = Changes { quick, ..Changes::default() };
+            let changes = FlagOverrides { quick, ..FlagOverrides::default() };
             let loaded = load(example, &changes);
             assert!(loaded.is_ok(), "{example}\n{}", loaded.unwrap_err());
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_experiment::{Experiment, FlagOverrides};
 use clap::{Args as _, CommandFactory as _, Parser};
 
 use crate::common::{load_with, message, taking_rows};
@@ -11,7 +11,7 @@ use crate::common::{load_with, message, taking_rows};
 #[derive(Parser)]
 struct Flags {
     #[command(flatten)]
-    changes: Changes,
+    changes: FlagOverrides,
 }
 
 /// What a file says beside the key, a line for the key, the flag that says the same, and another line
@@ -41,11 +41,11 @@ const SAID: [(&str, &str, &str, &str); 22] = [
     ("repetitions = 0", "cut_number = 2", "--cut-number=2", "cut_number = 1"),
 ];
 
-fn changes(flag: &str) -> Changes {
+fn changes(flag: &str) -> FlagOverrides {
     Flags::try_parse_from(["it", flag]).unwrap_or_else(|error| panic!("{error}")).changes
 }
 
-fn loaded(toml: &str, changes: &Changes) -> Experiment {
+fn loaded(toml: &str, changes: &FlagOverrides) -> Experiment {
     load_with(toml, changes, &taking_rows(true)).unwrap_or_else(|error| panic!("{toml}\n{error}"))
 }
 
@@ -59,10 +59,10 @@ fn a_flag_says_what_its_key_says_and_overrides_it() {
         );
         let disks = "[disks.mine]\nmodel = \"hdd-7200\"\n";
         let told = |key: &str, quick: &str| format!("{file}{key}\n[quick]\n{quick}\n{disks}");
-        let said = loaded(&told(key, ""), &Changes::default());
-        let differs = loaded(&told(other, ""), &Changes::default());
+        let said = loaded(&told(key, ""), &FlagOverrides::default());
+        let differs = loaded(&told(other, ""), &FlagOverrides::default());
         assert_ne!(said, differs, "{key} says nothing");
-        let quick = Changes { quick: true, ..Changes::default() };
+        let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
         assert_eq!(said, loaded(&told(other, key), &quick), "[quick] {key}");
         assert_eq!(said, loaded(&told("", ""), &changes(flag)), "{flag}");
         assert_eq!(said, loaded(&told(other, ""), &changes(flag)), "{flag} over {other}");
@@ -78,7 +78,7 @@ fn every_flag_of_a_key_is_held_to_it() {
     let flags: BTreeSet<String> = flags.map(|flag| format!("--{flag}")).collect();
     let held = SAID.iter().flat_map(|(_, _, flag, _)| changes(flag).flags());
     assert_eq!(flags, held.chain(["--quick".to_owned()]).collect());
-    let added = Changes::augment_args(clap::Command::new("it"));
+    let added = FlagOverrides::augment_args(clap::Command::new("it"));
     assert!(added.get_arguments().all(|flag| flag.get_help().is_some()));
 }
 

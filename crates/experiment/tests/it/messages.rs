@@ -1,7 +1,7 @@
 //! Every mistake says what is wrong, where, and what to write instead.
 
 use crate::common::{self, GOOD, assert_under, message, vocabulary};
-use bakeoff_experiment::{Changes, Experiment, Factor};
+use bakeoff_experiment::{Experiment, Factor, FlagOverrides};
 use proptest::prelude::*;
 
 #[test]
@@ -16,7 +16,7 @@ error: unknown engine `lmbd`
   |
   = help: did you mean `lmdb`?
   = help: valid: sqlite, lmdb, fjall, mariadb:innodb, null";
-    assert_eq!(message(toml, &Changes::default()), expected);
+    assert_eq!(message(toml, &FlagOverrides::default()), expected);
 }
 
 #[test]
@@ -32,7 +32,7 @@ error: unknown key `neighbors`
   = help: valid: name, title, workload, text, rows_from, rows_strict, compare, seconds, operations, repetitions, seed, noise_floor, priced, planner, \
 min_repetitions, max_repetitions, max_time, find_limit, cuts, max_images, keep, file_system, cut_recovery, cut_number, engine, durability, memory, cpus, disk, neighbours, clients, rate, scale, state, quick, \
 disks, settings, published";
-    assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &Changes::default()), expected);
+    assert_eq!(message(&format!("{GOOD}neighbors = 0\n"), &FlagOverrides::default()), expected);
 }
 
 #[test]
@@ -43,13 +43,13 @@ error: unclosed array, expected `]`
   |
 1 | engine = [
   |           ^";
-    assert_eq!(message("engine = [", &Changes::default()), expected);
+    assert_eq!(message("engine = [", &FlagOverrides::default()), expected);
 }
 
 #[test]
 fn a_flag_is_shown_like_a_line_of_a_file() {
     let clients = (Factor::CLIENTS, "1, 9999999".to_owned());
-    let changes = Changes { factors: vec![clients], ..Changes::default() };
+    let changes = FlagOverrides { factors: vec![clients], ..FlagOverrides::default() };
     let expected = "\
 error: 9999999 clients are too many
  --> the command line:1:14
@@ -65,7 +65,11 @@ error: 9999999 clients are too many
 fn all_that_is_wrong_is_said_at_once() {
     let message = message(
         &format!("{GOOD}memory = \"2GB\"\n[quick]\nsecnds = 1\n"),
-        &Changes { seconds: Some(0.1), compare: Some("engin".to_owned()), ..Changes::default() },
+        &FlagOverrides {
+            seconds: Some(0.1),
+            compare: Some("engin".to_owned()),
+            ..FlagOverrides::default()
+        },
     );
     let expected = "\
 error: `2GB` is not a level of `memory`
@@ -244,7 +248,7 @@ const LINES: &[(&str, &str, &str)] = &[
 #[test]
 fn each_wrong_line_is_told_where_it_stands() {
     for (line, title, help) in LINES {
-        let message = message(&format!("{GOOD}{line}\n"), &Changes::default());
+        let message = message(&format!("{GOOD}{line}\n"), &FlagOverrides::default());
         let found = message.lines().next().is_some_and(|first| first.contains(title));
         assert!(found && message.contains(help), "{line}\n{message}");
         let place = if line.starts_with('[') { "--> my.toml:5:" } else { "--> my.toml:3:" };
@@ -265,7 +269,7 @@ fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
         ("repetitions = 0", "with 0 repetitions there is nothing to run", "1 to 1000"),
         ("cuts = 5", "the power of the disk `host` can't be cut", "--disk ssd-sata"),
     ] {
-        let message = message(&format!("{GOOD}{line}\n"), &Changes::default());
+        let message = message(&format!("{GOOD}{line}\n"), &FlagOverrides::default());
         assert!(message.contains(title) && message.contains(help), "{line}\n{message}");
         assert!(message.contains("--> my.toml"), "{line}\n{message}");
     }
@@ -275,23 +279,23 @@ fn keys_that_are_wrong_beside_others_are_told_of_the_file() {
 fn steady_trials_on_disks_with_a_model_can_be_priced() {
     let toml =
         format!("{GOOD}disk = \"hdd-7200\"\nstate = [\"warm\", \"steady\"]\npriced = true\n");
-    let experiment = common::load(&toml, &Changes::default()).expect("it is right");
+    let experiment = common::load(&toml, &FlagOverrides::default()).expect("it is right");
     assert!(experiment.priced && experiment.to_toml().contains("\npriced = true\n"));
-    let off = Changes { priced: Some(false), ..Changes::default() };
+    let off = FlagOverrides { priced: Some(false), ..FlagOverrides::default() };
     assert!(!common::load(&toml, &off).expect("it is right").priced);
 }
 
 #[test]
 fn what_can_not_lose_its_power_is_shown_where_it_was_named() {
-    let flags = |factor, levels: &str| Changes {
+    let flags = |factor, levels: &str| FlagOverrides {
         factors: vec![(factor, levels.to_owned())],
-        ..Changes::default()
+        ..FlagOverrides::default()
     };
     let cuts = format!("{GOOD}disk = \"hdd-7200\"\ncuts = 5\n");
     let host = message(&cuts, &flags(Factor::DISK, "host"));
     assert_under(&host, "the power of the disk `host`", "--disk host", "host");
     let line = "disk = \"host\"";
-    let host = message(&format!("{GOOD}{line}\ncuts = 5\n"), &Changes::default());
+    let host = message(&format!("{GOOD}{line}\ncuts = 5\n"), &FlagOverrides::default());
     assert_under(&host, "the power of the disk `host`", line, "\"host\"");
 
     for levels in ["null", "null,null@again"] {
@@ -318,16 +322,17 @@ fn what_can_not_lose_its_power_is_shown_where_it_was_named() {
 fn null_runs_beside_what_can_be_cut() {
     let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"null\"]\n\
                 disk = \"hdd-7200\"\ncuts = 5\n";
-    assert!(common::load(toml, &Changes::default()).is_ok());
+    assert!(common::load(toml, &FlagOverrides::default()).is_ok());
 }
 
 #[test]
 fn only_the_rule_that_is_wrong_is_underlined() {
-    let changes = Changes { keep: Some("drop-all, torm".to_owned()), ..Changes::default() };
+    let changes =
+        FlagOverrides { keep: Some("drop-all, torm".to_owned()), ..FlagOverrides::default() };
     let flag = message(GOOD, &changes);
     assert_under(&flag, "unknown rule `torm`", "--keep drop-all, torm", "torm");
     let line = "keep = [\"drop-all\", \"torm\"]";
-    let file = message(&format!("{GOOD}{line}\n"), &Changes::default());
+    let file = message(&format!("{GOOD}{line}\n"), &FlagOverrides::default());
     assert_under(&file, "unknown rule `torm`", line, "\"torm\"");
 }
 
@@ -335,7 +340,7 @@ fn only_the_rule_that_is_wrong_is_underlined() {
 fn mistakes_are_told_in_the_order_in_which_they_stand() {
     let toml = "engin = 1\n[quick]\nsecnds = 1\n[disks.mine]\nmodel = \"hdd-7200\"\n\
                 tags = 0\nrpm = 0\n";
-    let message = message(toml, &Changes { seconds: Some(0.1), ..Changes::default() });
+    let message = message(toml, &FlagOverrides { seconds: Some(0.1), ..FlagOverrides::default() });
     let places: Vec<&str> =
         message.lines().filter_map(|line| line.trim().strip_prefix("--> ")).collect();
     let expected =
@@ -346,7 +351,7 @@ fn mistakes_are_told_in_the_order_in_which_they_stand() {
 #[test]
 fn what_is_wrong_only_together_is_said_at_once_too() {
     let toml = format!("{GOOD}scale = \"tiny\"\nclients = \"1@b\"\ncuts = 5\nrepetitions = 0\n");
-    let message = message(&toml, &Changes::default());
+    let message = message(&toml, &FlagOverrides::default());
     for text in ["unknown scale `tiny`", "`clients` is not compared", "`host` can't be cut"] {
         assert!(message.contains(text), "{message}");
     }
@@ -355,7 +360,7 @@ fn what_is_wrong_only_together_is_said_at_once_too() {
 #[test]
 fn a_device_that_is_wrong_is_told_once() {
     let toml = format!("{GOOD}disk = \"mine\"\ndisks.mine = {{}}\n");
-    let message = message(&toml, &Changes::default());
+    let message = message(&toml, &FlagOverrides::default());
     assert_eq!(message.matches("error:").count(), 1, "{message}");
     assert!(message.contains("a device needs a model"), "{message}");
 }
@@ -363,7 +368,7 @@ fn a_device_that_is_wrong_is_told_once() {
 #[test]
 fn all_that_is_wrong_with_a_device_is_told_each_where_it_stands() {
     let toml = format!("{GOOD}[disks.mine]\nmodel = \"hdd-7200\"\nrpm = 0\ntags = 0\n");
-    let message = message(&toml, &Changes::default());
+    let message = message(&toml, &FlagOverrides::default());
     for text in ["its rpm has to be", "my.toml:5:1", "its tags has to be", "my.toml:6:1"] {
         assert!(message.contains(text), "{message}");
     }
@@ -379,27 +384,27 @@ error: the experiment names no workload
 error: the experiment names no engine
 --> my.toml
  = help: add a line `engine = \"NAME\"`; valid: sqlite, lmdb, fjall, mariadb:innodb, null";
-    assert_eq!(message("", &Changes::default()), nothing);
-    let no_engine = message("workload = \"reads\"", &Changes::default());
+    assert_eq!(message("", &FlagOverrides::default()), nothing);
+    let no_engine = message("workload = \"reads\"", &FlagOverrides::default());
     assert!(no_engine.contains("names no engine"), "{no_engine}");
-    let quick = Changes { quick: true, ..Changes::default() };
+    let quick = FlagOverrides { quick: true, ..FlagOverrides::default() };
     assert!(message(GOOD, &quick).contains("`--quick` asks for the table `[quick]`"));
 }
 
 #[test]
 fn a_url_that_is_wrong_is_shown_without_its_password() {
-    let shown = |toml: &str, changes: &Changes| {
+    let shown = |toml: &str, changes: &FlagOverrides| {
         let message = message(toml, changes);
         assert!(!message.contains("secret"), "{message}");
         message
     };
     let toml = "workload = \"redmine\"\nengine = [\"mysql://me:secret@host\"]\n";
-    let message = shown(toml, &Changes::default());
+    let message = shown(toml, &FlagOverrides::default());
     assert!(message.starts_with("error: the URL names no database"), "{message}");
     assert!(message.contains("mysql://****************\n"), "{message}");
-    let flag = |list: &str| Changes {
+    let flag = |list: &str| FlagOverrides {
         factors: vec![(Factor::ENGINE, list.to_owned())],
-        ..Changes::default()
+        ..FlagOverrides::default()
     };
     let list = "mysq://me:secret@host/db,mysql:/me:secret@host,mysql://me:secret@host/db@";
     let message = shown(GOOD, &flag(list));
@@ -426,21 +431,21 @@ fn a_url_that_is_wrong_is_shown_without_its_password() {
         "compare = \"mysql://me:secret@host/db\"",
         "[settings.\"mysql://me:secret@host/db\"]\na = 1",
     ] {
-        shown(&format!("workload = \"redmine\"\n{line}\n"), &Changes::default());
+        shown(&format!("workload = \"redmine\"\n{line}\n"), &FlagOverrides::default());
     }
 }
 
 #[test]
 fn an_alias_needs_letters() {
     let toml = "workload = \"redmine\"\nengine = [\"sqlite\", \"sqlite@\"]\n";
-    assert!(message(toml, &Changes::default()).starts_with("error: `` is not an alias"));
+    assert!(message(toml, &FlagOverrides::default()).starts_with("error: `` is not an alias"));
 }
 
 #[test]
 fn a_plan_without_end_is_refused() {
     let clients: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
     let toml = format!("{GOOD}clients = [{}]\nrepetitions = 1000\n", clients.join(", "));
-    let message = message(&toml, &Changes::default());
+    let message = message(&toml, &FlagOverrides::default());
     assert!(
         message.starts_with(
             "error: the experiment comes to 101000 trials; at most 100000 are run\n--> my.toml"
@@ -451,66 +456,85 @@ fn a_plan_without_end_is_refused() {
 
 #[test]
 fn flags_are_checked_like_the_file() {
-    let engines = |list: &str| Changes {
+    let engines = |list: &str| FlagOverrides {
         factors: vec![(Factor::ENGINE, list.to_owned())],
-        ..Changes::default()
+        ..FlagOverrides::default()
     };
-    let decides = |changes: Changes| Changes { planner: Some("decides".into()), ..changes };
-    let changes: [(Changes, &str); 19] = [
+    let decides =
+        |changes: FlagOverrides| FlagOverrides { planner: Some("decides".into()), ..changes };
+    let changes: [(FlagOverrides, &str); 19] = [
         (engines("sqlite,,lmdb"), "an empty level of `engine`"),
         (engines(""), "an empty level of `engine`"),
         (engines("lmdb,lmdb"), "`lmdb` is twice"),
-        (Changes { seconds: Some(f64::INFINITY), ..Changes::default() }, "last inf seconds"),
-        (Changes { repetitions: Some(1001), ..Changes::default() }, "repeated 1001 times"),
         (
-            decides(Changes { repetitions: Some(5), ..Changes::default() }),
+            FlagOverrides { seconds: Some(f64::INFINITY), ..FlagOverrides::default() },
+            "last inf seconds",
+        ),
+        (
+            FlagOverrides { repetitions: Some(1001), ..FlagOverrides::default() },
+            "repeated 1001 times",
+        ),
+        (
+            decides(FlagOverrides { repetitions: Some(5), ..FlagOverrides::default() }),
             "the planner `decides` takes no --repetitions",
         ),
-        (Changes { operations: Some(5), ..Changes::default() }, "after 5 operations of each kind"),
         (
-            Changes { min_repetitions: Some(5), ..Changes::default() },
+            FlagOverrides { operations: Some(5), ..FlagOverrides::default() },
+            "after 5 operations of each kind",
+        ),
+        (
+            FlagOverrides { min_repetitions: Some(5), ..FlagOverrides::default() },
             "the planner `fixed` takes no --min-repetitions",
         ),
         (
-            decides(Changes {
+            decides(FlagOverrides {
                 min_repetitions: Some(9),
                 max_repetitions: Some(8),
-                ..Changes::default()
+                ..FlagOverrides::default()
             }),
             "repeated 9 times at least and 8 times at most",
         ),
         (
-            Changes { max_repetitions: Some(5), ..Changes::default() },
+            FlagOverrides { max_repetitions: Some(5), ..FlagOverrides::default() },
             "the planner `fixed` takes no --max-repetitions",
         ),
         (
-            Changes { max_time: Some("2h".into()), ..Changes::default() },
+            FlagOverrides { max_time: Some("2h".into()), ..FlagOverrides::default() },
             "the planner `fixed` takes no --max-time",
         ),
-        (decides(Changes { max_time: Some("2".into()), ..Changes::default() }), "`2` is no time"),
         (
-            Changes { find_limit: Some("p9=1s".into()), ..Changes::default() },
+            decides(FlagOverrides { max_time: Some("2".into()), ..FlagOverrides::default() }),
+            "`2` is no time",
+        ),
+        (
+            FlagOverrides { find_limit: Some("p9=1s".into()), ..FlagOverrides::default() },
             "`p9=1s` names no quantile that is recorded",
         ),
         (
-            Changes { planner: Some("seeks".into()), ..Changes::default() },
+            FlagOverrides { planner: Some("seeks".into()), ..FlagOverrides::default() },
             "the planner `seeks` looks for no limit by itself",
         ),
         (
-            Changes {
+            FlagOverrides {
                 planner: Some("longer".into()),
                 find_limit: Some("p99=1s".into()),
-                ..Changes::default()
+                ..FlagOverrides::default()
             },
             "the planner `longer` takes no limit",
         ),
-        (Changes { seed: Some(u64::MAX), ..Changes::default() }, "too large for a seed"),
-        (Changes { text: Some("".into()), ..Changes::default() }, "`text` names no file"),
         (
-            Changes { keep: Some("torn".into()), ..Changes::default() },
+            FlagOverrides { seed: Some(u64::MAX), ..FlagOverrides::default() },
+            "too large for a seed",
+        ),
+        (
+            FlagOverrides { text: Some("".into()), ..FlagOverrides::default() },
+            "`text` names no file",
+        ),
+        (
+            FlagOverrides { keep: Some("torn".into()), ..FlagOverrides::default() },
             "--keep is for power cuts, and this run makes none",
         ),
-        (Changes { quick: true, ..engines("lmbd") }, "asks for the table `[quick]`"),
+        (FlagOverrides { quick: true, ..engines("lmbd") }, "asks for the table `[quick]`"),
     ];
     for (changes, title) in changes {
         let message = message(GOOD, &changes);
@@ -521,7 +545,7 @@ fn flags_are_checked_like_the_file() {
 #[test]
 fn what_can_not_be_opened_is_named() {
     let open = |name: &str| {
-        let loaded = Experiment::load(name, &Changes::default(), &vocabulary());
+        let loaded = Experiment::load(name, &FlagOverrides::default(), &vocabulary());
         loaded.expect_err("there is no such thing").to_string()
     };
     let unknown = "\
@@ -551,7 +575,7 @@ error: unknown preset `articles/redmin`
 
 #[test]
 fn colours_are_there_when_they_are_asked_for() {
-    let error = common::load("", &Changes::default()).expect_err("nothing is there");
+    let error = common::load("", &FlagOverrides::default()).expect_err("nothing is there");
     assert!(error.render(true).contains("\u{1b}["));
     assert!(!error.render(false).contains('\u{1b}'));
 }
@@ -572,7 +596,7 @@ proptest! {
         ),
         end in "\r?\n|\t|\u{feff}",
     ) {
-        if let Err(error) = common::load(&lines.join(&end), &Changes::default()) {
+        if let Err(error) = common::load(&lines.join(&end), &FlagOverrides::default()) {
             prop_assert!(error.to_string().starts_with("error: "));
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bakeoff_experiment::{
-    Changes, Declared, DeviceProblem, DeviceTable, DiskModels, Disks, EngineNames, Engines,
-    Experiment, Factor, ParameterNames, Standing, Variant, Vocabulary, WorkloadNames,
+    Declared, DeviceProblem, DeviceTable, DiskModels, Disks, EngineNames, Engines, Experiment,
+    Factor, FlagOverrides, ParameterNames, SettingPermission, Variant, Vocabulary, WorkloadNames,
 };
 
 use crate::common::{self, FILES, assert_under, load_with, message_with};
@@ -53,7 +53,7 @@ fn vocabulary() -> Vocabulary {
         ("queue", &[&TAGS]),
     ];
     let url = |_: &str| Err("no URL".to_owned());
-    let standing = |_: &str, _: &str, _: &str| Standing::Reserved;
+    let standing = |_: &str, _: &str, _: &str| SettingPermission::Reserved;
     Vocabulary {
         engines: Engines::new(
             engines.map(engine).into(),
@@ -137,15 +137,16 @@ impl DiskModels for Spinning {
 }
 
 fn load(toml: &str) -> Experiment {
-    load_with(toml, &Changes::default(), &vocabulary()).unwrap_or_else(|error| panic!("{error}"))
+    load_with(toml, &FlagOverrides::default(), &vocabulary())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn flag(text: &str) -> Changes {
-    Changes { named: vec![text.to_owned()], ..Changes::default() }
+fn flag(text: &str) -> FlagOverrides {
+    FlagOverrides { named: vec![text.to_owned()], ..FlagOverrides::default() }
 }
 
 fn wrong(toml: &str) -> String {
-    message_with(toml, &Changes::default(), &vocabulary())
+    message_with(toml, &FlagOverrides::default(), &vocabulary())
 }
 
 /// The option of that name.
@@ -164,7 +165,7 @@ fn an_option_that_several_declare_is_one_factor() {
     assert_eq!(experiment.levels(option("compression")), ["none", "zlib", "zstd"]);
     assert_eq!(experiment.plan().blocks[0].trials.len(), 3);
     assert_eq!(experiment.plan().trials(), 45);
-    let again = load_with(&experiment.to_toml(), &Changes::default(), &vocabulary());
+    let again = load_with(&experiment.to_toml(), &FlagOverrides::default(), &vocabulary());
     assert_eq!(again.ok(), Some(experiment));
 }
 
@@ -282,12 +283,13 @@ fn a_name_that_two_things_of_the_experiment_declare_is_refused() {
     // Where one of them is not there, it means the other.
     let disk = load_with(
         &format!("{FILES}disk = \"disk\"\ntags = 32\n"),
-        &Changes::default(),
+        &FlagOverrides::default(),
         &vocabulary(),
     );
     assert!(disk.is_ok(), "{disk:?}");
     assert!(
-        load_with(&format!("{toml}tags = \"zlib\"\n"), &Changes::default(), &vocabulary()).is_ok()
+        load_with(&format!("{toml}tags = \"zlib\"\n"), &FlagOverrides::default(), &vocabulary())
+            .is_ok()
     );
 
     let mut vocabulary = vocabulary();
@@ -296,7 +298,7 @@ fn a_name_that_two_things_of_the_experiment_declare_is_refused() {
     let with = |engine: &str| {
         let toml = format!("workload = \"redmine\"\nengine = \"{engine}\"\n");
         [toml.clone(), format!("{toml}compression = \"zlib\"\n")]
-            .map(|toml| load_with(&toml, &Changes::default(), &vocabulary))
+            .map(|toml| load_with(&toml, &FlagOverrides::default(), &vocabulary))
     };
     let [silent, given] = with("pages");
     assert!(silent.is_ok(), "nobody has to tell what it means");
@@ -320,7 +322,7 @@ fn an_option_that_asks_for_trust_is_had_by_a_flag_or_a_trusted_file() {
     );
     assert!(said.contains("--factor path=LEVELS") && said.contains("--trust-experiment"), "{said}");
     let trusting = Vocabulary { trusts: true, ..vocabulary() };
-    assert!(load_with(&toml, &Changes::default(), &trusting).is_ok());
+    assert!(load_with(&toml, &FlagOverrides::default(), &trusting).is_ok());
     let flag = load_with(BOTH, &flag("path=default,/opt/pages"), &vocabulary());
     assert_eq!(
         flag.expect("it is the user's own").levels(option("path")),
@@ -338,7 +340,7 @@ fn what_can_not_be_a_factors_name_is_told_with_who_declares_it() {
         stores: true,
     };
     let url = |_: &str| Err("no URL".to_owned());
-    let standing = |_: &str, _: &str, _: &str| Standing::Reserved;
+    let standing = |_: &str, _: &str, _: &str| SettingPermission::Reserved;
     let engines = Engines::new(vec![engine], url, Arc::new(variant), Arc::new(standing));
     let problems = Vocabulary { engines, ..vocabulary() }.problems();
     assert_eq!(

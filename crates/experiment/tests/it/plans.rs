@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{DEPTH, OF_FILES, load};
 use bakeoff_experiment::{
-    Block, Cell, Changes, Experiment, Factor, Memory, Neighbours, Plan, Rate,
+    Cell, Experiment, Factor, FlagOverrides, MemoryLimit, NeighbourLoad, Rate, TrialBlock,
+    TrialPlan,
 };
 use proptest::prelude::*;
 
@@ -18,12 +19,12 @@ seed = 1
 ";
 
 fn experiment(toml: &str) -> Experiment {
-    load(toml, &Changes::default()).unwrap_or_else(|error| panic!("{error}"))
+    load(toml, &FlagOverrides::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The blocks of a plan as text, a line a block: what its cells share, and the compared levels.
-fn lines(plan: &Plan) -> Vec<String> {
-    let line = |block: &Block| {
+fn lines(plan: &TrialPlan) -> Vec<String> {
+    let line = |block: &TrialBlock| {
         let shared = &block.trials[0].cell;
         let engines: Vec<&str> =
             block.trials.iter().map(|trial| trial.cell.get(Factor::ENGINE)).collect();
@@ -61,13 +62,13 @@ fn a_known_seed_gives_the_known_plan() {
 fn steady_blocks_that_differ_in_neighbours_share_a_conditioning() {
     let steady = experiment(&format!("{TOML}state = [\"warm\", \"steady\"]\nrepetitions = 4\n"));
     let plan = steady.plan();
-    let state = |block: &Block| block.trials[0].cell.get(Factor::STATE).to_owned();
-    let neighbours = |block: &Block| block.trials[0].cell.get(Factor::NEIGHBOURS).to_owned();
-    let engines = |block: &Block| -> Vec<String> {
+    let state = |block: &TrialBlock| block.trials[0].cell.get(Factor::STATE).to_owned();
+    let neighbours = |block: &TrialBlock| block.trials[0].cell.get(Factor::NEIGHBOURS).to_owned();
+    let engines = |block: &TrialBlock| -> Vec<String> {
         block.trials.iter().map(|trial| trial.cell.get(Factor::ENGINE).to_owned()).collect()
     };
     let pairs = plan.blocks.windows(2).filter(|pair| pair[0].shares_conditioning(&pair[1]));
-    let pairs: Vec<&[Block]> = pairs.collect();
+    let pairs: Vec<&[TrialBlock]> = pairs.collect();
     // Two numbers of clients, four repetitions.
     assert_eq!(pairs.len(), 8);
     let mut first: BTreeMap<String, u32> = BTreeMap::new();
@@ -81,7 +82,7 @@ fn steady_blocks_that_differ_in_neighbours_share_a_conditioning() {
     // As many trials of either state; a conditioning for each level of 8 pairs.
     assert_eq!((plan.trials(), plan.conditionings()), (128, 32));
     let warm = plan.blocks.iter().filter(|block| state(block) == "warm");
-    let shares = |a: &Block| plan.blocks.iter().any(|b| a.shares_conditioning(b));
+    let shares = |a: &TrialBlock| plan.blocks.iter().any(|b| a.shares_conditioning(b));
     assert!(!warm.into_iter().any(shares));
 }
 
@@ -117,7 +118,7 @@ fn a_cell_tells_what_to_stage() {
         .iter()
         .find(|cell| cell.get(Factor::CLIENTS) == "4" && cell.get(Factor::NEIGHBOURS) == "x2")
         .expect("the combination is planned");
-    assert_eq!((busy.clients(), busy.neighbours()), (4, Neighbours::Streams(2)));
+    assert_eq!((busy.clients(), busy.neighbours()), (4, NeighbourLoad::Streams(2)));
     assert_eq!(busy.to_map()["durability"], "strict");
     assert_eq!(busy.to_map().len(), Factor::OWN.len());
 }
@@ -135,7 +136,7 @@ fn a_cell_has_the_factors_of_its_workload_and_no_others() {
     let cell = &again.expect("it is planned").cell;
     assert_eq!((cell.level(DEPTH), cell.base(DEPTH)), (Some("4"), "4"));
     assert_eq!((cell.level(Factor::ENGINE), cell.level(Factor::MEMORY)), (None, None));
-    assert_eq!((cell.level(Factor::DISK), cell.memory()), (Some("host"), Memory::Unlimited));
+    assert_eq!((cell.level(Factor::DISK), cell.memory()), (Some("host"), MemoryLimit::Unlimited));
     let open = Rate::Open { per_second: 0.5, arrivals: Some("poisson".to_owned()) };
     assert_eq!((cell.rate(), cell.clients()), (open, 1));
     assert_eq!(cell.to_map()["depth"], "4@again");
@@ -143,7 +144,11 @@ fn a_cell_has_the_factors_of_its_workload_and_no_others() {
 }
 
 /// How often each level of the compared factor takes each place, a combination of the others.
-fn places(plan: &Plan, compare: Factor, repetitions: u32) -> BTreeMap<(String, String, u32), u32> {
+fn places(
+    plan: &TrialPlan,
+    compare: Factor,
+    repetitions: u32,
+) -> BTreeMap<(String, String, u32), u32> {
     let mut places = BTreeMap::new();
     for block in plan.blocks.iter().filter(|block| block.repetition < repetitions) {
         for trial in &block.trials {

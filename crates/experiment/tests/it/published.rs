@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::common::{trusting, vocabulary_with};
-use bakeoff_experiment::{Changes, Experiment};
-use bakeoff_factor::published::{Quantity, Value};
+use bakeoff_experiment::{Experiment, FlagOverrides};
+use bakeoff_factor::published::{PublishedValue, Quantity};
 
 const CSV: &str = "what,clients,theirs\ncreate,1,10\ncreate,2,\nprocess,1,>40\nprocess,2,50\n";
 
@@ -37,7 +37,7 @@ fn load(toml: &str, csv: &[u8]) -> Result<Experiment, String> {
     let path = dir.path().join("my.toml");
     fs::write(&path, toml).unwrap();
     let vocabulary = vocabulary_with(&["sqlite", "lmdb"]);
-    Experiment::load(path.to_str().unwrap(), &Changes::default(), &vocabulary)
+    Experiment::load(path.to_str().unwrap(), &FlagOverrides::default(), &vocabulary)
         .map_err(|error| error.to_string().replace(&format!("{}/", dir.path().display()), ""))
 }
 
@@ -63,9 +63,9 @@ fn figures_have_their_levels_unit_and_base() {
     assert_eq!(table.of, Quantity::Time);
     assert_eq!(table.base, [("clients".to_owned(), "1".to_owned())].into());
     let values: Vec<_> = table.figures.iter().map(|figure| figure.value).collect();
-    let exactly = |value| Some(Value::Exactly(value));
+    let exactly = |value| Some(PublishedValue::Exactly(value));
     // A missing figure is a gap and no 0; a bound is no figure.
-    assert_eq!(values, [exactly(10.0), None, Some(Value::AtLeast(40.0)), exactly(50.0)]);
+    assert_eq!(values, [exactly(10.0), None, Some(PublishedValue::AtLeast(40.0)), exactly(50.0)]);
     let last = &table.figures[3];
     assert_eq!(last.operation.as_deref(), Some("process_issues"));
     assert_eq!((&*last.levels["engine"], &*last.levels["clients"]), ("sqlite", "2"));
@@ -78,7 +78,7 @@ fn the_record_of_an_experiment_has_the_figures_without_their_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("experiment.toml");
     fs::write(&path, experiment.to_toml()).unwrap();
-    let again = Experiment::load(path.to_str().unwrap(), &Changes::default(), &trusting());
+    let again = Experiment::load(path.to_str().unwrap(), &FlagOverrides::default(), &trusting());
     let again = again.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again.to_toml(), experiment.to_toml());
     assert_eq!(again.published, experiment.published);

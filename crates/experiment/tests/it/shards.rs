@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::common::load;
-use bakeoff_experiment::{Block, Changes, Experiment, Plan, Shard, TooManyShards, deal, sequences};
+use bakeoff_experiment::{
+    Experiment, FlagOverrides, Shard, TooManyShards, TrialBlock, TrialPlan, deal, sequences,
+};
 
 const TOML: &str = "
 workload = \"redmine\"
@@ -16,15 +18,15 @@ repetitions = 6
 ";
 
 fn experiment(toml: &str) -> Experiment {
-    load(toml, &Changes::default()).unwrap_or_else(|error| panic!("{error}"))
+    load(toml, &FlagOverrides::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn plan(toml: &str) -> Plan {
+fn plan(toml: &str) -> TrialPlan {
     experiment(toml).plan()
 }
 
 /// The levels of a block, whatever their order.
-fn kind(block: &Block) -> BTreeSet<BTreeMap<String, String>> {
+fn kind(block: &TrialBlock) -> BTreeSet<BTreeMap<String, String>> {
     block.trials.iter().map(|trial| trial.cell.to_map()).collect()
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use bakeoff_engines::statement::{Order, Read, Yield};
+use bakeoff_engines::statement::{ReadOrder, TableRead, Yield};
 use bakeoff_engines::{Action, Error, Rows, Value};
 
 use super::Digest;
@@ -18,8 +18,8 @@ pub fn is_unordered(action: &Action) -> bool {
 }
 
 /// A sum is one row, and distinct values ascend.
-fn is_free(read: &Read) -> bool {
-    read.order == Order::Any && matches!(read.yields, Yield::Columns(_))
+fn is_free(read: &TableRead) -> bool {
+    read.order == ReadOrder::Any && matches!(read.yields, Yield::Columns(_))
 }
 
 /// Sorts the rows of an answer by their cells.
@@ -34,7 +34,7 @@ pub fn sort(rows: &mut Rows) {
 /// An answer to a statement in words: how many rows were read or changed, and which.
 pub fn answer(action: &Action, count: u64, rows: &Rows) -> String {
     match action {
-        Action::Read(read) if read.order == Order::Any && is_cut(read, count) => {
+        Action::Read(read) if read.order == ReadOrder::Any && is_cut(read, count) => {
             format!("{count} of the rows")
         }
         Action::Read(_) => shortened(format!("{count} rows:{}", cells(rows))),
@@ -47,7 +47,7 @@ pub fn answer(action: &Action, count: u64, rows: &Rows) -> String {
 
 /// Whether a limit may have left out rows, so that which of them are answered is the engine's choice.
 /// What is looked at for a sum or for distinct values is not seen.
-fn is_cut(read: &Read, count: u64) -> bool {
+fn is_cut(read: &TableRead, count: u64) -> bool {
     let full = |limit: u32| count >= u64::from(limit) || !matches!(read.yields, Yield::Columns(_));
     read.limit.is_some_and(full)
 }

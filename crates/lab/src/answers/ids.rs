@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_engines::statement::{Path, Read, Scope, Set, Yield};
+use bakeoff_engines::statement::{AccessPath, ReadScope, Set, TableRead, Yield};
 use bakeoff_engines::{Action, Schema, Value};
 
 /// The first stand-in: far above the numbers of any table or time in microseconds.
 const FIRST: i64 = 1 << 56;
 
 /// A column: its table and its number in it.
-pub type Column = (usize, usize);
+pub type TableColumn = (usize, usize);
 
 /// The generated keys of one client, and the stand-ins that it was given for them.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub struct Ids {
     known: BTreeMap<(usize, i64), usize>,
     /// The tables whose generated keys a column holds: its own, and those whose keys the client has put
     /// there or looked for.
-    holds: BTreeSet<(Column, usize)>,
+    holds: BTreeSet<(TableColumn, usize)>,
 }
 
 impl Ids {
@@ -63,7 +63,7 @@ impl Ids {
 
     /// A value as the engine knows it. A stand-in that is put into a column, or looked for there, says
     /// whose keys the column holds.
-    pub fn for_engine<'v>(&mut self, value: Value<'v>, column: Option<Column>) -> Value<'v> {
+    pub fn for_engine<'v>(&mut self, value: Value<'v>, column: Option<TableColumn>) -> Value<'v> {
         let Value::Int(number) = value else { return value };
         let place = Self::number(number).and_then(|it| usize::try_from(it - 1).ok());
         let Some(&(table, key)) = place.and_then(|it| self.generated.get(it)) else { return value };
@@ -72,7 +72,7 @@ impl Ids {
     }
 
     /// A value of a column as the client knows it.
-    pub fn for_client<'v>(&self, value: Value<'v>, column: Option<Column>) -> Value<'v> {
+    pub fn for_client<'v>(&self, value: Value<'v>, column: Option<TableColumn>) -> Value<'v> {
         let (Value::Int(number), Some(column)) = (value, column) else { return value };
         let tables = self.holds.range((column, 0)..=(column, usize::MAX));
         let place = tables.into_iter().find_map(|(_, table)| self.known.get(&(*table, number)));
@@ -81,9 +81,9 @@ impl Ids {
 }
 
 /// The column of each parameter of a statement.
-pub fn parameters(schema: &Schema, action: &Action) -> Vec<Column> {
+pub fn parameters(schema: &Schema, action: &Action) -> Vec<TableColumn> {
     let of = |table: usize, columns: &[usize]| {
-        columns.iter().map(|column| (table, *column)).collect::<Vec<Column>>()
+        columns.iter().map(|column| (table, *column)).collect::<Vec<TableColumn>>()
     };
     match action {
         Action::Read(read) => of(read.table, &looked_for(schema, read)),
@@ -103,19 +103,19 @@ pub fn parameters(schema: &Schema, action: &Action) -> Vec<Column> {
 }
 
 /// The columns whose values a read is given.
-fn looked_for(schema: &Schema, read: &Read) -> Vec<usize> {
+fn looked_for(schema: &Schema, read: &TableRead) -> Vec<usize> {
     let table = &schema.tables[read.table];
     let path = match read.path {
-        Path::Key => table.key.clone(),
-        Path::Index(index) => [&table.indexes[index].columns[..], &table.key].concat(),
+        AccessPath::Key => table.key.clone(),
+        AccessPath::Index(index) => [&table.indexes[index].columns[..], &table.key].concat(),
     };
     let scope: Vec<usize> = match read.scope {
-        Scope::Range { equal, from, to } => {
+        ReadScope::Range { equal, from, to } => {
             let bounds = usize::from(from.is_some()) + usize::from(to.is_some());
             let bounded = path.get(equal).copied().into_iter().cycle().take(bounds);
             path.iter().copied().take(equal).chain(bounded).collect()
         }
-        Scope::Among(_) | Scope::Ranges(_) => {
+        ReadScope::Among(_) | ReadScope::Ranges(_) => {
             std::iter::repeat_n(path[0], read.scope.parameters()).collect()
         }
     };
@@ -124,7 +124,7 @@ fn looked_for(schema: &Schema, read: &Read) -> Vec<usize> {
 }
 
 /// The column of each cell of a row that a statement answers with; `None` for what is worked out.
-pub fn answered(schema: &Schema, action: &Action) -> Vec<Option<Column>> {
+pub fn answered(schema: &Schema, action: &Action) -> Vec<Option<TableColumn>> {
     match action {
         Action::Read(read) => match &read.yields {
             Yield::Columns(columns) => columns.iter().map(|it| Some((read.table, *it))).collect(),

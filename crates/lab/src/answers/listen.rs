@@ -3,11 +3,11 @@
 use bakeoff_engines::{
     Access, Action, Database, Error, Result, Rows, Schema, Session, Statement, Value,
 };
-use bakeoff_workloads::{Client, Prepared, Tally};
+use bakeoff_workloads::{OperationTally, PreparedWorkload, WorkloadClient};
 
 use super::canonical;
-use super::ids::{self, Column, Ids};
-use super::{Answer, MOST_OPERATIONS, MOST_STATEMENTS, Operation, Told};
+use super::ids::{self, Ids, TableColumn};
+use super::{AnsweredOperation, ImageAnswers, MOST_OPERATIONS, MOST_STATEMENTS, RecordedAnswer};
 
 /// After so many operations in a row that failed no other is asked for.
 const MOST_FAILURES: u32 = 10;
@@ -19,9 +19,9 @@ const COMMIT: usize = 1;
 const ROLLBACK: usize = 2;
 
 /// What is asked.
-pub struct Asked<'a> {
+pub struct AnswersRequest<'a> {
     /// The workload at its levels.
-    pub prepared: &'a dyn Prepared,
+    pub prepared: &'a dyn PreparedWorkload,
     /// The names of all of its operations.
     pub operations: &'a dyn Fn(usize) -> String,
     /// What [`Told::work`] is to be.
@@ -34,14 +34,17 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 /// The engine's own where it gives no session; what fails later is an answer.
-pub fn listen(asked: Asked<'_>, database: &dyn Database) -> Result<Told> {
-    let Asked { prepared, operations, work, seed } = asked;
+pub fn listen(asked: AnswersRequest<'_>, database: &dyn Database) -> Result<ImageAnswers> {
+    let AnswersRequest { prepared, operations, work, seed } = asked;
     let (schema, statements) = (prepared.schema(), prepared.statements());
-    let mut session = Listening::new(database.session()?, schema, statements);
+    let mut session = ListeningSession::new(database.session()?, schema, statements);
     let mut client = prepared.client(0, 1, seed);
     let names = statements.iter().map(|statement| statement.name.as_str()).chain(BESIDE);
-    let mut told =
-        Told { work, statements: names.map(str::to_owned).collect(), operations: Vec::new() };
+    let mut told = ImageAnswers {
+        work,
+        statements: names.map(str::to_owned).collect(),
+        operations: Vec::new(),
+    };
     let (mut asked, mut failures) = (0, 0);
     while told.operations.len() < MOST_OPERATIONS
         && asked < MOST_STATEMENTS
@@ -54,22 +57,26 @@ pub fn listen(asked: Asked<'_>, database: &dyn Database) -> Result<Told> {
         };
         let answers = std::mem::take(&mut session.answers);
         asked += answers.len() as u64;
-        told.operations.push(Operation { name: operations(operation), answers });
+        told.operations.push(AnsweredOperation { name: operations(operation), answers });
     }
     Ok(told)
 }
 
-fn perform(client: &mut dyn Client, operation: usize, session: &mut Listening<'_>) -> Result<()> {
-    client.perform(operation, session, &mut Tally::default())
+fn perform(
+    client: &mut dyn WorkloadClient,
+    operation: usize,
+    session: &mut ListeningSession<'_>,
+) -> Result<()> {
+    client.perform(operation, session, &mut OperationTally::default())
 }
 
 /// A session whose answers are kept.
-struct Listening<'a> {
+struct ListeningSession<'a> {
     inner: Box<dyn Session + 'a>,
-    statements: Vec<Known<'a>>,
+    statements: Vec<KnownStatement<'a>>,
     ids: Ids,
     /// Of the operation under way.
-    answers: Vec<Answer>,
+    answers: Vec<RecordedAnswer>,
     /// Whether a transaction is open, and how many answers and generated keys there were when it began.
     open: bool,
     began: (usize, usize),
@@ -78,15 +85,15 @@ struct Listening<'a> {
 }
 
 /// A statement, and the columns of what goes into it and comes out of it.
-struct Known<'a> {
+struct KnownStatement<'a> {
     action: &'a Action,
-    parameters: Vec<Column>,
-    answered: Vec<Option<Column>>,
+    parameters: Vec<TableColumn>,
+    answered: Vec<Option<TableColumn>>,
     /// The table whose rows it adds, where that generates their keys.
     generates: Option<usize>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownStatement<'a> {
     fn of(schema: &Schema, action: &'a Action) -> Self {
         let generates = match action {
             Action::Insert { table } => Some(*table).filter(|it| schema.tables[*it].generated),
@@ -97,9 +104,9 @@ impl<'a> Known<'a> {
     }
 }
 
-impl<'a> Listening<'a> {
+impl<'a> ListeningSession<'a> {
     fn new(inner: Box<dyn Session + 'a>, schema: &Schema, statements: &'a [Statement]) -> Self {
-        let known = |statement: &'a Statement| Known::of(schema, &statement.action);
+        let known = |statement: &'a Statement| KnownStatement::of(schema, &statement.action);
         Self {
             inner,
             statements: statements.iter().map(known).collect(),
@@ -126,7 +133,7 @@ impl<'a> Listening<'a> {
             return;
         }
         let (text, said) = (canonical::error(error).to_owned(), Some(error.to_string()));
-        self.answers.push(Answer { statement, text, said });
+        self.answers.push(RecordedAnswer { statement, text, said });
     }
 
     /// Asks for something that is no statement.
@@ -142,7 +149,7 @@ impl<'a> Listening<'a> {
 
     /// Hands the client what the engine has answered, with the stand-ins of keys.
     fn hand_on(&mut self, statement: usize, rows: &mut Rows) {
-        let Known { action, answered, generates, .. } = &self.statements[statement];
+        let KnownStatement { action, answered, generates, .. } = &self.statements[statement];
         rows.reset(self.rows.width());
         for row in 0..self.rows.len() {
             for (at, value) in self.rows.row(row).enumerate() {
@@ -159,7 +166,7 @@ impl<'a> Listening<'a> {
     }
 }
 
-impl Session for Listening<'_> {
+impl Session for ListeningSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.mark();
         self.open = true;
@@ -181,7 +188,7 @@ impl Session for Listening<'_> {
         let count = answer.inspect_err(|error| self.failed(statement, error))?;
         self.hand_on(statement, rows);
         let text = canonical::answer(self.statements[statement].action, count, rows);
-        self.answers.push(Answer { statement, text, said: None });
+        self.answers.push(RecordedAnswer { statement, text, said: None });
         Ok(count)
     }
 

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use bakeoff_devices::ext4::Options;
-use bakeoff_devices::limit::{Load, rate};
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::limit::{ClientLoad, rate};
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::spec::Spec;
 
 use crate::Registry;
@@ -24,17 +24,17 @@ const MOST_AT_ONCE: u64 = 32;
 const MERGED: u64 = 1 << 20;
 
 /// How fast a device writes.
-struct Known {
+struct DeviceWriteRate {
     disk: Spec,
-    neighbours: Level,
-    load: Load,
+    neighbours: NeighbourLevel,
+    load: ClientLoad,
     /// Requests; `None` of a device that takes no time.
     per_second: Option<f64>,
 }
 
 /// How fast modelled devices write what page caches hand them: each simulated once.
 #[derive(Default)]
-pub struct Drains(RefCell<Vec<Known>>);
+pub struct Drains(RefCell<Vec<DeviceWriteRate>>);
 
 impl Drains {
     /// Seconds that a trial's drain takes by the model of its disk; 0 on the machine's own, whose rate nobody
@@ -52,23 +52,24 @@ impl Drains {
     }
 
     /// What a device serves of such a load, a second.
-    fn per_second(&self, disk: &Spec, neighbours: Level, load: Load) -> Option<f64> {
+    fn per_second(&self, disk: &Spec, neighbours: NeighbourLevel, load: ClientLoad) -> Option<f64> {
         let mut all = self.0.borrow_mut();
-        let is_it =
-            |it: &&Known| it.disk == *disk && it.neighbours == neighbours && it.load == load;
+        let is_it = |it: &&DeviceWriteRate| {
+            it.disk == *disk && it.neighbours == neighbours && it.load == load
+        };
         if let Some(known) = all.iter().find(is_it) {
             return known.per_second;
         }
         let time = SIMULATED.as_nanos() as u64;
         let per_second = rate(disk, SEED, neighbours, &load, time);
-        all.push(Known { disk: disk.clone(), neighbours, load, per_second });
+        all.push(DeviceWriteRate { disk: disk.clone(), neighbours, load, per_second });
         per_second
     }
 }
 
 /// What the page cache hands to a device of what clients left of their load, and how many requests that is. Above
 /// a limit writers have to wait, so that no more is left than that.
-fn written_back(Unsynced { bytes, files }: Unsynced, load: Load) -> (Load, f64) {
+fn written_back(Unsynced { bytes, files }: Unsynced, load: ClientLoad) -> (ClientLoad, f64) {
     let bytes = bytes.min(Options::default().dirty_limit);
     let is_whole = bytes >= load.span;
     let block = if is_whole { MERGED.min(load.span) } else { load.block };
@@ -76,14 +77,14 @@ fn written_back(Unsynced { bytes, files }: Unsynced, load: Load) -> (Load, f64) 
     // One file after the other is synced.
     let depth = requests.div_ceil(files.max(1)).clamp(1, MOST_AT_ONCE);
     let in_order = is_whole || load.in_order;
-    (Load { clients: 1, depth, reads: 0, in_order, block, ..load }, requests as f64)
+    (ClientLoad { clients: 1, depth, reads: 0, in_order, block, ..load }, requests as f64)
 }
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Changes, Experiment};
+    use bakeoff_experiment::{Experiment, FlagOverrides};
 
-    use super::super::Estimate;
+    use super::super::RunEstimate;
     use super::*;
     use crate::Possible;
 
@@ -95,11 +96,11 @@ mod tests {
             "workload = 'fileio'\ndisk = '{disk}'\nblock = '16K'\nrepetitions = 2\nseconds = 1\n{levels}"
         );
         std::fs::write(&file, toml).unwrap();
-        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
         let possible = Possible::of(&registry, &experiment);
         assert_eq!(possible.plan.trials(), 2, "{:?}", possible.left_out);
-        Estimate::of(&registry, &experiment, &possible).trials_s
+        RunEstimate::of(&registry, &experiment, &possible).trials_s
     }
 
     /// The seconds of a drain that a trial is estimated at, beside one that leaves nothing.
@@ -149,7 +150,7 @@ mod tests {
     fn a_rate_is_simulated_once_for_all_trials_that_need_it() {
         let drains = Drains::default();
         let disk = bakeoff_devices::models::Models::standard().parse("hdd-7200").unwrap();
-        let load = |depth| Load {
+        let load = |depth| ClientLoad {
             clients: 1,
             depth,
             reads: 0,
@@ -157,11 +158,11 @@ mod tests {
             block: 4096,
             span: 1 << 24,
         };
-        let first = drains.per_second(&disk, Level::None, load(1));
-        assert_eq!(drains.per_second(&disk, Level::None, load(1)), first);
+        let first = drains.per_second(&disk, NeighbourLevel::None, load(1));
+        assert_eq!(drains.per_second(&disk, NeighbourLevel::None, load(1)), first);
         assert_eq!(drains.0.borrow().len(), 1);
-        drains.per_second(&disk, Level::None, load(2));
-        drains.per_second(&disk, Level::Streams(1), load(2));
+        drains.per_second(&disk, NeighbourLevel::None, load(2));
+        drains.per_second(&disk, NeighbourLevel::Streams(1), load(2));
         assert_eq!(drains.0.borrow().len(), 3);
     }
 }

@@ -9,7 +9,7 @@ use bakeoff_folders::Dir;
 
 /// The block device under a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct BlockDevice {
     /// Its number, `major:minor`.
     pub number: String,
     /// Its name, such as `vda`; the number where the kernel has no block device for it.
@@ -28,7 +28,7 @@ const SERIALS: [&str; 7] =
 /// Where the kernel lists devices by their numbers.
 const LISTED: &str = "/sys/dev/block";
 
-impl Device {
+impl BlockDevice {
     /// The device under `folder`.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_device_that_the_kernel_does_not_list_is_told_by_its_number() {
-        let device = Device::of(rustix::fs::makedev(4094, 3));
+        let device = BlockDevice::of(rustix::fs::makedev(4094, 3));
         assert_eq!(device.name, "4094:3");
         let shown = device.in_full("b");
         assert_eq!(shown, "4094:3 (4094:3, 0 bytes, attached as ? since boot b)");
@@ -155,7 +155,7 @@ mod tests {
         }
         write("sdb/device/wwid", "naa.5");
         let told = |listed: &str, boot: &str| {
-            let device = Device { number: listed.into(), name: "it".into() };
+            let device = BlockDevice { number: listed.into(), name: "it".into() };
             device.told(folder.path(), boot)
         };
         assert_eq!(told("sda", "b"), "it (sda, 2097152 bytes, attached as 9 since boot b)");

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use bakeoff_disk::table::{self, Entry};
-use bakeoff_results::{Host, Machine};
+use bakeoff_disk::table::{self, MountEntry};
+use bakeoff_results::{HostIdentity, Machine};
 
-use crate::machine::accounts::Device;
+use crate::machine::accounts::BlockDevice;
 use crate::machine::system::SystemFiles;
 
 /// What a raw device has in the place of a file system's name.
@@ -23,7 +23,7 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
     let mount = table::over(&folder.canonicalize()?);
     let mount_options = mount.as_ref().map(mount_options);
     let file_system = mount.map(|mount| mount.kind).unwrap_or_default();
-    described(file_system, mount_options, Device::under(folder)?.name)
+    described(file_system, mount_options, BlockDevice::under(folder)?.name)
 }
 
 /// Describes this machine and a raw device by its number, as stat(2) has it, with what tells the device from
@@ -32,7 +32,7 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
 /// # Errors
 /// When the system tells nothing of itself.
 pub fn describe_device(number: u64) -> std::io::Result<Machine> {
-    described(NO_FILE_SYSTEM.into(), None, Device::of(number).in_full(&host().boot))
+    described(NO_FILE_SYSTEM.into(), None, BlockDevice::of(number).in_full(&host().boot))
 }
 
 fn described(
@@ -65,7 +65,7 @@ fn described(
 }
 
 /// How a file system is mounted, as an administrator writes it.
-fn mount_options(mount: &Entry) -> String {
+fn mount_options(mount: &MountEntry) -> String {
     let names_a_place = |option: &&String| PLACES.iter().any(|place| option.starts_with(place));
     let options = mount.options.iter().filter(|option| !names_a_place(option));
     options.map(String::as_str).collect::<Vec<_>>().join(",")
@@ -73,9 +73,12 @@ fn mount_options(mount: &Entry) -> String {
 
 /// What tells this machine from others of its kind; what the system does not tell is left empty. Sources:
 /// proc_sys_kernel(5), random(4).
-pub fn host() -> Host {
+pub fn host() -> HostIdentity {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-    Host { name: read("/proc/sys/kernel/hostname"), boot: read("/proc/sys/kernel/random/boot_id") }
+    HostIdentity {
+        name: read("/proc/sys/kernel/hostname"),
+        boot: read("/proc/sys/kernel/random/boot_id"),
+    }
 }
 
 /// How many processes wanted a processor in the last minute, on average; `None` where the system
@@ -115,7 +118,7 @@ mod tests {
     fn options_say_how_and_not_where() {
         let options =
             ["rw", "relatime", "lowerdir=/a:/b", "upperdir=/c", "workdir=/d", "index=off"];
-        let mount = Entry {
+        let mount = MountEntry {
             place: "/".into(),
             kind: "overlay".into(),
             source: "overlay".into(),

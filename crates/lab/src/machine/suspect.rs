@@ -18,7 +18,7 @@ const LONG_ENOUGH_S: f64 = 5.0;
 #[derive(Clone, Debug)]
 pub struct MachineAccount {
     at: Instant,
-    times: Option<Times>,
+    times: Option<ProcessorTimes>,
     /// Of bakeoff, with all that it has started.
     ours: Option<Duration>,
     /// How long something waited for a processor, for storage, for memory.
@@ -27,7 +27,7 @@ pub struct MachineAccount {
 
 /// Processor time, of all processors together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Times {
+struct ProcessorTimes {
     /// In user or kernel mode, for anybody.
     busy: Duration,
     /// While another virtual machine had the processor.
@@ -98,14 +98,14 @@ fn stalled(pressure: &str) -> Option<Duration> {
 }
 
 /// Source: proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal, in clock ticks.
-fn times(stat: &str) -> Option<Times> {
+fn times(stat: &str) -> Option<ProcessorTimes> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let of = |ticks: u64| {
         Duration::from_nanos(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second()))
     };
     let busy = [0, 1, 2, 5, 6].iter().map(|field| ticks.get(*field)).sum::<Option<u64>>()?;
-    Some(Times { busy: of(busy), stolen: of(*ticks.get(7)?) })
+    Some(ProcessorTimes { busy: of(busy), stolen: of(*ticks.get(7)?) })
 }
 
 #[cfg(test)]
@@ -118,7 +118,7 @@ mod tests {
     fn the_kernels_lines_are_read() {
         let tick = Duration::from_secs(1) / rustix::param::clock_ticks_per_second() as u32;
         let stat = "cpu  10 20 30 400 500 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n";
-        let wanted = Times { busy: tick * 73, stolen: tick * 8 };
+        let wanted = ProcessorTimes { busy: tick * 73, stolen: tick * 8 };
         assert_eq!(times(stat), Some(wanted));
         assert_eq!(times("cpu  1 2\n"), None);
         let pressure =

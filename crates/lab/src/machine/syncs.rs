@@ -16,7 +16,7 @@ use bakeoff_results::Scope;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
-use super::accounts::Device;
+use super::accounts::BlockDevice;
 
 /// The trace point of each file system: its type's magic number (statfs(2)), the trace point.
 const POINTS: [(u64, &str); 4] = [
@@ -27,25 +27,25 @@ const POINTS: [(u64, &str); 4] = [
 ];
 
 /// A count of syncs, from the moment when it is made.
-pub enum Counter {
+pub enum SyncCounter {
     /// A counter in the kernel: of the thread that made it and of all that come of it.
     Kernel(File),
     /// The device's own count.
-    Device(Device),
+    Device(BlockDevice),
 }
 
-impl Counter {
+impl SyncCounter {
     /// The best there is for files in `folder`; `None` where nobody counts. To be called before
     /// the engine is opened, on the thread that opens it.
     pub fn new(folder: &Path) -> Option<Self> {
         if let Ok(counter) = kernel(folder) {
             return Some(Self::Kernel(counter));
         }
-        Self::of_device(Device::under(folder).ok()?)
+        Self::of_device(BlockDevice::under(folder).ok()?)
     }
 
     /// The device's own count, for a target that has no files; `None` where it has none, as a partition.
-    pub fn of_device(device: Device) -> Option<Self> {
+    pub fn of_device(device: BlockDevice) -> Option<Self> {
         device.flushes().map(|_| Self::Device(device))
     }
 
@@ -94,7 +94,7 @@ fn kernel(folder: &Path) -> io::Result<File> {
 /// Source: perf_event_open(2).
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+struct PerfEventAttributes {
     kind: u32,
     size: u32,
     config: u64,
@@ -116,9 +116,14 @@ const INHERIT: u64 = 1 << 1;
 
 /// Opens a counter of passages through a trace point by this thread and those that come of it.
 fn counter(id: u64) -> io::Result<File> {
-    let size = size_of::<Attributes>() as u32;
-    let attributes =
-        Attributes { kind: TRACEPOINT, size, config: id, flags: INHERIT, ..Attributes::default() };
+    let size = size_of::<PerfEventAttributes>() as u32;
+    let attributes = PerfEventAttributes {
+        kind: TRACEPOINT,
+        size,
+        config: id,
+        flags: INHERIT,
+        ..PerfEventAttributes::default()
+    };
     let (this_thread, any_processor, no_group) = (0, -1, -1);
     // SAFETY: the kernel reads `size` bytes of `attributes`, which is alive, and keeps none of it.
     let descriptor = unsafe {
@@ -150,8 +155,8 @@ mod tests {
 
     /// What is seen while `work` is done, and who saw it; `None` where the kernel doesn't count.
     fn seen(folder: &Path, work: impl FnOnce()) -> Option<u64> {
-        let counter = Counter::new(folder);
-        let Some(counter @ Counter::Kernel(_)) = counter else {
+        let counter = SyncCounter::new(folder);
+        let Some(counter @ SyncCounter::Kernel(_)) = counter else {
             skip("the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs");
             return None;
         };

@@ -13,9 +13,9 @@ const ENDING: Duration = Duration::from_secs(10);
 const KERNELS: &str = "iou-";
 
 /// The threads that there were at one moment, by their numbers, with their names.
-pub struct Threads(BTreeMap<String, String>);
+pub struct ThreadNames(BTreeMap<String, String>);
 
-impl Threads {
+impl ThreadNames {
     /// Those that there are now.
     pub fn now() -> Self {
         let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();

@@ -115,7 +115,7 @@ impl Usage {
 
 /// One of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Member {
+struct FamilyProcess {
     parent: u32,
     /// Processor time of it and of its children that were waited for.
     cpu: Duration,
@@ -123,7 +123,7 @@ struct Member {
     has_ended: bool,
 }
 
-fn of_member((pid, member): (&u32, &Member)) -> io::Result<Usage> {
+fn of_member((pid, member): (&u32, &FamilyProcess)) -> io::Result<Usage> {
     Ok(Usage { cpu: member.cpu, ..bytes(Path::new(&format!("/proc/{pid}")))? })
 }
 
@@ -152,7 +152,7 @@ pub fn family(root: u32) -> io::Result<Vec<u32>> {
 }
 
 /// A process and its descendants, with what the kernel says of each.
-fn members(root: u32) -> io::Result<BTreeMap<u32, Member>> {
+fn members(root: u32) -> io::Result<BTreeMap<u32, FamilyProcess>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
@@ -169,7 +169,8 @@ fn members(root: u32) -> io::Result<BTreeMap<u32, Member>> {
         at.is_some()
     };
     let family = all.iter().filter(|(pid, _)| belongs(**pid));
-    let family: BTreeMap<u32, Member> = family.map(|(pid, member)| (*pid, *member)).collect();
+    let family: BTreeMap<u32, FamilyProcess> =
+        family.map(|(pid, member)| (*pid, *member)).collect();
     if family.contains_key(&root) {
         Ok(family)
     } else {
@@ -180,13 +181,13 @@ fn members(root: u32) -> io::Result<BTreeMap<u32, Member>> {
 /// Source: proc_pid_stat(5): the parent is field 4, the times are fields 14 to 17, the memory that
 /// is mapped is field 23. The name in field 2 can have anything in it, so that fields are counted from
 /// its end.
-fn member(text: &str) -> Option<Member> {
+fn member(text: &str) -> Option<FamilyProcess> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let parent = fields.get(1)?.parse().ok()?;
     let ticks: u64 = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     let nanoseconds = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     let cpu = Duration::from_nanos(ticks * nanoseconds);
-    Some(Member { parent, cpu, has_ended: *fields.get(20)? == "0" })
+    Some(FamilyProcess { parent, cpu, has_ended: *fields.get(20)? == "0" })
 }
 
 #[cfg(test)]
@@ -329,7 +330,7 @@ mod tests {
         let text = "7 (a) b) S 3 1 1 0 -1 4 0 0 0 0 100 20 3 4 20 0 1 0 5 4096 0";
         let ticks = rustix::param::clock_ticks_per_second();
         let cpu = Duration::from_nanos(127 * 1_000_000_000 / ticks);
-        assert_eq!(member(text), Some(Member { parent: 3, cpu, has_ended: false }));
+        assert_eq!(member(text), Some(FamilyProcess { parent: 3, cpu, has_ended: false }));
         let gone = text.replace("S 3", "Z 3").replace("4096", "0");
         assert!(member(&gone).unwrap().has_ended);
     }

@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bakeoff_devices::ext4::Counts;
+use bakeoff_devices::ext4::Ext4Counts;
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::spec::Spec;
-use bakeoff_disk::control::{Control, Stat};
+use bakeoff_disk::control::{DiskControl, Stat};
 use bakeoff_disk::executor::Quantiles;
 use bakeoff_disk::mount::{Launcher, MountOptions, Mounted};
 use bakeoff_disk::neighbour;
@@ -23,11 +23,11 @@ use crate::machine::usage::Usage;
 
 /// The neighbours' file on the machine's own disk, and how many requests a second one of them makes
 /// alone.
-pub type Hired = (neighbour::File, f64);
+pub type Hired = (neighbour::NeighbourFile, f64);
 
 /// What the disk did while the clients ran, and what its neighbours did in the drain, too.
 #[derive(Default)]
-pub struct Seen {
+pub struct DiskObservations {
     /// What it did and what the other load on it did.
     pub measures: Measures,
     /// Bytes a second that the other load wrote to the machine's own disk; 0 on a virtual one,
@@ -37,7 +37,7 @@ pub struct Seen {
     pub warnings: Vec<String>,
 }
 
-impl Seen {
+impl DiskObservations {
     /// Adds what became known later.
     pub fn add(&mut self, later: Self) {
         self.measures.extend(later.measures);
@@ -47,19 +47,19 @@ impl Seen {
 }
 
 /// The disk of one trial.
-pub enum Disk {
+pub enum TrialDisk {
     /// The machine's own.
-    Host(Host),
+    Host(HostDisk),
     /// A mounted one.
     Virtual(Box<Virtual>),
 }
 
 /// The machine's own disk.
-pub struct Host {
+pub struct HostDisk {
     /// Seeds the neighbours.
     seed: u64,
     /// They, while the clients run.
-    at_work: Option<Box<neighbour::Neighbours>>,
+    at_work: Option<Box<neighbour::RunningNeighbours>>,
 }
 
 /// A virtual disk that is mounted over a folder. Its device stands still, and works at once,
@@ -68,7 +68,7 @@ pub struct Virtual {
     mounted: Mounted,
     seen_at: PathBuf,
     /// Who else is on it.
-    level: Level,
+    level: NeighbourLevel,
     /// A device that takes no time has no queue, either.
     timed: bool,
     /// What it had done when the clients started, and when they had stopped.
@@ -102,17 +102,18 @@ pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String>
     fs::create_dir(&files).map_err(wrong)?;
     let spec = Models::standard().parse("null").map_err(|error| error.to_string())?;
     let options = Options { spec: &spec, seed: 1, uncached: false, metadata: Metadata::default() };
-    let disk = Disk::mount(launcher, options, &files, &at).map_err(|error| error.to_string())?;
+    let disk =
+        TrialDisk::mount(launcher, options, &files, &at).map_err(|error| error.to_string())?;
     let written = fs::write(at.join("file"), "text");
     disk.unmount().map_err(|error| error.to_string())?;
     written.map_err(wrong)?;
     fs::remove_file(files.join("file")).map_err(wrong)
 }
 
-impl Disk {
+impl TrialDisk {
     /// The machine's own disk; `seed` seeds its neighbours.
     pub fn host(seed: u64) -> Self {
-        Self::Host(Host { seed, at_work: None })
+        Self::Host(HostDisk { seed, at_work: None })
     }
 
     /// Mounts a virtual disk over the folder `files`, to be seen in the new folder `at`.
@@ -139,7 +140,7 @@ impl Disk {
         Ok(Self::Virtual(Box::new(Virtual {
             mounted,
             seen_at,
-            level: Level::None,
+            level: NeighbourLevel::None,
             timed,
             before: None,
             after: None,
@@ -161,7 +162,7 @@ impl Disk {
     }
 
     /// What a mounted disk is told by.
-    pub fn control(&self) -> Option<&Control> {
+    pub fn control(&self) -> Option<&DiskControl> {
         match self {
             Self::Host(_) => None,
             Self::Virtual(disk) => Some(disk.mounted.control()),
@@ -184,7 +185,7 @@ impl Disk {
     /// # Errors
     /// When the disk does not work, or the trace is no use.
     pub fn end_trace(&self) -> Result<(), TrialError> {
-        self.control().map_or(Ok(()), Control::end_trace).map_err(broken)
+        self.control().map_or(Ok(()), DiskControl::end_trace).map_err(broken)
     }
 
     /// Clients are about to start beside these neighbours; `hired` are those on the machine's own disk.
@@ -192,12 +193,16 @@ impl Disk {
     ///
     /// # Errors
     /// When the disk does not work.
-    pub fn begin(&mut self, level: Level, hired: Option<&Hired>) -> Result<(), TrialError> {
+    pub fn begin(
+        &mut self,
+        level: NeighbourLevel,
+        hired: Option<&Hired>,
+    ) -> Result<(), TrialError> {
         match self {
             Self::Host(host) => {
-                let hired = hired.filter(|_| level != Level::None);
+                let hired = hired.filter(|_| level != NeighbourLevel::None);
                 let start = |(file, alone): &Hired| {
-                    Box::new(neighbour::Neighbours::start(file, level, *alone, host.seed))
+                    Box::new(neighbour::RunningNeighbours::start(file, level, *alone, host.seed))
                 };
                 host.at_work = hired.map(start);
                 Ok(())
@@ -214,9 +219,9 @@ impl Disk {
     ///
     /// # Errors
     /// When the disk does not work.
-    pub fn driven(&mut self) -> Result<Seen, TrialError> {
+    pub fn driven(&mut self) -> Result<DiskObservations, TrialError> {
         match self {
-            Self::Host(_) => Ok(Seen::default()),
+            Self::Host(_) => Ok(DiskObservations::default()),
             Self::Virtual(disk) => disk.driven().map_err(broken),
         }
     }
@@ -226,7 +231,7 @@ impl Disk {
     ///
     /// # Errors
     /// When the disk does not work.
-    pub fn handed_on(&mut self) -> Result<Seen, TrialError> {
+    pub fn handed_on(&mut self) -> Result<DiskObservations, TrialError> {
         match self {
             Self::Host(_) => self.end(),
             Self::Virtual(disk) => disk.driven().map_err(broken),
@@ -238,14 +243,14 @@ impl Disk {
     ///
     /// # Errors
     /// When the disk does not work.
-    pub fn end(&mut self) -> Result<Seen, TrialError> {
+    pub fn end(&mut self) -> Result<DiskObservations, TrialError> {
         match self {
             Self::Host(host) => {
                 Ok(host.at_work.take().map(|it| of_host(it.finish())).unwrap_or_default())
             }
             Self::Virtual(disk) => {
                 disk.end().map_err(broken)?;
-                Ok(Seen::default())
+                Ok(DiskObservations::default())
             }
         }
     }
@@ -277,7 +282,7 @@ fn broken(error: bakeoff_disk::mount::Error) -> TrialError {
     TrialError::place("its disk does not work", error)
 }
 
-fn of_host(report: neighbour::Report) -> Seen {
+fn of_host(report: neighbour::NeighbourReport) -> DiskObservations {
     let neighbour_writes = report.written() as f64 / report.seconds;
     let mut measures = Measures::default();
     measures.set_some(&measure::OFFERED, Scope::Neighbours, report.intended_per_second);
@@ -285,7 +290,7 @@ fn of_host(report: neighbour::Report) -> Seen {
     measures.set(&measure::MEAN_LATENCY, Scope::Neighbours, report.mean_s);
     measures.set(&measure::CPU, Scope::Neighbours, report.cpu.as_secs_f64());
     let warnings = report.error.map(|error| format!("the background I/O failed: {error}"));
-    Seen { measures, neighbour_writes, warnings: warnings.into_iter().collect() }
+    DiskObservations { measures, neighbour_writes, warnings: warnings.into_iter().collect() }
 }
 
 impl Virtual {
@@ -309,12 +314,12 @@ impl Virtual {
         // A disk that is off has nothing to set.
         if self.timed && control.stat()?.off_at_ns.is_none() {
             control.set_timing(false)?;
-            control.set_neighbours(Level::None)?;
+            control.set_neighbours(NeighbourLevel::None)?;
         }
         Ok(())
     }
 
-    fn driven(&mut self) -> Result<Seen, bakeoff_disk::mount::Error> {
+    fn driven(&mut self) -> Result<DiskObservations, bakeoff_disk::mount::Error> {
         let now = self.mounted.control().stat()?;
         let measures = self.before.take().map(|before| measured(&before, &now, self.level));
         let mut measures = measures.unwrap_or_default();
@@ -327,17 +332,17 @@ impl Virtual {
             measures.set_some(&measure::RUN_DELAY, Scope::DISK_DAEMON, waited);
         }
         self.after = Some(now);
-        Ok(Seen { measures, ..Seen::default() })
+        Ok(DiskObservations { measures, ..DiskObservations::default() })
     }
 }
 
 /// Bytes that the device was given to write: data, and the file system's journal.
-fn written(files: &Counts) -> u64 {
+fn written(files: &Ext4Counts) -> u64 {
     files.all.device_writes.bytes + files.journal.bytes
 }
 
 /// What was done between two moments, the timing being on.
-fn measured(before: &Stat, now: &Stat, level: Level) -> Measures {
+fn measured(before: &Stat, now: &Stat, level: NeighbourLevel) -> Measures {
     let seconds = now.seconds - before.seconds;
     let per_second = |count: u64| count as f64 / seconds;
     let files = now.files.since(&before.files);
@@ -345,7 +350,7 @@ fn measured(before: &Stat, now: &Stat, level: Level) -> Measures {
     let mut measures = Measures::default();
     // All that arrive are intended; closed streams send as fast as they can.
     let arrived = device.neighbour_requests + u64::from(now.device.neighbours_in_queue);
-    let intended = matches!(level, Level::Share(_)).then(|| per_second(arrived));
+    let intended = matches!(level, NeighbourLevel::Share(_)).then(|| per_second(arrived));
     let mean_s = device.neighbour_time_ns as f64 / 1e9 / device.neighbour_requests.max(1) as f64;
     measures.set_some(&measure::OFFERED, Scope::Neighbours, intended);
     measures.set(&measure::RATE, Scope::Neighbours, per_second(device.neighbour_requests));

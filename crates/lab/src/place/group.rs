@@ -21,8 +21,8 @@ mod processors;
 
 use crate::patience::PATIENCE;
 use hierarchy::{CHILDREN, Hierarchy, PROCESSES};
-use memory::Memory;
-use processors::Processors;
+use memory::GroupMemory;
+use processors::GroupProcessors;
 pub use processors::Throttled;
 
 /// How the name of every group of bakeoff's begins.
@@ -33,14 +33,14 @@ const CPU: &str = "cpu";
 
 /// The most that the processes of a group may have; what is `None` is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct ResourceLimit {
     /// Bytes of memory, the page cache of its files included.
     pub memory_bytes: Option<u64>,
     /// Thousandths of a processor.
     pub cpu_milli: Option<u32>,
 }
 
-impl Limit {
+impl ResourceLimit {
     /// Of so many bytes of memory.
     pub fn memory(bytes: u64) -> Self {
         Self { memory_bytes: Some(bytes), cpu_milli: None }
@@ -72,14 +72,14 @@ impl Limit {
 
 /// A control group: one for all limits by version 2, one for each by version 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Level {
+struct ControlGroup {
     path: PathBuf,
     version: u8,
     /// The controllers of what it can limit.
     controllers: Vec<&'static str>,
 }
 
-impl Level {
+impl ControlGroup {
     /// Has groups in this one be limited by themselves and held to its limits together.
     fn divide(&self) -> io::Result<()> {
         if self.version == 2 {
@@ -97,18 +97,18 @@ impl Level {
 
 /// A group with limits. When it is dropped, its processes are ended and it goes.
 #[derive(Debug)]
-pub struct Group {
-    levels: Vec<Level>,
-    memory: Option<Memory>,
-    processors: Option<Processors>,
+pub struct LimitedGroup {
+    levels: Vec<ControlGroup>,
+    memory: Option<GroupMemory>,
+    processors: Option<GroupProcessors>,
 }
 
-impl Group {
+impl LimitedGroup {
     /// Makes a group whose processes may have no more than that together.
     ///
     /// # Errors
     /// It can't be limited here: why, and what to do.
-    pub fn create(limit: Limit) -> Result<Self, String> {
+    pub fn create(limit: ResourceLimit) -> Result<Self, String> {
         Self::in_hierarchies(&limit.controllers(), limit)
     }
 
@@ -117,7 +117,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Group::create`].
-    pub fn of_several(limit: Limit, each: &[Limit]) -> Result<Self, String> {
+    pub fn of_several(limit: ResourceLimit, each: &[ResourceLimit]) -> Result<Self, String> {
         let mut controllers = limit.controllers();
         for controller in each.iter().flat_map(|it| it.controllers()) {
             if !controllers.contains(&controller) {
@@ -136,29 +136,29 @@ impl Group {
     ///
     /// # Errors
     /// As [`Group::create`].
-    pub fn create_within(&self, limit: Limit) -> Result<Self, String> {
+    pub fn create_within(&self, limit: ResourceLimit) -> Result<Self, String> {
         // Version 1 takes no larger quota of processors than the one above it.
         Self::below(&self.levels, limit.within(self.limit()))
     }
 
-    fn in_hierarchies(controllers: &[&'static str], limit: Limit) -> Result<Self, String> {
+    fn in_hierarchies(controllers: &[&'static str], limit: ResourceLimit) -> Result<Self, String> {
         let mut above = Vec::new();
         for hierarchy in Hierarchy::of(controllers)? {
             let path =
                 hierarchy.parent().map_err(|why| unlimited(hierarchy.controllers[0], &why))?;
             let (version, controllers) = (hierarchy.version, hierarchy.controllers);
-            above.push(Level { path, version, controllers });
+            above.push(ControlGroup { path, version, controllers });
         }
         Self::below(&above, limit)
     }
 
     /// Makes a group in those above, each of which holds a part of the limit.
-    fn below(above: &[Level], limit: Limit) -> Result<Self, String> {
+    fn below(above: &[ControlGroup], limit: ResourceLimit) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = name(&COUNT.fetch_add(1, Ordering::Relaxed).to_string());
         let mut group = Self { levels: Vec::new(), memory: None, processors: None };
         for above in above {
-            let level = Level { path: above.path.join(&name), ..above.clone() };
+            let level = ControlGroup { path: above.path.join(&name), ..above.clone() };
             let wrong = |error: io::Error| refused(&level.path, &level.controllers, &error);
             // Where both controllers of version 1 are mounted together, it is there already.
             if !group.levels.iter().any(|made| made.path == level.path) {
@@ -171,14 +171,14 @@ impl Group {
     }
 
     /// Sets what of a limit a control group holds.
-    fn set(&mut self, level: &Level, limit: Limit) -> io::Result<()> {
-        let Level { path, version, controllers } = level;
+    fn set(&mut self, level: &ControlGroup, limit: ResourceLimit) -> io::Result<()> {
+        let ControlGroup { path, version, controllers } = level;
         let held = |controller| controllers.contains(&controller);
         if let Some(bytes) = limit.memory_bytes.filter(|_| held(MEMORY)) {
-            self.memory = Some(Memory::limit(path, *version, bytes)?);
+            self.memory = Some(GroupMemory::limit(path, *version, bytes)?);
         }
         if let Some(milli) = limit.cpu_milli.filter(|_| held(CPU)) {
-            self.processors = Some(Processors::limit(path, *version, milli)?);
+            self.processors = Some(GroupProcessors::limit(path, *version, milli)?);
         }
         Ok(())
     }
@@ -191,8 +191,8 @@ impl Group {
     }
 
     /// Its limits.
-    pub fn limit(&self) -> Limit {
-        Limit {
+    pub fn limit(&self) -> ResourceLimit {
+        ResourceLimit {
             memory_bytes: self.memory.as_ref().map(|memory| memory.limit),
             cpu_milli: self.processors.as_ref().map(|processors| processors.milli),
         }
@@ -227,10 +227,10 @@ impl Group {
     /// # Errors
     /// The kernel refuses.
     pub fn lift_memory(&self) -> io::Result<()> {
-        self.memory.as_ref().map_or(Ok(()), Memory::lift)
+        self.memory.as_ref().map_or(Ok(()), GroupMemory::lift)
     }
 
-    fn of_memory<T>(&self, ask: impl FnOnce(&Memory) -> io::Result<T>) -> io::Result<T> {
+    fn of_memory<T>(&self, ask: impl FnOnce(&GroupMemory) -> io::Result<T>) -> io::Result<T> {
         self.memory.as_ref().map_or_else(|| Err(io::ErrorKind::Unsupported.into()), ask)
     }
 
@@ -239,7 +239,7 @@ impl Group {
     /// # Errors
     /// The kernel does not tell, as where memory is not limited.
     pub fn usage(&self) -> io::Result<u64> {
-        self.of_memory(Memory::usage)
+        self.of_memory(GroupMemory::usage)
     }
 
     /// The most that was in use at once; `None` where the kernel does not tell.
@@ -252,7 +252,7 @@ impl Group {
     /// # Errors
     /// As [`Group::usage`].
     pub fn cached(&self) -> io::Result<u64> {
-        self.of_memory(Memory::cached)
+        self.of_memory(GroupMemory::cached)
     }
 
     /// How many processes were killed because the limit of memory was reached.
@@ -260,7 +260,7 @@ impl Group {
     /// # Errors
     /// The kernel does not tell.
     pub fn out_of_memory_kills(&self) -> io::Result<u64> {
-        self.memory.as_ref().map_or(Ok(0), Memory::out_of_memory_kills)
+        self.memory.as_ref().map_or(Ok(0), GroupMemory::out_of_memory_kills)
     }
 
     /// What it has waited for its quota of processors since it was made; `None` where it has none, or
@@ -270,7 +270,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for LimitedGroup {
     fn drop(&mut self) {
         // One that can't be removed now is found by the next run.
         self.paths().into_iter().for_each(|path| drop(remove(path)));
@@ -290,7 +290,7 @@ pub fn join(groups: &[PathBuf]) -> io::Result<()> {
 /// # Errors
 /// Why it can't, and what to do.
 pub fn try_memory_limit() -> Result<String, String> {
-    try_limit(Limit::memory(64 << 20))
+    try_limit(ResourceLimit::memory(64 << 20))
 }
 
 /// Gives a process a quota of processors, to see that it can be done; says by what.
@@ -298,13 +298,13 @@ pub fn try_memory_limit() -> Result<String, String> {
 /// # Errors
 /// Why it can't, and what to do.
 pub fn try_cpu_limit() -> Result<String, String> {
-    try_limit(Limit::processors(500))
+    try_limit(ResourceLimit::processors(500))
 }
 
-fn try_limit(limit: Limit) -> Result<String, String> {
+fn try_limit(limit: ResourceLimit) -> Result<String, String> {
     let controllers = limit.controllers();
     let refused = |why: String| unlimited(controllers[0], &why);
-    let group = Group::create(limit)?;
+    let group = LimitedGroup::create(limit)?;
     let mut child = Command::new("cat");
     let child = child.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
     let mut child = child.map_err(|error| refused(format!("cat can't be run: {error}")))?;

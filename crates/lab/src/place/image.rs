@@ -9,7 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bakeoff_folders::{Dir, Kind};
+use bakeoff_folders::{Dir, EntryKind};
 use rustix::fs::{Mode, OFlags, Stat};
 use rustix::process::{Gid, Uid};
 
@@ -18,7 +18,7 @@ const PIECE: u64 = 64 << 20;
 
 /// Whether a copy is on its disk when it is made, so that the disk has no work left with it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncCopy {
     /// It is.
     Yes,
     /// It is not: it is read on the same machine, soon, and thrown away.
@@ -35,21 +35,21 @@ pub enum Sync {
 /// # Errors
 /// The first file that can't be copied: a pipe, a socket or a device, or a file of another owner than
 /// its folder's that has other names, too.
-pub fn copy(from: &Path, to: &Path, sync: Sync, stop: &AtomicBool) -> io::Result<()> {
+pub fn copy(from: &Path, to: &Path, sync: SyncCopy, stop: &AtomicBool) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(to)?;
     copy_folder(&Dir::open(from)?, &Dir::open(to)?, sync, stop)
 }
 
-fn copy_folder(from: &Dir, to: &Dir, sync: Sync, stop: &AtomicBool) -> io::Result<()> {
+fn copy_folder(from: &Dir, to: &Dir, sync: SyncCopy, stop: &AtomicBool) -> io::Result<()> {
     let like = from.stat()?;
     for entry in from.entries()? {
         let name = &entry.name;
         match entry.kind {
-            Kind::Folder => {
+            EntryKind::Folder => {
                 rustix::fs::mkdirat(to, name, Mode::RWXU)?;
                 copy_folder(&from.enter(name)?, &to.enter(name)?, sync, stop)?;
             }
-            Kind::File => {
+            EntryKind::File => {
                 let source = from.read(name)?;
                 let stat = rustix::fs::fstat(&source)?;
                 if stat.st_nlink > 1 && stat.st_uid != like.st_uid {
@@ -59,11 +59,11 @@ fn copy_folder(from: &Dir, to: &Dir, sync: Sync, stop: &AtomicBool) -> io::Resul
                 }
                 copy_file(&source, &stat, to, name, sync, stop)?;
             }
-            Kind::Link => {
+            EntryKind::Link => {
                 let target = rustix::fs::readlinkat(from, name, Vec::new())?;
                 rustix::fs::symlinkat(target, to, name)?;
             }
-            Kind::Special => {
+            EntryKind::Special => {
                 let what = "is a pipe, a socket or a device, which is not data: remove it";
                 return Err(from.refusal(name, what));
             }
@@ -71,8 +71,8 @@ fn copy_folder(from: &Dir, to: &Dir, sync: Sync, stop: &AtomicBool) -> io::Resul
     }
     give(to, &like)?;
     match sync {
-        Sync::Yes => to.sync(),
-        Sync::No => Ok(()),
+        SyncCopy::Yes => to.sync(),
+        SyncCopy::No => Ok(()),
     }
 }
 
@@ -91,7 +91,7 @@ fn copy_file(
     like: &Stat,
     to: &Dir,
     name: &OsStr,
-    sync: Sync,
+    sync: SyncCopy,
     stop: &AtomicBool,
 ) -> io::Result<()> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -103,8 +103,8 @@ fn copy_file(
         copy_data(source, &target, length, sync, stop)?;
     }
     match sync {
-        Sync::Yes => target.sync_all(),
-        Sync::No => Ok(()),
+        SyncCopy::Yes => target.sync_all(),
+        SyncCopy::No => Ok(()),
     }
 }
 
@@ -113,7 +113,7 @@ fn copy_data(
     source: &File,
     target: &File,
     length: u64,
-    sync: Sync,
+    sync: SyncCopy,
     stop: &AtomicBool,
 ) -> io::Result<()> {
     use rustix::fs::{SeekFrom, seek};
@@ -135,12 +135,12 @@ fn copy_range(
     source: &File,
     target: &File,
     range: Range<u64>,
-    sync: Sync,
+    sync: SyncCopy,
     stop: &AtomicBool,
 ) -> io::Result<()> {
     let Range { mut start, end } = range;
     while start < end {
-        if sync == Sync::Yes {
+        if sync == SyncCopy::Yes {
             // Piece by piece, so that the sync at the end can't take long.
             target.sync_data()?;
         }
@@ -176,7 +176,7 @@ mod tests {
         sparse.write_all_at(&[7; 5000], 1 << 30).unwrap();
 
         let to = place.path().join("to");
-        copy(&from, &to, Sync::Yes, &AtomicBool::new(false)).unwrap();
+        copy(&from, &to, SyncCopy::Yes, &AtomicBool::new(false)).unwrap();
         assert_eq!(fs::read(to.join("below/text")).unwrap(), b"hello");
         let copied = File::open(to.join("sparse")).unwrap();
         let mut bytes = [0; 5000];
@@ -200,7 +200,7 @@ mod tests {
         }
         fs::set_permissions(from.join("below"), fs::Permissions::from_mode(0o2750)).unwrap();
         let to = place.path().join("to");
-        copy(&from, &to, Sync::Yes, &AtomicBool::new(false)).unwrap();
+        copy(&from, &to, SyncCopy::Yes, &AtomicBool::new(false)).unwrap();
         for name in ["", "below", "below/file"] {
             let is = |folder: &Path| fs::metadata(folder.join(name)).unwrap();
             let (is, was) = (is(&to), is(&from));
@@ -214,7 +214,7 @@ mod tests {
         let from = place.path().join("from");
         fs::create_dir(&from).unwrap();
         fs::write(from.join("data"), vec![1; 100_000]).unwrap();
-        let answer = copy(&from, &place.path().join("to"), Sync::No, &AtomicBool::new(true));
+        let answer = copy(&from, &place.path().join("to"), SyncCopy::No, &AtomicBool::new(true));
         assert_eq!(answer.unwrap_err().kind(), io::ErrorKind::Interrupted);
     }
 
@@ -229,7 +229,8 @@ mod tests {
             fs::create_dir_all(path(name).join("data")).unwrap();
             path(name)
         };
-        let go = |from: &Path, to: &str| copy(from, &path(to), Sync::No, &AtomicBool::new(false));
+        let go =
+            |from: &Path, to: &str| copy(from, &path(to), SyncCopy::No, &AtomicBool::new(false));
 
         let linked = image("linked");
         symlink(path("outside/file"), linked.join("data/file")).unwrap();

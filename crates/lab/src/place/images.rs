@@ -29,7 +29,7 @@ pub struct Recipe {
 
 /// Data in a target's own form.
 #[derive(Clone, Debug)]
-pub struct Image {
+pub struct LoadedImage {
     /// The folder that holds them.
     pub folder: PathBuf,
     /// Bytes of the rows that were loaded: the same for every engine.
@@ -39,12 +39,12 @@ pub struct Image {
 /// The images of a run, or why one can't be had.
 #[derive(Debug, Default)]
 pub struct Images {
-    known: BTreeMap<Recipe, Result<Image, TrialError>>,
+    known: BTreeMap<Recipe, Result<LoadedImage, TrialError>>,
 }
 
 impl Images {
     /// What is known of a recipe's image; `None` before it was loaded.
-    pub fn get(&self, recipe: &Recipe) -> Option<&Result<Image, TrialError>> {
+    pub fn get(&self, recipe: &Recipe) -> Option<&Result<LoadedImage, TrialError>> {
         self.known.get(recipe)
     }
 
@@ -56,12 +56,12 @@ impl Images {
     }
 
     /// Notes what loading came to.
-    pub fn put(&mut self, recipe: &Recipe, image: Result<Image, TrialError>) {
+    pub fn put(&mut self, recipe: &Recipe, image: Result<LoadedImage, TrialError>) {
         self.known.insert(recipe.clone(), image);
     }
 }
 
-impl Image {
+impl LoadedImage {
     /// The image that was loaded into a folder, written and out of the page cache: what an engine
     /// allocated ahead and never wrote counts as data as long as a page of it is cached, so that
     /// else the cache would decide what a copy takes up.
@@ -87,7 +87,7 @@ impl Image {
     ) -> Result<(), TrialError> {
         let bytes = wanting("the image's size", accounts::space(&self.folder))?;
         room(directory.parent().unwrap_or(directory), bytes + RESERVE)?;
-        self.copy(directory, place::Sync::Yes, stop)?;
+        self.copy(directory, place::SyncCopy::Yes, stop)?;
         tracing::debug!(image = %self.folder.display(), bytes, cold, "image restored");
         if !cold {
             return Ok(());
@@ -111,7 +111,7 @@ impl Image {
     pub fn copy(
         &self,
         directory: &Path,
-        sync: place::Sync,
+        sync: place::SyncCopy,
         stop: &AtomicBool,
     ) -> Result<(), TrialError> {
         place::copy(&self.folder, directory, sync, stop).map_err(failed)
@@ -137,7 +137,7 @@ mod tests {
         fallocate(&log, FallocateFlags::empty(), 0, LENGTH).unwrap();
         // Reading brings zeros into the page cache.
         assert_eq!(fs::read(folder.join("log")).unwrap().len() as u64, LENGTH);
-        let image = Image::new(folder.clone(), 1).unwrap();
+        let image = LoadedImage::new(folder.clone(), 1).unwrap();
         if page_cache::resident(&folder).unwrap() > 0 {
             eprintln!("skipped: this file system has nothing but the page cache");
             return;

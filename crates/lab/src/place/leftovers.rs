@@ -15,10 +15,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub use bakeoff_disk::registry::place as registry;
-use bakeoff_trust::Folder;
+use bakeoff_trust::TrustedFolder;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 
-use remove::{Identity, remove_work};
+use remove::{FolderIdentity, remove_work};
 
 /// What marks a folder as bakeoff's to remove.
 const MARKER: &str = ".bakeoff-work";
@@ -40,8 +40,8 @@ const LONGEST: u64 = 64 << 10;
 #[derive(Debug)]
 pub struct WorkFolder {
     /// What it lies in.
-    parent: Folder,
-    folder: Folder,
+    parent: TrustedFolder,
+    folder: TrustedFolder,
     name: String,
     note: PathBuf,
     /// Held locked as long as the run lives.
@@ -54,7 +54,7 @@ impl WorkFolder {
     ///
     /// # Errors
     /// When it can't be made, or something is there that is not bakeoff's.
-    pub fn create(parent: Folder, name: &str, registry: &Path) -> io::Result<Self> {
+    pub fn create(parent: TrustedFolder, name: &str, registry: &Path) -> io::Result<Self> {
         remove_work(&parent, name.as_ref(), None)?;
         let path = parent.path().join(name);
         let text = path.to_string_lossy().replace('/', "+");
@@ -74,11 +74,11 @@ impl WorkFolder {
         // From here on the folder is known, and so is which it is as soon as there is one.
         let made = parent.below(name).map_err(io::Error::from).and_then(|folder| {
             rustix::fs::fchmod(&folder, mode())?;
-            file.write_all(Identity::of(&folder)?.noted().as_bytes())?;
+            file.write_all(FolderIdentity::of(&folder)?.noted().as_bytes())?;
             Ok(folder)
         });
         let folder = made.inspect_err(|_| {
-            let _ = remove_work(&parent, name.as_ref(), Some(Identity::default()));
+            let _ = remove_work(&parent, name.as_ref(), Some(FolderIdentity::default()));
             let _ = fs::remove_file(&note);
         })?;
         let work = Self { parent, folder, name: name.into(), note, _lock: file };
@@ -100,7 +100,7 @@ fn mode() -> Mode {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        let identity = Identity::of(&self.folder).ok();
+        let identity = FolderIdentity::of(&self.folder).ok();
         // What is short now, as descriptors, may be there in a moment. A folder that can't be removed
         // stays noted, for the next bakeoff to try.
         for _ in 0..REMOVALS {
@@ -126,7 +126,7 @@ pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
         if unnamed && entry.metadata()?.modified()?.elapsed().is_ok_and(|age| age < WRITING) {
             continue;
         }
-        let Some(note) = Note::read(&entry.path()) else { continue };
+        let Some(note) = LeftoverNote::read(&entry.path()) else { continue };
         if note.clear().unwrap_or(false) {
             removed.push(note.folder.clone());
         }
@@ -138,14 +138,14 @@ pub fn sweep(registry: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// What the note of a run that is gone says. Nobody else takes it up as long as this is held.
-struct Note {
+struct LeftoverNote {
     folder: PathBuf,
     /// Which folder it was; `None` where the run was killed before it was made.
-    identity: Option<Identity>,
+    identity: Option<FolderIdentity>,
     _lock: File,
 }
 
-impl Note {
+impl LeftoverNote {
     /// Reads a note of this user's whose run is gone; nobody else's is believed.
     fn read(path: &Path) -> Option<Self> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -158,7 +158,7 @@ impl Note {
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         let mut text = Vec::new();
         (&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
-        let (folder, identity) = Identity::split(&text);
+        let (folder, identity) = FolderIdentity::split(&text);
         let folder = PathBuf::from(OsString::from_vec(folder.to_vec()));
         folder.is_absolute().then_some(Self { folder, identity, _lock: file })
     }
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     /// A place with a registry in it.
-    fn place() -> (tempfile::TempDir, PathBuf, Folder) {
+    fn place() -> (tempfile::TempDir, PathBuf, TrustedFolder) {
         let place = tempfile::tempdir().unwrap();
         let registry = place.path().join("registry");
         fs::create_dir(&registry).unwrap();

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bakeoff_results::Measured;
+use bakeoff_results::TrialMeasurements;
 use bakeoff_results::measure::{
     CPU_LIMIT, CPU_PERIODS, CPU_THROTTLED, CPU_WAITED, MEMORY_CACHED, MEMORY_LIMIT, MEMORY_PEAK,
     Measures, Scope,
 };
 
-use super::group::{Group, Limit, Throttled};
+use super::group::{LimitedGroup, ResourceLimit, Throttled};
 use crate::{MachineError, TrialError};
 
 /// What groups waited for their processors up to a moment, by their names.
-pub type Waited = BTreeMap<&'static str, Throttled>;
+pub type GroupWaits = BTreeMap<&'static str, Throttled>;
 
 /// A limit that several groups share: each is accounted by itself, and all are held to it together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shared<L> {
+pub struct SharedLimit<L> {
     /// Its name, which no group has.
     pub name: &'static str,
     /// The names of the groups.
@@ -31,55 +31,55 @@ pub struct Shared<L> {
 /// The groups that are limited, by their names. When it is dropped, their processes are ended and they
 /// go.
 #[derive(Debug, Default)]
-pub struct Limits {
+pub struct LimitedGroups {
     // They go before what they are in.
-    groups: BTreeMap<&'static str, Group>,
+    groups: BTreeMap<&'static str, LimitedGroup>,
     /// What holds several, by the names of the limits, and the names of the groups.
-    shared: BTreeMap<&'static str, (Group, Vec<&'static str>)>,
+    shared: BTreeMap<&'static str, (LimitedGroup, Vec<&'static str>)>,
     /// Whether memory is limited no more, and no process was killed while it was.
     lifted: AtomicBool,
 }
 
-impl Limits {
+impl LimitedGroups {
     /// Holds each of these groups to its limit, and those that share one to that; a group without any
     /// is not held.
     ///
     /// # Errors
     /// It can't be limited here: why, and what to do.
     pub fn create(
-        wanted: &BTreeMap<&'static str, Limit>,
-        shared: &[Shared<Limit>],
+        wanted: &BTreeMap<&'static str, ResourceLimit>,
+        shared: &[SharedLimit<ResourceLimit>],
     ) -> Result<Self, MachineError> {
         Self::try_create(wanted, shared).map_err(MachineError::Place)
     }
 
     fn try_create(
-        wanted: &BTreeMap<&'static str, Limit>,
-        shared: &[Shared<Limit>],
+        wanted: &BTreeMap<&'static str, ResourceLimit>,
+        shared: &[SharedLimit<ResourceLimit>],
     ) -> Result<Self, String> {
         let mut limits = Self::default();
         let own = |name: &str| wanted.get(name).copied().unwrap_or_default();
-        for Shared { name, groups, limit } in shared {
-            if *limit == Limit::default() {
+        for SharedLimit { name, groups, limit } in shared {
+            if *limit == ResourceLimit::default() {
                 continue;
             }
-            let each: Vec<Limit> = groups.iter().map(|group| own(group)).collect();
-            let several = Group::of_several(*limit, &each)?;
+            let each: Vec<ResourceLimit> = groups.iter().map(|group| own(group)).collect();
+            let several = LimitedGroup::of_several(*limit, &each)?;
             for (group, limit) in groups.iter().zip(each) {
                 limits.groups.insert(group, several.create_within(limit)?);
             }
             limits.shared.insert(name, (several, groups.clone()));
         }
         for (name, limit) in wanted {
-            if *limit != Limit::default() && !limits.groups.contains_key(name) {
-                limits.groups.insert(name, Group::create(*limit)?);
+            if *limit != ResourceLimit::default() && !limits.groups.contains_key(name) {
+                limits.groups.insert(name, LimitedGroup::create(*limit)?);
             }
         }
         Ok(limits)
     }
 
     /// The groups, and then what holds several of them, each by its name.
-    fn all(&self) -> impl Iterator<Item = (&'static str, &Group)> {
+    fn all(&self) -> impl Iterator<Item = (&'static str, &LimitedGroup)> {
         let groups = self.groups.iter().map(|(name, group)| (*name, group));
         groups.chain(self.shared.iter().map(|(name, (group, _))| (*name, group)))
     }
@@ -101,13 +101,13 @@ impl Limits {
     }
 
     /// What holds a group.
-    pub fn of(&self, name: &str) -> Option<&Group> {
+    pub fn of(&self, name: &str) -> Option<&LimitedGroup> {
         self.groups.get(name)
     }
 
     /// What each group has left behind when its work is over, in words. Nobody else works in it.
     pub fn left_behind(&self) -> Vec<String> {
-        let told = |(name, group): (&&str, &Group)| {
+        let told = |(name, group): (&&str, &LimitedGroup)| {
             let left = group.members();
             let many = if left.len() == 1 { "process" } else { "processes" };
             let (count, names) = (left.len(), left.join(", "));
@@ -129,17 +129,17 @@ impl Limits {
     }
 
     /// What each group, and each that share a limit, have waited for their processors up to now.
-    pub fn waited(&self) -> Waited {
+    pub fn waited(&self) -> GroupWaits {
         self.all().filter_map(|(name, group)| Some((name, group.throttled()?))).collect()
     }
 
     /// What each group holds now, and what it waited for its processors since; the same of those that
     /// share a limit, by its name.
-    pub fn account(&self, since: &Waited) -> Measures {
+    pub fn account(&self, since: &GroupWaits) -> Measures {
         let mut measures = Measures::default();
         for (name, group) in self.all() {
             let scope = || Scope::Processes(name.into());
-            let Limit { memory_bytes, cpu_milli } = group.limit();
+            let ResourceLimit { memory_bytes, cpu_milli } = group.limit();
             if let Some(bytes) = memory_bytes {
                 measures.set(&MEMORY_LIMIT, scope(), bytes as f64);
                 measures.set_some(&MEMORY_PEAK, scope(), group.peak().map(|bytes| bytes as f64));
@@ -166,7 +166,10 @@ impl Limits {
     ///
     /// # Errors
     /// What went wrong, with the limits that it went wrong under.
-    pub fn judge(&self, answer: Result<Measured, TrialError>) -> Result<Measured, TrialError> {
+    pub fn judge(
+        &self,
+        answer: Result<TrialMeasurements, TrialError>,
+    ) -> Result<TrialMeasurements, TrialError> {
         if self.lifted.load(Ordering::Relaxed) {
             return match answer {
                 Err(why) if self.has_killed() && !why.stops_the_run() => {
@@ -202,10 +205,10 @@ fn megabytes(bytes: u64) -> String {
 
 /// What came of a trial within the limit of a group; `whose` are words that follow its limit.
 fn judge(
-    group: &Group,
+    group: &LimitedGroup,
     whose: &str,
-    answer: Result<Measured, TrialError>,
-) -> Result<Measured, TrialError> {
+    answer: Result<TrialMeasurements, TrialError>,
+) -> Result<TrialMeasurements, TrialError> {
     let Some(bytes) = group.limit().memory_bytes else { return answer };
     let limit = format!("limit of {}{whose}", megabytes(bytes));
     let out_of = |more: String| TrialError::User(format!("out of memory at the {limit}; {more}"));

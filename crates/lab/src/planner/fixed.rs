@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use bakeoff_experiment::Plan;
+use bakeoff_experiment::TrialPlan;
 use bakeoff_results::{Error, RunFolder};
 
-use super::{Due, OnceMore, Planner, PlannerKind, due_after};
+use super::{DueBlock, OnceMore, Planner, PlannerKind, due_after};
 
 /// One block in so many, and one at least, may be run again because the machine was disturbed.
 const AGAIN: usize = 10;
@@ -24,7 +24,7 @@ pub(super) static FIXED: PlannerKind = PlannerKind {
 /// The plan without what is done already.
 #[derive(Debug)]
 pub struct Fixed {
-    due: VecDeque<Due>,
+    due: VecDeque<DueBlock>,
 }
 
 impl Fixed {
@@ -32,20 +32,20 @@ impl Fixed {
     ///
     /// # Errors
     /// When the folder can't be read or written.
-    pub fn new(plan: &Plan, folder: &mut RunFolder) -> Result<Self, Error> {
+    pub fn new(plan: &TrialPlan, folder: &mut RunFolder) -> Result<Self, Error> {
         let done = folder.done()?;
         let due = plan.blocks.iter().map(|block| due_after(block, &done, folder));
-        let due: Result<VecDeque<Option<Due>>, Error> = due.collect();
+        let due: Result<VecDeque<Option<DueBlock>>, Error> = due.collect();
         Ok(Self { due: due?.into_iter().flatten().collect() })
     }
 }
 
 impl Planner for Fixed {
-    fn next(&mut self, _: &mut RunFolder) -> Result<Option<Due>, Error> {
+    fn next(&mut self, _: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
         Ok(self.due.pop_front())
     }
 
-    fn left(&self) -> Vec<&Due> {
+    fn left(&self) -> Vec<&DueBlock> {
         self.due.iter().collect()
     }
 }

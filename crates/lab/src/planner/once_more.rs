@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_experiment::Block;
+use bakeoff_experiment::TrialBlock;
 use bakeoff_results::{Error, RunFolder};
 
-use super::{Due, Planner};
+use super::{DueBlock, Planner};
 
 /// Runs a block that the machine disturbed a second time, when the plan that it follows is through;
 /// the first attempt is kept, but not compared. So many blocks at most: on a machine that is never
@@ -15,7 +15,7 @@ pub struct OnceMore<P> {
     /// How many second attempts are left.
     left: usize,
     /// Blocks that were run, by number.
-    blocks: BTreeMap<u32, Block>,
+    blocks: BTreeMap<u32, TrialBlock>,
     /// Those that were run a second time.
     again: BTreeSet<u32>,
 }
@@ -28,7 +28,7 @@ impl<P: Planner> OnceMore<P> {
 }
 
 impl<P: Planner> Planner for OnceMore<P> {
-    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<Due>, Error> {
+    fn next(&mut self, so_far: &mut RunFolder) -> Result<Option<DueBlock>, Error> {
         if let Some(due) = self.plan.next(so_far)? {
             self.blocks.insert(due.block.number, due.block.clone());
             return Ok(Some(due));
@@ -46,10 +46,10 @@ impl<P: Planner> Planner for OnceMore<P> {
         let reason = format!("the machine was disturbed ({}); the block was run again", found.what);
         so_far.invalidate(found.block, found.attempt, &reason)?;
         let block = self.blocks[&found.block].clone();
-        Ok(Some(Due { block, attempt: found.attempt + 1 }))
+        Ok(Some(DueBlock { block, attempt: found.attempt + 1 }))
     }
 
-    fn left(&self) -> Vec<&Due> {
+    fn left(&self) -> Vec<&DueBlock> {
         self.plan.left()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_experiment::{Factor, HOST};
 
 use crate::place::device::RawDevice;
@@ -33,7 +33,7 @@ pub fn problems(
             Factor::DISK
         ));
     }
-    if trials.iter().any(|trial| trial.neighbours != Level::None) {
+    if trials.iter().any(|trial| trial.neighbours != NeighbourLevel::None) {
         whys.insert(format!(
             "neighbours have a file of their own: take --{} 0",
             Factor::NEIGHBOURS
@@ -58,7 +58,7 @@ pub fn problems(
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Changes, Experiment};
+    use bakeoff_experiment::{Experiment, FlagOverrides};
 
     use super::*;
     use crate::spec;
@@ -71,7 +71,7 @@ mod tests {
         let registry = Registry::standard();
         let file = place.path().join("it.toml");
         std::fs::write(&file, toml).unwrap();
-        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
         let plan = experiment.plan();
         let cells = plan.blocks.iter().flat_map(|block| &block.trials).map(|trial| &trial.cell);

@@ -26,19 +26,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_disk::control::Control;
-use bakeoff_engines::Signature;
+use bakeoff_disk::control::DiskControl;
+use bakeoff_engines::PaymentSignature;
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 pub use self::clients::ClientRun;
-use self::inside::Part;
-use self::moment::Moment;
-use super::{Inside, Stage, told};
+use self::inside::CutTask;
+use self::moment::CutMoment;
+use super::{Inside, ProcedureContext, told};
 use crate::error::wanting;
-use crate::place::disk::{Disk, Options};
-use crate::place::limits::Limits;
+use crate::place::disk::{Options, TrialDisk};
+use crate::place::limits::LimitedGroups;
 use crate::place::{Staged, remove};
-use crate::process::Process;
+use crate::process::ChildProcess;
 use crate::process::job::Task;
 use crate::spec::{DiskSpec, TrialSpec};
 use crate::{MachineError, TrialError};
@@ -77,7 +77,7 @@ pub struct CutTerms {
     /// Whether the clients turn the target's debts over before any moment is waited for.
     pub steady: bool,
     /// What shows that it is paying a debt: a third of the cuts at `steady` are placed there.
-    pub signatures: &'static [Signature],
+    pub signatures: &'static [PaymentSignature],
     /// The cut whose recovery is timed on the trial's disk, once it is judged.
     pub timed: Option<u32>,
     /// Whether the power goes a second time, while the target recovers from the first.
@@ -99,7 +99,7 @@ impl ClientRun {
         &self,
         number: u32,
         metadata: Metadata,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         trial: &TrialSpec,
     ) -> Result<Cut, TrialError> {
         let seed = self.terms.seed(trial, number);
@@ -144,10 +144,10 @@ impl CutTerms {
     }
 
     /// The moment of a cut; one that is placed is waited for as long as `patience`.
-    fn moment(&self, seed: u64, number: u32, patience: Duration) -> Moment {
+    fn moment(&self, seed: u64, number: u32, patience: Duration) -> CutMoment {
         match self.is_placed(number) {
-            true => Moment::place(seed, self.signatures, patience),
-            false => Moment::draw(seed, self.promised),
+            true => CutMoment::place(seed, self.signatures, patience),
+            false => CutMoment::draw(seed, self.promised),
         }
     }
 
@@ -157,7 +157,7 @@ impl CutTerms {
     }
 
     /// The record of a cut of which nothing is known yet.
-    fn record(&self, number: u32, metadata: Metadata, seed: u64, moment: &Moment) -> Cut {
+    fn record(&self, number: u32, metadata: Metadata, seed: u64, moment: &CutMoment) -> Cut {
         Cut {
             engine: self.engine.clone(),
             durability: self.level.clone(),
@@ -183,7 +183,7 @@ impl CutTerms {
 
     /// The record of the first cut, where none can be made.
     pub fn refused(&self, metadata: Metadata, reason: String) -> Cut {
-        let moment = Moment::draw(0, self.promised);
+        let moment = CutMoment::draw(0, self.promised);
         let (promised, failed) = (Promised::Nothing, Some(reason));
         let record = self.record(0, metadata, 0, &moment);
         Cut { promised, clients: 0, moment: String::new(), failed, ..record }
@@ -195,7 +195,7 @@ struct Bench<'a, 's> {
     terms: &'a CutTerms,
     /// How names become durable on the disks.
     metadata: Metadata,
-    stage: &'a Stage<'s>,
+    stage: &'a ProcedureContext<'s>,
     trial: &'a TrialSpec,
     /// A folder of its own.
     work: &'a Path,
@@ -204,7 +204,7 @@ struct Bench<'a, 's> {
 /// A moment at which the power went, or might have.
 struct Gone<'a> {
     /// The disk, which is without power by now.
-    control: &'a Control,
+    control: &'a DiskControl,
     /// Which of its moments, and how names become durable.
     of: (usize, Metadata),
     /// When it was, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -237,15 +237,15 @@ impl Bench<'_, '_> {
         let DiskSpec::Virtual(spec) = &self.trial.disk else { return Err(powerless()) };
         let metadata = self.metadata;
         let options = Options { spec, seed, uncached: false, metadata };
-        let disk = Disk::mount(self.stage.launcher, options, files, at)?;
+        let disk = TrialDisk::mount(self.stage.launcher, options, files, at)?;
         let server = self.work.join("server");
         let wanted = |at: &Path| self.trial.setup.place(at, &server);
-        Staged::new(wanted, disk, files, Limits::default())
+        Staged::new(wanted, disk, files, LimitedGroups::default())
     }
 
     /// Starts a process that is to recover, check and audit what is in a place.
-    fn auditor(&self, staged: &Staged, gone: &Gone<'_>) -> Result<Process, TrialError> {
-        let part = Part::Audit { claims: gone.claims.to_owned(), off_at_ns: gone.off_at_ns };
+    fn auditor(&self, staged: &Staged, gone: &Gone<'_>) -> Result<ChildProcess, TrialError> {
+        let part = CutTask::Audit { claims: gone.claims.to_owned(), off_at_ns: gone.off_at_ns };
         let task = Task::inside(NAME, &part);
         self.ready(self.stage.start(&self.trial.setup, staged.place().clone(), task)?)
     }

@@ -24,23 +24,23 @@ mod unsent;
 use std::fs;
 use std::path::Path;
 
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::Metadata;
-use bakeoff_experiment::State;
-use bakeoff_results::Measured;
+use bakeoff_experiment::EngineState;
+use bakeoff_results::TrialMeasurements;
 use bakeoff_results::measure::{self as measures, Scope};
 
-use super::{Inside, PATIENCE, Stage, told};
+use super::{Inside, PATIENCE, ProcedureContext, told};
 use crate::TrialError;
 use crate::driving::Drive;
 use crate::error::wanting;
 use crate::machine::accounts;
-use crate::place::disk::{Disk, Options};
-use crate::place::images::Image;
-use crate::place::limits::Limits;
-use crate::place::{self, Place, RESERVE, Staged, room};
+use crate::place::disk::{Options, TrialDisk};
+use crate::place::images::LoadedImage;
+use crate::place::limits::LimitedGroups;
+use crate::place::{self, RESERVE, Staged, TargetPlace, room};
 use crate::process::job::{Message, Task};
-use crate::process::{Process, Received};
+use crate::process::{ChildProcess, Received};
 use crate::spec::{self, DiskSpec, TrialSpec};
 
 /// Its name.
@@ -57,16 +57,17 @@ pub fn task(drives: &[&Drive]) -> Task {
 
 /// One of the trials that follow one conditioning.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct TrialTurn {
     /// How its clients are driven; the first one's conditioning serves all.
     pub drive: Drive,
     /// The other load on the disk meanwhile.
-    pub neighbours: Level,
+    pub neighbours: NeighbourLevel,
 }
 
 /// Is given what a trial has measured that others follow, as soon as it has ended. What it fails with
 /// ends the others.
-pub type Ended<'a> = dyn FnMut(&mut Stage<'_>, Measured) -> Result<(), TrialError> + 'a;
+pub type TrialEndCallback<'a> =
+    dyn FnMut(&mut ProcedureContext<'_>, TrialMeasurements) -> Result<(), TrialError> + 'a;
 
 /// Drives one trial after the other, of which `trial` is the first, in one place and on one opening of
 /// the target; what the last of them has measured, all before it having been given to `ended`. Where one
@@ -75,11 +76,11 @@ pub type Ended<'a> = dyn FnMut(&mut Stage<'_>, Measured) -> Result<(), TrialErro
 /// # Errors
 /// Why nothing came of the one after those that were given to `ended`.
 pub fn in_turn(
-    stage: &mut Stage<'_>,
+    stage: &mut ProcedureContext<'_>,
     trial: &TrialSpec,
-    turns: &[Turn],
-    ended: &mut Ended<'_>,
-) -> Result<Measured, TrialError> {
+    turns: &[TrialTurn],
+    ended: &mut TrialEndCallback<'_>,
+) -> Result<TrialMeasurements, TrialError> {
     let turns = Turns { trial, turns };
     match trial.setup.is_elsewhere() {
         true => turns.external(stage, ended),
@@ -92,7 +93,7 @@ struct Turns<'a> {
     /// The first one.
     trial: &'a TrialSpec,
     /// All of them.
-    turns: &'a [Turn],
+    turns: &'a [TrialTurn],
 }
 
 impl Turns<'_> {
@@ -100,12 +101,12 @@ impl Turns<'_> {
     /// and loaded anew.
     fn external(
         &self,
-        stage: &mut Stage<'_>,
-        ended: &mut Ended<'_>,
-    ) -> Result<Measured, TrialError> {
+        stage: &mut ProcedureContext<'_>,
+        ended: &mut TrialEndCallback<'_>,
+    ) -> Result<TrialMeasurements, TrialError> {
         let (trial, setup) = (self.trial, &self.trial.setup);
         let reuse = stage.reuse || stage.filled.contains(&setup.recipe.into);
-        let place = Place { reuse, ..Place::default() };
+        let place = TargetPlace { reuse, ..TargetPlace::default() };
         stage.note_settings(trial, &place);
         stage
             .claim(setup)
@@ -113,32 +114,37 @@ impl Turns<'_> {
             .map_err(|e| e.because(|why| format!("its data can't be loaded: {why}")))?;
         // From here on the tables are this run's own.
         stage.filled.insert(setup.recipe.into.clone());
-        let place = Place { reuse: true, ..place };
-        let mut disk = Disk::host(trial.seed);
-        turns::run(self, stage, &place, (&mut disk, &Limits::default()), ended)
+        let place = TargetPlace { reuse: true, ..place };
+        let mut disk = TrialDisk::host(trial.seed);
+        turns::run(self, stage, &place, (&mut disk, &LimitedGroups::default()), ended)
     }
 
     /// Runs the trials on the image, or on a copy of it.
-    fn here(&self, stage: &mut Stage<'_>, ended: &mut Ended<'_>) -> Result<Measured, TrialError> {
+    fn here(
+        &self,
+        stage: &mut ProcedureContext<'_>,
+        ended: &mut TrialEndCallback<'_>,
+    ) -> Result<TrialMeasurements, TrialError> {
         let trial = self.trial;
         let image = stage.image(&trial.setup)?;
         let loaded = image.loaded_bytes;
         let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(loaded)));
         let shared = trial.setup.shared.iter().map(|it| it.of(loaded));
-        let limits = Limits::create(&wanted.collect(), &shared.collect::<Vec<_>>())?;
+        let limits = LimitedGroups::create(&wanted.collect(), &shared.collect::<Vec<_>>())?;
         let registry = stage.registry;
         // Of all trials beforehand: between them the disk goes on.
         let of_devices = self.turns.iter().map(|turn| limit::of(registry, trial, turn));
         let mut of_devices = of_devices.collect::<Vec<_>>().into_iter();
-        let mut put = |measured: &mut Measured| {
+        let mut put = |measured: &mut TrialMeasurements| {
             let limit = of_devices.next().flatten();
             measured.measures.set(&measures::LOADED, Scope::Trial, loaded as f64);
             measured.measures.set_some(&measures::DEVICE_LIMIT, Scope::Disk, limit);
         };
-        let ended: &mut Ended<'_> = &mut |stage: &mut Stage<'_>, mut measured: Measured| {
-            put(&mut measured);
-            ended(stage, measured)
-        };
+        let ended: &mut TrialEndCallback<'_> =
+            &mut |stage: &mut ProcedureContext<'_>, mut measured: TrialMeasurements| {
+                put(&mut measured);
+                ended(stage, measured)
+            };
         // Of a raw device there is no copy.
         let in_place = stage.device.is_some() || spec::is_in_place(stage.registry, trial);
         let measured = match in_place {
@@ -154,11 +160,11 @@ impl Turns<'_> {
     /// Restores the image, runs the trials on it and removes it.
     fn on_copy(
         &self,
-        stage: &mut Stage<'_>,
-        image: &Image,
-        limits: Limits,
-        ended: &mut Ended<'_>,
-    ) -> Result<Measured, TrialError> {
+        stage: &mut ProcedureContext<'_>,
+        image: &LoadedImage,
+        limits: LimitedGroups,
+        ended: &mut TrialEndCallback<'_>,
+    ) -> Result<TrialMeasurements, TrialError> {
         let files = stage.work.join("trial");
         let measured = image
             .restore(&files, !limits.leave_memory() || self.is_cold(), stage.stop)
@@ -175,21 +181,21 @@ impl Turns<'_> {
 
     /// Whether caches are to be empty.
     fn is_cold(&self) -> bool {
-        self.turns[0].drive.state == State::Cold
+        self.turns[0].drive.state == EngineState::Cold
     }
 
     /// Puts the disk under the files, runs the trials, and takes the disk away.
     fn on_files(
         &self,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         files: &Path,
-        limits: Limits,
-        ended: &mut Ended<'_>,
-    ) -> Result<Measured, TrialError> {
+        limits: LimitedGroups,
+        ended: &mut TrialEndCallback<'_>,
+    ) -> Result<TrialMeasurements, TrialError> {
         let trial = self.trial;
         let mountpoint = stage.work.join("mount");
         let disk = match &trial.disk {
-            DiskSpec::Host => Disk::host(trial.seed),
+            DiskSpec::Host => TrialDisk::host(trial.seed),
             DiskSpec::Virtual(spec) => {
                 let options = Options {
                     spec,
@@ -197,7 +203,7 @@ impl Turns<'_> {
                     uncached: !limits.leave_memory(),
                     metadata: Metadata::default(),
                 };
-                Disk::mount(stage.launcher, options, files, &mountpoint)?
+                TrialDisk::mount(stage.launcher, options, files, &mountpoint)?
             }
         };
         let is_virtual = disk.is_virtual();
@@ -225,10 +231,10 @@ impl Turns<'_> {
     /// Warms the page cache up and runs the trials, within their limits.
     fn in_place(
         &self,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         staged: &mut Staged,
-        ended: &mut Ended<'_>,
-    ) -> Result<Measured, TrialError> {
+        ended: &mut TrialEndCallback<'_>,
+    ) -> Result<TrialMeasurements, TrialError> {
         let trial = self.trial;
         let place = staged.place().clone();
         // Files that were just restored to the machine's own disk are in the page cache, unless
@@ -247,7 +253,7 @@ impl Turns<'_> {
 }
 
 /// Waits until a process has done a job that measures nothing.
-fn finished(stage: &Stage<'_>, process: Process) -> Result<(), TrialError> {
+fn finished(stage: &ProcedureContext<'_>, process: ChildProcess) -> Result<(), TrialError> {
     loop {
         stage.go_on()?;
         match process.receive(PATIENCE) {

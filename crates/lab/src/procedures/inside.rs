@@ -2,14 +2,14 @@
 
 use std::io::BufRead;
 
-use bakeoff_results::Measured;
+use bakeoff_results::TrialMeasurements;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::place::Place;
-use crate::process::Output;
+use crate::place::TargetPlace;
+use crate::process::MessageOutput;
 use crate::process::job::{GO, Message};
-use crate::targets::{Subject, Target};
+use crate::targets::{PreparedTarget, Target};
 use crate::{Registry, TrialError};
 
 /// What a procedure does inside.
@@ -17,7 +17,7 @@ pub struct Inside {
     /// The procedure's name.
     pub name: &'static str,
     /// Does it, by what the procedure's other half told; what was measured, if anything was.
-    pub perform: fn(&Value, &mut Within<'_, '_>) -> Result<Option<Measured>, TrialError>,
+    pub perform: fn(&Value, &mut Within<'_, '_>) -> Result<Option<TrialMeasurements>, TrialError>,
 }
 
 /// What the half inside works with.
@@ -29,11 +29,11 @@ pub struct Within<'a, 'o> {
     /// What the target made of the trial's levels.
     pub subject: &'a Value,
     /// Where it has its files and processes.
-    pub place: &'a Place,
+    pub place: &'a TargetPlace,
     /// Where the lab is.
     pub input: &'a mut dyn BufRead,
     /// Where messages to it go.
-    pub output: &'a Output<'o>,
+    pub output: &'a MessageOutput<'o>,
 }
 
 impl Within<'_, '_> {
@@ -41,7 +41,7 @@ impl Within<'_, '_> {
     ///
     /// # Errors
     /// What the target says.
-    pub fn prepare(&self) -> Result<Box<dyn Subject>, TrialError> {
+    pub fn prepare(&self) -> Result<Box<dyn PreparedTarget>, TrialError> {
         self.target.prepare(self.subject)
     }
 

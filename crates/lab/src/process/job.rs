@@ -2,29 +2,29 @@
 
 use std::fmt;
 
-use bakeoff_results::{AuditResult, Conditioned, Measured};
+use bakeoff_results::{AuditResult, Conditioned, TrialMeasurements};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::TrialError;
-use crate::answers::Told;
-use crate::place::Place;
+use crate::answers::ImageAnswers;
+use crate::place::TargetPlace;
 
 /// What a process is to do: the first line that it reads. Its `Debug` leaves the subject out, which
 /// may have a password.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct ProcessJob {
     /// The target's name.
     pub target: String,
     /// What the target made of the trial's levels: its own.
     pub subject: Value,
     /// Where it has its files and processes.
-    pub place: Place,
+    pub place: TargetPlace,
     /// What is to be done with it.
     pub task: Task,
 }
 
-impl fmt::Debug for Job {
+impl fmt::Debug for ProcessJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job").field("task", &self.task).finish_non_exhaustive()
     }
@@ -79,7 +79,7 @@ pub enum Message {
         bytes: u64,
     },
     /// What it answered when it was asked.
-    Answered(Told),
+    Answered(ImageAnswers),
     /// What a process that serves answers to who has started it: the target's own.
     Served(Value),
     /// So many operations have conditioned it.
@@ -106,10 +106,10 @@ pub enum Message {
     },
     /// The clients have stopped; draining comes next. What was measured so far: all there is, if the
     /// drain takes too long.
-    Driven(Option<Box<Measured>>),
+    Driven(Option<Box<TrialMeasurements>>),
     /// The target is drained; what it left is checked once the lab says go. What was measured, if that is never
     /// done.
-    Drained(Box<Measured>),
+    Drained(Box<TrialMeasurements>),
     /// A client that makes claims has stopped.
     Stopped {
         /// When, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -132,7 +132,7 @@ pub enum Message {
         answer_s: f64,
     },
     /// The job is done; what was measured, if that was asked for.
-    Done(Option<Box<Measured>>),
+    Done(Option<Box<TrialMeasurements>>),
     /// The job can't be done.
     Failed(TrialError),
 }

@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use super::job::Message;
 
 /// Whole lines, from any thread.
-pub struct Output<'a>(Mutex<&'a mut (dyn Write + Send)>);
+pub struct MessageOutput<'a>(Mutex<&'a mut (dyn Write + Send)>);
 
-impl<'a> Output<'a> {
+impl<'a> MessageOutput<'a> {
     /// Sends them there.
     pub fn new(output: &'a mut (dyn Write + Send)) -> Self {
         Self(Mutex::new(output))

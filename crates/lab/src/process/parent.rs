@@ -14,7 +14,7 @@ use rustix::process::Pid;
 use serde::Serialize;
 
 use super::family;
-use super::job::{GO, Job, Message};
+use super::job::{GO, Message, ProcessJob};
 use crate::{LOG, TrialError};
 
 /// How much of what a process says on its standard error is kept for the record.
@@ -28,14 +28,14 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A program and the arguments that make it a trial's process: its `main` calls [`crate::child()`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ChildProgram {
     /// The program's file.
     pub path: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 
-impl Program {
+impl ChildProgram {
     /// The one that this process is: with the same arguments it is another process of the same kind.
     pub fn own() -> Self {
         Self { path: OWN.into(), arguments: std::env::args_os().skip(1).collect() }
@@ -54,7 +54,7 @@ impl Program {
 }
 
 /// A running process; killed when dropped.
-pub struct Process {
+pub struct ChildProcess {
     child: Child,
     input: ChildStdin,
     messages: Receiver<Message>,
@@ -71,12 +71,12 @@ pub enum Received {
     End,
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts `program`, which does the job that comes on its standard input ([`crate::child`]).
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn start(program: &Program, job: &Job) -> io::Result<Self> {
+    pub fn start(program: &ChildProgram, job: &ProcessJob) -> io::Result<Self> {
         let mut command = program.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that Ctrl-C reaches only the lab, which ends it in order.
@@ -193,7 +193,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }

@@ -31,29 +31,29 @@ fn in_words(factor: Factor) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::Changes;
+    use bakeoff_experiment::FlagOverrides;
 
     use super::*;
     use crate::Registry;
 
     /// What the preset or the file asks with these changes.
-    fn asked(preset_or_path: &str, changes: Changes) -> String {
+    fn asked(preset_or_path: &str, changes: FlagOverrides) -> String {
         let registry = Registry::standard();
         let experiment = Experiment::load(preset_or_path, &changes, &registry.vocabulary());
         registry.title(&experiment.expect("it is right"))
     }
 
-    fn by(factor: &str) -> Changes {
-        Changes { compare: Some(factor.into()), ..Changes::default() }
+    fn by(factor: &str) -> FlagOverrides {
+        FlagOverrides { compare: Some(factor.into()), ..FlagOverrides::default() }
     }
 
     #[test]
     fn a_preset_asks_for_what_the_command_line_compares() {
         let own = "Which engine serves an issue tracker best?";
         for (changes, question) in [
-            (Changes::default(), own),
+            (FlagOverrides::default(), own),
             (by("engine"), own),
-            (Changes { quick: true, seconds: Some(9.0), ..Changes::default() }, own),
+            (FlagOverrides { quick: true, seconds: Some(9.0), ..FlagOverrides::default() }, own),
             (by("disk"), "Which disk serves the workload redmine best?"),
             (by("durability"), "What does the durability change for the workload redmine?"),
             (by("rate"), "What does the rate change for the workload redmine?"),
@@ -75,12 +75,12 @@ mod tests {
             file.to_string_lossy().into_owned()
         };
         let of_disks = file_with("title = 'Which one?'\ncompare = 'disk'");
-        assert_eq!(asked(&of_disks, Changes::default()), "Which one?");
+        assert_eq!(asked(&of_disks, FlagOverrides::default()), "Which one?");
         assert_eq!(asked(&of_disks, by("disk")), "Which one?");
         let question = "What does the memory change for the workload redmine?";
         assert_eq!(asked(&of_disks, by("memory")), question);
         let untitled = file_with("");
         let question = "Which engine serves the workload redmine best?";
-        assert_eq!(asked(&untitled, Changes::default()), question);
+        assert_eq!(asked(&untitled, FlagOverrides::default()), question);
     }
 }

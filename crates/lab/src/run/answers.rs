@@ -6,20 +6,20 @@ use std::time::Instant;
 
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_experiment::{Cell, Factor};
-use bakeoff_results::{Answers, Difference, Levels};
+use bakeoff_results::{AnswerDifference, Answers, Levels};
 
 use super::Runner;
-use crate::answers::Told;
+use crate::answers::ImageAnswers;
 use crate::error::wanting;
 use crate::machine::accounts;
 use crate::place::images::Recipe;
-use crate::place::{self, Place, RESERVE, Sync, room};
-use crate::planner::Due;
-use crate::procedures::{GRACE, PATIENCE, Stage};
+use crate::place::{self, RESERVE, SyncCopy, TargetPlace, room};
+use crate::planner::DueBlock;
+use crate::procedures::{GRACE, PATIENCE, ProcedureContext};
 use crate::process::Received;
 use crate::process::job::{Message, Task};
 use crate::targets::Setup;
-use crate::watch::Event;
+use crate::watch::RunEvent;
 use crate::{LabError, TrialError};
 
 /// Tells the seed of what is asked from others of the run.
@@ -27,7 +27,7 @@ const ASKED: u64 = 7;
 
 /// What can be asked: an image, and the levels that tell its cells. An image may be asked more than once:
 /// of some factors of a workload every level starts from the same rows, and asks something else.
-type Asked = (Recipe, Levels);
+type ImageLevels = (Recipe, Levels);
 
 impl Runner<'_> {
     /// Asks the images of these blocks that were not asked before.
@@ -36,12 +36,12 @@ impl Runner<'_> {
     /// What keeps the run as a whole from going on.
     pub(super) fn check_answers(
         &mut self,
-        stage: &mut Stage<'_>,
-        blocks: &[&Due],
+        stage: &mut ProcedureContext<'_>,
+        blocks: &[&DueBlock],
     ) -> Result<(), LabError> {
         let images = self.images(blocks);
         let known = self.folder.run()?.answers;
-        let is_known = |(recipe, levels): &Asked| {
+        let is_known = |(recipe, levels): &ImageLevels| {
             known.iter().any(|it| it.image == recipe.key && it.levels == *levels)
         };
         let mut told = BTreeMap::new();
@@ -64,15 +64,15 @@ impl Runner<'_> {
             }
             tracing::info!(?answers, "answered");
             self.folder.note_answers(&answers)?;
-            stage.watch.event(Event::Answered(&answers));
+            stage.watch.event(RunEvent::Answered(&answers));
         }
         Ok(())
     }
 
     /// The images of these blocks that can be asked.
-    fn images(&self, blocks: &[&Due]) -> BTreeMap<Asked, Setup> {
+    fn images(&self, blocks: &[&DueBlock]) -> BTreeMap<ImageLevels, Setup> {
         let mut images = BTreeMap::new();
-        for Due { block, .. } in blocks {
+        for DueBlock { block, .. } in blocks {
             for planned in &block.trials {
                 let Ok((trial, _)) = self.resolve(&planned.cell, block.number) else { continue };
                 let setup = trial.setup;
@@ -102,11 +102,11 @@ impl Runner<'_> {
     /// The first answer that is not that of the first image which was asked the same.
     fn differs(
         &self,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         answers: &Answers,
-        mine: &Told,
-        (images, told): (&BTreeMap<Asked, Setup>, &mut BTreeMap<Asked, Told>),
-    ) -> Result<Option<Difference>, LabError> {
+        mine: &ImageAnswers,
+        (images, told): (&BTreeMap<ImageLevels, Setup>, &mut BTreeMap<ImageLevels, ImageAnswers>),
+    ) -> Result<Option<AnswerDifference>, LabError> {
         let known = self.folder.run()?.answers;
         let Some(first) = known.into_iter().find(|it| it.work == answers.work) else {
             return Ok(None);
@@ -114,7 +114,8 @@ impl Runner<'_> {
         if first.digest == answers.digest {
             return Ok(None);
         }
-        let is_first = |(it, levels): &Asked| it.key == first.image && *levels == first.levels;
+        let is_first =
+            |(it, levels): &ImageLevels| it.key == first.image && *levels == first.levels;
         let Some((asked, setup)) = images.iter().find(|(asked, _)| is_first(asked)) else {
             return Ok(None);
         };
@@ -128,14 +129,18 @@ impl Runner<'_> {
     }
 
     /// What an image answers.
-    fn ask(&self, stage: &mut Stage<'_>, setup: &Setup) -> Result<Told, TrialError> {
+    fn ask(
+        &self,
+        stage: &mut ProcedureContext<'_>,
+        setup: &Setup,
+    ) -> Result<ImageAnswers, TrialError> {
         let (start, image) = (Instant::now(), stage.image(setup)?);
-        stage.watch.event(Event::Asking(&setup.recipe));
+        stage.watch.event(RunEvent::Asking(&setup.recipe));
         let files = stage.work.join("asked");
         let bytes = wanting("the image's size", accounts::space(&image.folder))?;
         room(stage.work, bytes + RESERVE)?;
         let seed = SplitMix64::of(&[self.experiment.seed, ASKED]).next();
-        let told = image.copy(&files, Sync::No, stage.stop).and_then(|()| {
+        let told = image.copy(&files, SyncCopy::No, stage.stop).and_then(|()| {
             in_place(stage, setup, setup.place(&files, &stage.work.join("server")), seed)
         });
         let told = stage.unless_full(told);
@@ -147,7 +152,12 @@ impl Runner<'_> {
 }
 
 /// What it answers in a place that is thrown away afterwards.
-fn in_place(stage: &Stage<'_>, setup: &Setup, place: Place, seed: u64) -> Result<Told, TrialError> {
+fn in_place(
+    stage: &ProcedureContext<'_>,
+    setup: &Setup,
+    place: TargetPlace,
+    seed: u64,
+) -> Result<ImageAnswers, TrialError> {
     let servers = place.make_folders()?;
     let told = listen(stage, setup, place, seed);
     for server in servers {
@@ -157,7 +167,12 @@ fn in_place(stage: &Stage<'_>, setup: &Setup, place: Place, seed: u64) -> Result
 }
 
 /// What comes from a process that asks it.
-fn listen(stage: &Stage<'_>, setup: &Setup, place: Place, seed: u64) -> Result<Told, TrialError> {
+fn listen(
+    stage: &ProcedureContext<'_>,
+    setup: &Setup,
+    place: TargetPlace,
+    seed: u64,
+) -> Result<ImageAnswers, TrialError> {
     let process = stage.start(setup, place, Task::Ask { seed })?;
     let (start, mut answered) = (Instant::now(), None);
     loop {
@@ -178,7 +193,7 @@ fn listen(stage: &Stage<'_>, setup: &Setup, place: Place, seed: u64) -> Result<T
     }
 }
 
-fn record(recipe: &Recipe, levels: &Levels, answer: &Result<Told, TrialError>) -> Answers {
+fn record(recipe: &Recipe, levels: &Levels, answer: &Result<ImageAnswers, TrialError>) -> Answers {
     let told = answer.as_ref().ok();
     Answers {
         image: recipe.key.clone(),
@@ -186,7 +201,7 @@ fn record(recipe: &Recipe, levels: &Levels, answer: &Result<Told, TrialError>) -
         levels: levels.clone(),
         work: told.map(|told| told.work.clone()).unwrap_or_default(),
         operations: told.map_or(0, |told| told.operations.len() as u64),
-        statements: told.map_or(0, Told::answers),
+        statements: told.map_or(0, ImageAnswers::answers),
         digest: told.map(|told| format!("{:016x}", told.digest())),
         failed: answer.as_ref().err().map(ToString::to_string),
         difference: None,

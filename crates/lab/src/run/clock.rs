@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 /// The time of a run.
-pub struct Clock {
+pub struct RunClock {
     began: Instant,
     /// Seconds of earlier sittings.
     used_s: f64,
 }
 
-impl Clock {
+impl RunClock {
     /// Starts, after so many seconds of earlier sittings.
     pub fn after(used_s: f64) -> Self {
         Self { began: Instant::now(), used_s }

@@ -4,19 +4,19 @@
 
 use std::time::Duration;
 
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_experiment::random::SplitMix64;
-use bakeoff_experiment::{Cell, Factor, State};
+use bakeoff_experiment::{Cell, EngineState, Factor};
 use bakeoff_results::measure::{CONDITIONED, CONDITIONING, TURNED_OVER};
-use bakeoff_results::{Calibration, Measured, Scope};
+use bakeoff_results::{Calibration, Scope, TrialMeasurements};
 
 use super::Runner;
 use crate::driving::{Conditioning, Drive};
-use crate::planner::Due;
-use crate::procedures::Stage;
-use crate::procedures::drive::{Turn, in_turn};
+use crate::planner::DueBlock;
+use crate::procedures::ProcedureContext;
+use crate::procedures::drive::{TrialTurn, in_turn};
 use crate::spec::TrialSpec;
-use crate::watch::Event;
+use crate::watch::RunEvent;
 use crate::{LabError, TrialError};
 
 /// Tells the seed of the work, and of where in a turn the window begins, from others of the block.
@@ -46,11 +46,11 @@ impl Runner<'_> {
     /// What keeps the run as a whole from going on.
     pub(super) fn conditioning(
         &mut self,
-        stage: &mut Stage<'_>,
-        due: &Due,
+        stage: &mut ProcedureContext<'_>,
+        due: &DueBlock,
     ) -> Result<Result<Conditioning, TrialError>, LabError> {
         let cells = due.block.trials.iter().map(|trial| &trial.cell);
-        let steady: Vec<&Cell> = cells.filter(|cell| cell.state() == State::Steady).collect();
+        let steady: Vec<&Cell> = cells.filter(|cell| cell.state() == EngineState::Steady).collect();
         if steady.is_empty() {
             return Ok(Ok(Conditioning::None));
         }
@@ -75,19 +75,21 @@ impl Runner<'_> {
     }
 
     /// How many operations turn the debts of a cell's engine over.
-    fn turn(&mut self, stage: &mut Stage<'_>, cell: &Cell) -> Result<u64, LabError> {
+    fn turn(&mut self, stage: &mut ProcedureContext<'_>, cell: &Cell) -> Result<u64, LabError> {
         let (trial, drive) = self.resolve(cell, 0).map_err(TrialError::from)?;
         let key = key(&trial);
         if let Some(known) = self.folder.calibration(&key)? {
             return Ok(known.operations);
         }
-        stage.watch.event(Event::Calibrating { what: &trial.setup.recipe.about });
+        stage.watch.event(RunEvent::Calibrating { what: &trial.setup.recipe.about });
         let (trial, drive) = calibration(trial, drive, self.experiment.seed);
-        let turn = Turn { drive, neighbours: trial.neighbours };
+        let turn = TrialTurn { drive, neighbours: trial.neighbours };
         let measured = in_turn(stage, &trial, &[turn], &mut |_, _| Ok(()))?;
         let learnt = learnt(&measured);
         tracing::info!(key, ?learnt, "calibrated");
-        stage.watch.event(Event::Calibrated { what: &trial.setup.recipe.about, learnt: &learnt });
+        stage
+            .watch
+            .event(RunEvent::Calibrated { what: &trial.setup.recipe.about, learnt: &learnt });
         self.folder.note_calibration(&key, &learnt)?;
         Ok(learnt.operations)
     }
@@ -104,10 +106,10 @@ fn key(trial: &TrialSpec) -> String {
 /// The trial that learns it: alone on its disk, which takes no time before clients start.
 fn calibration(trial: TrialSpec, drive: Drive, seed: u64) -> (TrialSpec, Drive) {
     let conditioning = Conditioning::Calibrate { seed, longest: LONGEST };
-    (TrialSpec { neighbours: Level::None, ..trial }, Drive { conditioning, ..drive })
+    (TrialSpec { neighbours: NeighbourLevel::None, ..trial }, Drive { conditioning, ..drive })
 }
 
-fn learnt(measured: &Measured) -> Calibration {
+fn learnt(measured: &TrialMeasurements) -> Calibration {
     let of = |measure, scope| measured.measures.get(measure, &scope).unwrap_or_default();
     Calibration {
         operations: of(&CONDITIONED, Scope::Clients) as u64,

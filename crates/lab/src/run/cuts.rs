@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Instant;
 
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_engines::Durability;
-use bakeoff_experiment::{Cell, Cpus, CutBy, Cuts, Factor, Memory, State};
+use bakeoff_experiment::{Cell, Cpus, CutBy, Cuts, EngineState, Factor, MemoryLimit};
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::Runner;
 use crate::error::wanting;
-use crate::procedures::Stage;
+use crate::procedures::ProcedureContext;
 use crate::procedures::cut::{self, ClientRun, CutTerms};
 use crate::spec::{self, TrialSpec};
-use crate::targets::Wanted;
-use crate::watch::Event;
+use crate::targets::WantedLevels;
+use crate::watch::RunEvent;
 use crate::{LabError, MachineError, Registry, TrialError};
 
 /// After so many failed cuts of an engine in a row no other is tried.
@@ -55,7 +55,7 @@ impl Failures {
 
 impl Runner<'_> {
     /// Makes the cuts that are still to be made; how many failed.
-    pub(super) fn cut_power(&mut self, stage: &mut Stage<'_>) -> Result<u32, LabError> {
+    pub(super) fn cut_power(&mut self, stage: &mut ProcedureContext<'_>) -> Result<u32, LabError> {
         let Some(cuts) = self.experiment.cuts.clone() else { return Ok(0) };
         let before = self.folder.cuts()?.iter().filter(|cut| cut.failed.is_none()).count();
         let keep = cuts.keep.iter().map(|rule| rule.parse().expect("a checked rule"));
@@ -77,7 +77,7 @@ impl Runner<'_> {
     /// Makes the cuts of an engine, or of a disk, at a level of its promise; how many failed.
     fn cut_level(
         &mut self,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         (engine, level): (&str, &str),
         common: &mut Common,
     ) -> Result<u32, LabError> {
@@ -122,7 +122,7 @@ impl Runner<'_> {
     /// Makes the cuts of a run of the clients, as long as not too many fail.
     fn cut_run(
         &mut self,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         (run, trial): (&ClientRun, &TrialSpec),
         due: &[(u32, FileSystem)],
         failures: &mut Failures,
@@ -163,12 +163,12 @@ impl Runner<'_> {
         let experiment = self.experiment;
         let cell = experiment.cut_cell(engine, level);
         let target = self.registry.target_of(workload)?;
-        let setup = Wanted { experiment, cell: &cell, workload }.resolve(target)?;
+        let setup = WantedLevels { experiment, cell: &cell, workload }.resolve(target)?;
         Ok(TrialSpec {
             setup,
             limits: BTreeMap::new(),
             disk: spec::disk(self.registry, experiment, &cell)?,
-            neighbours: Level::None,
+            neighbours: NeighbourLevel::None,
             seed: experiment.seed,
             levels: levels(&cell),
             options: spec::options(&cell),
@@ -192,7 +192,7 @@ impl Runner<'_> {
             },
             clients: self.experiment.cut_clients(),
             keep: common.keep.clone(),
-            steady: self.experiment.cut_cell(engine, level).state() == State::Steady,
+            steady: self.experiment.cut_cell(engine, level).state() == EngineState::Steady,
             // A disk may have an engine's name.
             signatures: self
                 .registry
@@ -211,7 +211,7 @@ impl Runner<'_> {
     /// Records a cut and tells of it.
     pub(super) fn keep_cut(
         &mut self,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         cut: &Cut,
         common: &mut Common,
     ) -> Result<(), LabError> {
@@ -219,7 +219,7 @@ impl Runner<'_> {
         common.made += 1;
         let each = common.start.elapsed().as_secs_f64() / (common.made - common.before) as f64;
         let left_s = each * common.planned.saturating_sub(common.made) as f64;
-        stage.watch.event(Event::Cut { made: common.made, of: common.planned, cut, left_s });
+        stage.watch.event(RunEvent::Cut { made: common.made, of: common.planned, cut, left_s });
         Ok(())
     }
 }
@@ -235,7 +235,7 @@ pub(super) fn metadata(file_system: FileSystem) -> Metadata {
 /// The levels of a cut for the record: its memory and its processors are never limited.
 fn levels(cell: &Cell) -> bakeoff_results::Levels {
     let mut levels = cell.to_map();
-    levels.insert(Factor::MEMORY.name().into(), Memory::Unlimited.to_string());
+    levels.insert(Factor::MEMORY.name().into(), MemoryLimit::Unlimited.to_string());
     levels.insert(Factor::CPUS.name().into(), Cpus::Unlimited.to_string());
     levels
 }

@@ -5,7 +5,7 @@ use bakeoff_results::FileSystem;
 use super::Runner;
 use super::cuts::{Common, metadata};
 use crate::LabError;
-use crate::procedures::Stage;
+use crate::procedures::ProcedureContext;
 use crate::procedures::cut::CutTerms;
 use crate::procedures::cut::every::{EveryRun, WRITES};
 use crate::spec::TrialSpec;
@@ -15,7 +15,7 @@ impl Runner<'_> {
     /// failed.
     pub(super) fn cut_every(
         &mut self,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         (terms, trial, images): (CutTerms, &TrialSpec, u32),
         due: &[(u32, FileSystem)],
         common: &mut Common,

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bakeoff_experiment::{Block, Cell, Plan};
-use bakeoff_results::Done;
+use bakeoff_experiment::{Cell, TrialBlock, TrialPlan};
+use bakeoff_results::EndedTrial;
 
 /// The trials to come, and how long those that have run took.
 #[derive(Debug, Default)]
-pub struct Left {
+pub struct RemainingTime {
     /// The trials to come, each with the seconds that it was estimated at.
     due: VecDeque<(Cell, f64)>,
     /// What was estimated for the power cuts, in seconds.
@@ -21,7 +21,7 @@ pub struct Left {
     running: Option<(Cell, f64)>,
 }
 
-impl Left {
+impl RemainingTime {
     /// Of these trials and power cuts.
     pub fn new(due: impl Iterator<Item = (Cell, f64)>, cuts_s: f64) -> Self {
         Self { due: due.collect(), cuts_s, ..Self::default() }
@@ -61,8 +61,8 @@ impl Left {
 }
 
 /// How many trials of a plan have ended, in blocks that are through.
-pub fn ended(plan: &Plan, done: &[Done]) -> usize {
-    let whole = |block: &&Block| {
+pub fn ended(plan: &TrialPlan, done: &[EndedTrial]) -> usize {
+    let whole = |block: &&TrialBlock| {
         let of = done.iter().filter(|trial| trial.block == block.number);
         let latest = of.clone().map(|trial| trial.attempt).max();
         of.filter(|trial| Some(trial.attempt) == latest).count() == block.trials.len()
@@ -72,7 +72,7 @@ pub fn ended(plan: &Plan, done: &[Done]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Changes, Experiment};
+    use bakeoff_experiment::{Experiment, FlagOverrides};
 
     use super::*;
     use crate::Registry;
@@ -83,13 +83,13 @@ mod tests {
         let file = place.path().join("two.toml");
         let toml = "workload = 'point'\nengine = ['null', 'sqlite']\nrepetitions = 2\n";
         std::fs::write(&file, toml).unwrap();
-        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let vocabulary = Registry::standard().vocabulary();
         let plan = Experiment::load(&file, &changes, &vocabulary).unwrap().plan();
         let cells = plan.blocks.iter().flat_map(|block| &block.trials).map(|it| it.cell.clone());
         let cells: Vec<Cell> = cells.collect();
         assert!(cells.len() == 4 && cells[0] != cells[1]);
-        let mut left = Left::new(cells.iter().map(|cell| (cell.clone(), 10.0)), 7.0);
+        let mut left = RemainingTime::new(cells.iter().map(|cell| (cell.clone(), 10.0)), 7.0);
         assert_eq!(left.begins(&cells[0]), 47.0);
         let took = |cell: &Cell| if *cell == cells[0] { 20.0 } else { 4.0 };
         left.took(took(&cells[0]));

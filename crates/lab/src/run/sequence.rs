@@ -4,50 +4,50 @@
 
 use std::time::Instant;
 
-use bakeoff_experiment::{Cell, PlannedTrial, State};
+use bakeoff_experiment::{Cell, EngineState, PlannedTrial};
 use bakeoff_results::measure::FAULTS;
-use bakeoff_results::{Measured, Scope, Trial};
+use bakeoff_results::{Scope, Trial, TrialMeasurements};
 
-use super::{Runner, Way, judge, now_s};
-use crate::driving::{Check, Conditioning};
+use super::{RunProgress, Runner, judge, now_s};
+use crate::driving::{CheckScope, Conditioning};
 use crate::machine::suspect::disturbance;
-use crate::planner::Due;
-use crate::procedures::Stage;
-use crate::procedures::drive::{Turn, in_turn};
+use crate::planner::DueBlock;
+use crate::procedures::ProcedureContext;
+use crate::procedures::drive::{TrialTurn, in_turn};
 use crate::spec::TrialSpec;
-use crate::watch::Event;
+use crate::watch::RunEvent;
 use crate::{LabError, MachineError, TrialError};
 
 /// Whether a block can follow the same conditioning as these.
-pub fn shares(dues: &[Due], next: &Due) -> bool {
+pub fn shares(dues: &[DueBlock], next: &DueBlock) -> bool {
     dues.iter().all(|due| due.block.shares_conditioning(&next.block))
 }
 
 /// A trial and the block that it belongs to.
-pub type Member<'a> = (&'a Due, &'a PlannedTrial);
+pub type DueTrial<'a> = (&'a DueBlock, &'a PlannedTrial);
 
 /// The trials of a sequence in the order in which they are run.
-pub fn in_order<'a>(dues: &[&'a Due]) -> Vec<Member<'a>> {
+pub fn in_order<'a>(dues: &[&'a DueBlock]) -> Vec<DueTrial<'a>> {
     let levels = 0..dues[0].block.trials.len();
     let of = |level: usize| dues.iter().map(move |due| (*due, &due.block.trials[level]));
     levels.flat_map(of).collect()
 }
 
 /// A trial that is to be run: its block's place in the sequence, and the trial's place in the block.
-type Place = (usize, usize);
+type SequencePosition = (usize, usize);
 
 /// A trial that has begun.
-struct Begun {
-    place: Place,
+struct BegunTrial {
+    place: SequencePosition,
     at: Instant,
     started_s: f64,
 }
 
 /// A sequence under way.
-struct Course<'a, 'r> {
+struct RunningSequence<'a, 'r> {
     runner: &'a mut Runner<'r>,
-    way: &'a mut Way,
-    dues: &'a [Due],
+    way: &'a mut RunProgress,
+    dues: &'a [DueBlock],
     /// What disturbed the machine, of each block.
     disturbed: Vec<Option<String>>,
     failed: u32,
@@ -58,27 +58,28 @@ impl Runner<'_> {
     /// failed.
     pub(super) fn run_sequence(
         &mut self,
-        stage: &mut Stage<'_>,
-        way: &mut Way,
-        dues: &[Due],
+        stage: &mut ProcedureContext<'_>,
+        way: &mut RunProgress,
+        dues: &[DueBlock],
     ) -> Result<u32, LabError> {
-        for Due { block, attempt } in dues {
+        for DueBlock { block, attempt } in dues {
             let (block, repetition) = (block.number, block.repetition);
             tracing::info!(block, attempt, repetition, "block");
         }
         // The first one's numbers seed what they share.
         let conditioning = self.conditioning(stage, &dues[0])?;
         let disturbed = vec![self.take_canary(stage, way)?; dues.len()];
-        let mut course = Course { runner: self, way, dues, disturbed, failed: 0 };
+        let mut course = RunningSequence { runner: self, way, dues, disturbed, failed: 0 };
         for level in 0..dues[0].block.trials.len() {
-            let places: Vec<Place> = (0..dues.len()).map(|block| (block, level)).collect();
+            let places: Vec<SequencePosition> =
+                (0..dues.len()).map(|block| (block, level)).collect();
             let mut left = &places[..];
             while !left.is_empty() {
                 let ended = course.sit(stage, left, &conditioning)?;
                 left = &left[ended..];
             }
         }
-        let Course { disturbed, failed, .. } = course;
+        let RunningSequence { disturbed, failed, .. } = course;
         for (due, what) in dues.iter().zip(disturbed) {
             if let Some(what) = what {
                 self.folder.note_disturbed(due.block.number, due.attempt, &what)?;
@@ -88,8 +89,8 @@ impl Runner<'_> {
     }
 }
 
-impl Course<'_, '_> {
-    fn planned(&self, (block, level): Place) -> Member<'_> {
+impl RunningSequence<'_, '_> {
+    fn planned(&self, (block, level): SequencePosition) -> DueTrial<'_> {
         let due = &self.dues[block];
         (due, &due.block.trials[level])
     }
@@ -98,8 +99,8 @@ impl Course<'_, '_> {
     /// rest has to be conditioned anew.
     fn sit(
         &mut self,
-        stage: &mut Stage<'_>,
-        places: &[Place],
+        stage: &mut ProcedureContext<'_>,
+        places: &[SequencePosition],
         conditioning: &Result<Conditioning, TrialError>,
     ) -> Result<usize, LabError> {
         let mut begun = self.begins(stage, places[0]);
@@ -129,10 +130,10 @@ impl Course<'_, '_> {
     /// Why the first of them can't be.
     fn turns(
         &self,
-        places: &[Place],
+        places: &[SequencePosition],
         conditioning: &Result<Conditioning, TrialError>,
-    ) -> Result<(TrialSpec, Vec<Turn>), TrialError> {
-        let resolve = |cell: &Cell, due: &Due| self.runner.resolve(cell, due.block.number);
+    ) -> Result<(TrialSpec, Vec<TrialTurn>), TrialError> {
+        let resolve = |cell: &Cell, due: &DueBlock| self.runner.resolve(cell, due.block.number);
         let mut first: Option<TrialSpec> = None;
         let mut turns = Vec::new();
         for place in places {
@@ -142,18 +143,18 @@ impl Course<'_, '_> {
                 Err(_) => break,
                 Ok(resolved) => resolved,
             };
-            if drive.state == State::Steady {
+            if drive.state == EngineState::Steady {
                 drive.conditioning = conditioning.clone()?;
             }
             // Nothing is drained before the last of them.
             let is_last = Some(place) == places.last();
             let is_new = is_last && !self.way.checked.contains(&trial.levels);
             drive.check = match self.way.images.contains(&trial.setup.recipe) {
-                _ if !is_new => Check::None,
-                false => Check::All,
-                true => Check::Written,
+                _ if !is_new => CheckScope::None,
+                false => CheckScope::All,
+                true => CheckScope::Written,
             };
-            turns.push(Turn { drive, neighbours: trial.neighbours });
+            turns.push(TrialTurn { drive, neighbours: trial.neighbours });
             first.get_or_insert(trial);
         }
         let mut first = first.expect("one at least");
@@ -165,15 +166,15 @@ impl Course<'_, '_> {
         Ok((first, turns))
     }
 
-    fn begins(&mut self, stage: &mut Stage<'_>, place: Place) -> Begun {
+    fn begins(&mut self, stage: &mut ProcedureContext<'_>, place: SequencePosition) -> BegunTrial {
         self.way.number += 1;
         self.way.of = self.way.of.max(self.way.number);
         let (number, of) = (self.way.number, self.way.of);
         let cell = &self.dues[place.0].block.trials[place.1].cell;
         let left_s = self.way.left.begins(cell);
-        stage.watch.event(Event::Begins { number, of, cell, left_s });
+        stage.watch.event(RunEvent::Begins { number, of, cell, left_s });
         tracing::info!(trial = number, of, levels = ?cell.to_map(), "trial begins");
-        Begun { place, at: Instant::now(), started_s: now_s() }
+        BegunTrial { place, at: Instant::now(), started_s: now_s() }
     }
 
     /// Records what came of a trial.
@@ -182,9 +183,9 @@ impl Course<'_, '_> {
     /// What stops the run.
     fn ends(
         &mut self,
-        stage: &mut Stage<'_>,
-        begun: &Begun,
-        answer: Result<Measured, TrialError>,
+        stage: &mut ProcedureContext<'_>,
+        begun: &BegunTrial,
+        answer: Result<TrialMeasurements, TrialError>,
     ) -> Result<(), LabError> {
         let (measured, reason) = match answer {
             Ok(measured) => (Some(measured), None),
@@ -225,7 +226,7 @@ impl Course<'_, '_> {
         judge(&mut trial);
         self.runner.folder.commit_trial(&trial)?;
         self.failed += u32::from(!trial.valid);
-        stage.watch.event(Event::Ends(&trial));
+        stage.watch.event(RunEvent::Ends(&trial));
         let (seconds, reason) = (begun.at.elapsed().as_secs_f64(), trial.reason.as_deref());
         let number = self.way.number;
         tracing::info!(trial = number, valid = trial.valid, seconds, reason, "trial ends");
@@ -236,7 +237,7 @@ impl Course<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Block, Changes, Experiment, Factor, sequences};
+    use bakeoff_experiment::{Experiment, Factor, FlagOverrides, TrialBlock, sequences};
 
     use super::*;
     use crate::Registry;
@@ -248,11 +249,11 @@ mod tests {
         let toml = "workload = 'ledger'\nengine = ['sqlite', 'lmdb']\nstate = 'steady'\n\
                     disk = 'ssd-sata'\nneighbours = ['0', 'x2']\nrepetitions = 2\n";
         std::fs::write(&file, toml).unwrap();
-        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let vocabulary = Registry::standard().vocabulary();
         let plan = Experiment::load(&file, &changes, &vocabulary).unwrap().plan();
-        let due = |block: &Block| Due { block: block.clone(), attempt: 0 };
-        let dues: Vec<Due> = plan.blocks.iter().map(due).collect();
+        let due = |block: &TrialBlock| DueBlock { block: block.clone(), attempt: 0 };
+        let dues: Vec<DueBlock> = plan.blocks.iter().map(due).collect();
         let sequences = sequences(&dues, |due| &due.block);
         assert_eq!(sequences.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
         for sequence in sequences {

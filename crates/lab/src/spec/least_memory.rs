@@ -1,9 +1,9 @@
 //! Whether a limit of memory suffices at all, as far as that is known before anything is started.
 
-use bakeoff_experiment::{Factor, Memory};
+use bakeoff_experiment::{Factor, MemoryLimit};
 
 use crate::refusal::Refusal;
-use crate::targets::{GroupSetup, Home, Setup, Target, Wanted};
+use crate::targets::{GroupSetup, Setup, Target, TargetHome, WantedLevels};
 
 /// Refuses a cell with a group of processes whose memory is limited to less than it needs to hold to
 /// serve.
@@ -14,9 +14,9 @@ use crate::targets::{GroupSetup, Home, Setup, Target, Wanted};
 pub(super) fn check(
     target: &dyn Target,
     setup: &Setup,
-    wanted: &Wanted<'_>,
+    wanted: &WantedLevels<'_>,
 ) -> Result<(), Refusal> {
-    match Limit::too_low(target, setup, wanted) {
+    match MemoryShortfall::too_low(target, setup, wanted) {
         None => Ok(()),
         Some(limit) => {
             let why = limit.why_not(setup.home, limit.larger_scale(target, wanted).as_deref());
@@ -26,9 +26,9 @@ pub(super) fn check(
 }
 
 /// A limit that is too low.
-struct Limit {
+struct MemoryShortfall {
     /// Its level.
-    memory: Memory,
+    memory: MemoryLimit,
     /// How many bytes that is.
     given: u64,
     /// How many bytes are needed.
@@ -38,17 +38,17 @@ struct Limit {
     clients: usize,
 }
 
-impl Limit {
+impl MemoryShortfall {
     /// The limit of the first group that has too low a one; `None` where all suffice, as far as that is known.
-    fn too_low(target: &dyn Target, setup: &Setup, wanted: &Wanted<'_>) -> Option<Self> {
+    fn too_low(target: &dyn Target, setup: &Setup, wanted: &WantedLevels<'_>) -> Option<Self> {
         let data = target.size(&setup.subject).map(|size| size.rows);
         let clients = wanted.cell.clients();
         let too_low = |group: &GroupSetup| {
             let memory = group.limit.memory;
             let given = match memory {
-                Memory::Share(_) => group.limit.of(data?).memory_bytes?,
-                Memory::Bytes(bytes) => bytes,
-                Memory::Unlimited => return None,
+                MemoryLimit::Share(_) => group.limit.of(data?).memory_bytes?,
+                MemoryLimit::Bytes(bytes) => bytes,
+                MemoryLimit::Unlimited => return None,
             };
             let least = target.least_memory(&setup.subject, group.name, clients)?;
             (given < least).then_some(Self { memory, given, least, data, clients })
@@ -58,15 +58,15 @@ impl Limit {
 
     /// The next larger scale at which the same share suffices; `None` where it is no share, and where there is no
     /// such scale.
-    fn larger_scale(&self, target: &dyn Target, wanted: &Wanted<'_>) -> Option<String> {
-        let Memory::Share(_) = self.memory else { return None };
+    fn larger_scale(&self, target: &dyn Target, wanted: &WantedLevels<'_>) -> Option<String> {
+        let MemoryLimit::Share(_) = self.memory else { return None };
         let here = wanted.cell.level(Factor::SCALE)?;
         let scales = target.about(wanted.workload)?.scales.into_iter();
         let larger = scales.map(|(name, _)| name).skip_while(|name| *name != here).skip(1);
         let suffices = |scale: &String| {
             let cell = wanted.cell.with(Factor::SCALE, scale.clone());
-            let Wanted { experiment, workload, .. } = *wanted;
-            let larger = Wanted { experiment, cell: &cell, workload };
+            let WantedLevels { experiment, workload, .. } = *wanted;
+            let larger = WantedLevels { experiment, cell: &cell, workload };
             let setup = larger.resolve(target);
             setup.is_ok_and(|setup| Self::too_low(target, &setup, &larger).is_none())
         };
@@ -74,8 +74,8 @@ impl Limit {
     }
 
     /// Why it can't be had by what does its work there; at this larger scale it suffices.
-    fn why_not(&self, home: Home, larger: Option<&str>) -> String {
-        if home == Home::Files { self.of_files() } else { self.of_engine(larger) }
+    fn why_not(&self, home: TargetHome, larger: Option<&str>) -> String {
+        if home == TargetHome::Files { self.of_files() } else { self.of_engine(larger) }
     }
 
     fn of_engine(&self, larger: Option<&str>) -> String {
@@ -95,8 +95,8 @@ impl Limit {
     fn of_files(&self) -> String {
         let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
         let larger = match self.memory {
-            Memory::Share(_) => ", or larger files (`size`)",
-            Memory::Bytes(_) | Memory::Unlimited => "",
+            MemoryLimit::Share(_) => ", or larger files (`size`)",
+            MemoryLimit::Bytes(_) | MemoryLimit::Unlimited => "",
         };
         format!(
             "{}, too little for the requests of {} and the random bytes that files are written with; take {} at \
@@ -111,7 +111,7 @@ impl Limit {
     fn is(&self, data: &str, size: impl Fn(u64) -> String) -> String {
         let Self { memory, given, .. } = self;
         match (memory, self.data) {
-            (Memory::Share(_), Some(all)) => {
+            (MemoryLimit::Share(_), Some(all)) => {
                 format!("{memory} of {} of {data} is {}", size(all), size(*given))
             }
             _ => format!("{memory} is {}", size(*given)),
@@ -126,15 +126,15 @@ impl Limit {
     fn works(&self, data: &str) -> String {
         let share = self.data.and_then(|all| least_share(self.least, all));
         let share = share.map(|share| format!("{share} of the {data}, or ")).unwrap_or_default();
-        format!("{share}{}", Memory::Bytes(self.least))
+        format!("{share}{}", MemoryLimit::Bytes(self.least))
     }
 }
 
 /// The least share of the data that comes to so many bytes; `None` where no share that can be named does.
-fn least_share(least: u64, rows: u64) -> Option<Memory> {
+fn least_share(least: u64, rows: u64) -> Option<MemoryLimit> {
     let percent = least.saturating_mul(100).checked_div(rows)?;
     let percent = percent + u64::from(rows * percent / 100 < least);
-    Memory::parse(&format!("{percent}%"))
+    MemoryLimit::parse(&format!("{percent}%"))
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn the_least_share_suffices_and_the_one_below_does_not() {
         for (least, rows) in [(128 << 20, 2_440_000_000), (128 << 20, 244_000_000), (50, 100)] {
-            let Some(Memory::Share(percent)) = least_share(least, rows) else {
+            let Some(MemoryLimit::Share(percent)) = least_share(least, rows) else {
                 panic!("there is one")
             };
             let of = |percent: u32| rows * u64::from(percent) / 100;
@@ -156,16 +156,17 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_share_its_bytes_and_the_least_of_both() {
-        let limit = |memory: Memory, given, data, clients| {
-            let larger = (memory == Memory::Share(8)).then_some("giant");
-            Limit { memory, given, least: 128 << 20, data, clients }.why_not(Home::Server, larger)
+        let limit = |memory: MemoryLimit, given, data, clients| {
+            let larger = (memory == MemoryLimit::Share(8)).then_some("giant");
+            MemoryShortfall { memory, given, least: 128 << 20, data, clients }
+                .why_not(TargetHome::Server, larger)
         };
-        let said = limit(Memory::Share(8), 1_952_000, Some(24_400_000), 4);
+        let said = limit(MemoryLimit::Share(8), 1_952_000, Some(24_400_000), 4);
         let least = "the least that works is 551% of the rows, or 128M (134.2 MB); 8% suffices at --scale \
                      giant";
         assert!(said.starts_with("8% of 24.4 MB of rows is 2.0 MB, too little"), "{said}");
         assert!(said.contains("4 clients") && said.ends_with(least), "{said}");
-        let said = limit(Memory::Bytes(16 << 20), 16 << 20, None, 1);
+        let said = limit(MemoryLimit::Bytes(16 << 20), 16 << 20, None, 1);
         assert!(said.starts_with("16M is 16.8 MB, too little"), "{said}");
         assert!(said.ends_with("the least that works is 128M (134.2 MB)"), "{said}");
     }
@@ -173,14 +174,14 @@ mod tests {
     #[test]
     fn a_refusal_of_files_speaks_of_files() {
         let limit = |memory, given| {
-            Limit { memory, given, least: 25 << 20, data: Some(64 << 20), clients: 1 }
-                .why_not(Home::Files, None)
+            MemoryShortfall { memory, given, least: 25 << 20, data: Some(64 << 20), clients: 1 }
+                .why_not(TargetHome::Files, None)
         };
-        let said = limit(Memory::Share(25), 16 << 20);
+        let said = limit(MemoryLimit::Share(25), 16 << 20);
         assert!(said.starts_with("25% of 67.1 MB of files is 16.8 MB, too little"), "{said}");
         let least = "take 40% of the files, or 25M at least, or larger files (`size`)";
         assert!(said.contains("1 client") && said.ends_with(least), "{said}");
-        let said = limit(Memory::Bytes(16 << 20), 16 << 20);
+        let said = limit(MemoryLimit::Bytes(16 << 20), 16 << 20);
         assert!(said.ends_with("take 40% of the files, or 25M at least"), "{said}");
         for word in ["row", "engine"] {
             assert!(!said.contains(word), "{said}");

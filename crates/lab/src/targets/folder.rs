@@ -24,20 +24,21 @@ mod tests;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use bakeoff_devices::limit::Load;
-use bakeoff_experiment::{Cpus, CutBy, Factor, State, WorkloadNames};
-use bakeoff_workloads::{Counts, FigureOfMerit, Name};
+use bakeoff_devices::limit::ClientLoad;
+use bakeoff_experiment::{Cpus, CutBy, EngineState, Factor, WorkloadNames};
+use bakeoff_workloads::{FigureOfMerit, Name, OperationCounts};
 use serde_json::Value;
 
-use self::medium::{IN_MEMORY, Medium};
-use self::open::Open;
-use self::resolved::Resolved;
+use self::medium::{DataMedium, IN_MEMORY};
+use self::open::OpenDataFiles;
+use self::resolved::ResolvedFolder;
 use super::{
-    About, GroupLimit, GroupSetup, Home, Running, Setup, Size, Subject, Target, Unsynced, Wanted,
+    DataSize, GroupLimit, GroupSetup, PreparedTarget, RunningTarget, Setup, Target, TargetHome,
+    Unsynced, WantedLevels, WorkloadDescription,
 };
 use crate::TrialError;
 use crate::machine::available_memory;
-use crate::place::Place;
+use crate::place::TargetPlace;
 use crate::place::device::RawDevice;
 use crate::place::images::Recipe;
 use crate::refusal::Refusal;
@@ -57,9 +58,9 @@ const KEPT: &str = "page cache: no write is synced, so that writes show the spee
                     for them; to measure the disk, take `sync` fdatasync:1 or `access` direct";
 
 /// The target.
-pub struct Folder;
+pub struct FolderTarget;
 
-impl Target for Folder {
+impl Target for FolderTarget {
     fn name(&self) -> &'static str {
         "folder"
     }
@@ -89,13 +90,13 @@ impl Target for Folder {
         }]
     }
 
-    fn about(&self, workload: &str) -> Option<About> {
-        (workload == WORKLOAD).then(|| About {
+    fn about(&self, workload: &str) -> Option<WorkloadDescription> {
+        (workload == WORKLOAD).then(|| WorkloadDescription {
             summary: "reads and writes blocks of files, at random or in order, without any engine"
                 .into(),
             operations: OPERATIONS.to_vec(),
             figure_of_merit: FigureOfMerit::Operations,
-            counts: Counts { rows: false, bytes: true },
+            counts: OperationCounts { rows: false, bytes: true },
             scales: Vec::new(),
         })
     }
@@ -104,9 +105,9 @@ impl Target for Folder {
         Some(question::of(experiment))
     }
 
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
-        let Wanted { experiment, cell, .. } = wanted;
-        let resolved = Resolved::of(cell, experiment.seed)?;
+    fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
+        let WantedLevels { experiment, cell, .. } = wanted;
+        let resolved = ResolvedFolder::of(cell, experiment.seed)?;
         let of = |factor| cell.base(Factor::Declared(factor));
         let (size, files, data) = (of(&levels::SIZE), of(&levels::FILES), of(&levels::DATA));
         let noun = if resolved.shape.files == 1 { "file" } else { "files" };
@@ -125,13 +126,13 @@ impl Target for Folder {
                 limit: GroupLimit { memory: cell.memory(), cpus: Cpus::Unlimited },
             }],
             shared: Vec::new(),
-            home: Home::Files,
+            home: TargetHome::Files,
         })
     }
 
-    fn size(&self, subject: &Value) -> Option<Size> {
+    fn size(&self, subject: &Value) -> Option<DataSize> {
         let bytes = resolved(subject).ok()?.shape.bytes();
-        Some(Size { rows: bytes, aged: 0, disk: bytes })
+        Some(DataSize { rows: bytes, aged: 0, disk: bytes })
     }
 
     fn least_memory(&self, subject: &Value, _: &str, clients: usize) -> Option<u64> {
@@ -157,9 +158,9 @@ impl Target for Folder {
         }
     }
 
-    fn device_load(&self, subject: &Value, clients: usize) -> Option<Load> {
-        let Resolved { shape, block, depth, pattern, .. } = resolved(subject).ok()?;
-        Some(Load {
+    fn device_load(&self, subject: &Value, clients: usize) -> Option<ClientLoad> {
+        let ResolvedFolder { shape, block, depth, pattern, .. } = resolved(subject).ok()?;
+        Some(ClientLoad {
             clients: clients as u64,
             depth: depth as u64,
             reads: pattern.reads,
@@ -173,24 +174,29 @@ impl Target for Folder {
         resolved(subject).ok()?.unsynced(clients)
     }
 
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, state: State) -> Option<String> {
-        let Resolved { shape, pattern, rule, .. } =
+    fn remark(
+        &self,
+        subject: &Value,
+        memory_bytes: Option<u64>,
+        state: EngineState,
+    ) -> Option<String> {
+        let ResolvedFolder { shape, pattern, rule, .. } =
             resolved(subject).ok().filter(|it| !it.direct)?;
         let there = memory_bytes.or_else(free_memory).filter(|_| pattern.reads > 0);
         let is_limit = memory_bytes.is_some();
         let read = there.map(|there| in_page_cache(shape.bytes(), there, is_limit, state));
-        let is_kept = pattern.reads < 100 && rule == levels::Rule::Never;
+        let is_kept = pattern.reads < 100 && rule == levels::SyncRule::Never;
         let lines: Vec<String> = read.into_iter().chain(is_kept.then(|| KEPT.to_owned())).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn PreparedTarget>, TrialError> {
         let wrong = |error| TrialError::process(format!("no subject: {error}"));
         Ok(Box::new(resolved(subject).map_err(wrong)?))
     }
 }
 
-fn resolved(subject: &Value) -> Result<Resolved, serde_json::Error> {
+fn resolved(subject: &Value) -> Result<ResolvedFolder, serde_json::Error> {
     serde_json::from_value(subject.clone())
 }
 
@@ -202,7 +208,7 @@ fn free_memory() -> Option<u64> {
 
 /// How much of files the page cache can hold, and what follows; `there` is the memory that is free, or its
 /// limit. In the state `cold` it is empty at the start.
-fn in_page_cache(files: u64, there: u64, is_limit: bool, state: State) -> String {
+fn in_page_cache(files: u64, there: u64, is_limit: bool, state: EngineState) -> String {
     let mb = |bytes: u64| bytes / 1_000_000;
     let memory = match is_limit {
         true => format!("{} MB of memory at most", mb(there)),
@@ -211,11 +217,11 @@ fn in_page_cache(files: u64, there: u64, is_limit: bool, state: State) -> String
     };
     let share = 100 * there.min(files) / files;
     let told = match (state, there >= files) {
-        (State::Cold, true) => "it is empty at the start (`state` cold), so that the first read of each block comes \
+        (EngineState::Cold, true) => "it is empty at the start (`state` cold), so that the first read of each block comes \
                                 from the disk; all of them fit, so that reads of a block that was read before show \
                                 the speed of memory and not of a disk"
             .to_owned(),
-        (State::Cold, false) => format!(
+        (EngineState::Cold, false) => format!(
             "it is empty at the start (`state` cold); once it is full, up to {share} % of the reads need no disk"
         ),
         (_, true) => "all of them fit, so that reads show the speed of memory and not of a disk; take `access` \
@@ -226,24 +232,28 @@ fn in_page_cache(files: u64, there: u64, is_limit: bool, state: State) -> String
     format!("page cache: {} MB of files, {memory}: {told}", mb(files))
 }
 
-impl Subject for Resolved {
-    fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
+impl PreparedTarget for ResolvedFolder {
+    fn load(
+        &self,
+        place: &TargetPlace,
+        loaded: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), TrialError> {
         let failed = |error| TrialError::place("its files can't be written", error);
         // What is loaded is counted in MiB.
         self.shape
-            .make(&Medium::of(place)?, &mut |bytes| loaded(bytes >> 20, bytes))
+            .make(&DataMedium::of(place)?, &mut |bytes| loaded(bytes >> 20, bytes))
             .map_err(failed)
     }
 
-    fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
+    fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
         place.join(GROUP)?;
-        Ok(Box::new(Open::new(*self, Medium::of(place)?)?))
+        Ok(Box::new(OpenDataFiles::new(*self, DataMedium::of(place)?)?))
     }
 
     /// The writes that were durable.
     fn acknowledged(&self, claims: &[Vec<u8>], off_at_ns: u64) -> u64 {
         let blocks_each = self.shape.each / self.block as u64;
         let file = |block: u64| (block / blocks_each) as usize;
-        claims::Account::read(claims, off_at_ns, file).durable()
+        claims::BlockClaims::read(claims, off_at_ns, file).durable()
     }
 }

@@ -17,25 +17,28 @@ mod url;
 
 use std::time::Duration;
 
-use bakeoff_experiment::{Declared, Factor, State, WorkloadNames};
-use bakeoff_load::{Driver, Share};
+use bakeoff_experiment::{Declared, EngineState, Factor, WorkloadNames};
+use bakeoff_load::{ClientShare, Driver};
 use bakeoff_results::Measures;
 use bakeoff_workloads::rtt::{self, RTT};
-use bakeoff_workloads::{Claims, Counts, FigureOfMerit, Name};
+use bakeoff_workloads::{Claims, FigureOfMerit, Name, OperationCounts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(super) use self::asked::Asked;
 use self::asked::One;
+pub(super) use self::asked::RequestLanes;
 pub(super) use self::events::Events;
-pub(super) use self::fault::{Fault, Faults};
-use self::probe::Expected;
+pub(super) use self::fault::{Fault, FaultCounters};
+use self::probe::ExpectedResponse;
 pub(super) use self::spent::Spent;
 pub(super) use self::url::At;
-use self::url::Source;
-use super::{About, Home, MostClients, Processes, Running, Setup, Subject, Target, Wanted};
+use self::url::PageAddress;
+use super::{
+    MostClients, PreparedTarget, Processes, RunningTarget, Setup, Target, TargetHome, WantedLevels,
+    WorkloadDescription,
+};
 use crate::TrialError;
-use crate::place::Place;
+use crate::place::TargetPlace;
 use crate::place::images::Recipe;
 use crate::refusal::Refusal;
 
@@ -81,12 +84,12 @@ static REQUESTS: Declared = Declared {
 
 /// The target.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Page {
+pub struct PageTarget {
     /// Whether pages of other machines may be loaded: whoever runs them has said so.
     elsewhere: bool,
 }
 
-impl Page {
+impl PageTarget {
     /// Its name.
     pub(crate) const NAME: &'static str = "page";
 
@@ -96,17 +99,17 @@ impl Page {
 
 /// What it makes of a trial's levels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Resolved {
+struct ResolvedPage {
     /// The URL, as it was given.
     url: String,
-    source: Source,
+    source: PageAddress,
     /// The most requests of a connection.
     requests_each: Option<u32>,
     /// How much later than it came an answer counts as received.
     rtt: Duration,
 }
 
-impl Target for Page {
+impl Target for PageTarget {
     fn name(&self) -> &'static str {
         Self::NAME
     }
@@ -129,21 +132,22 @@ impl Target for Page {
         }]
     }
 
-    fn about(&self, workload: &str) -> Option<About> {
-        (workload == WORKLOAD).then(|| About {
+    fn about(&self, workload: &str) -> Option<WorkloadDescription> {
+        (workload == WORKLOAD).then(|| WorkloadDescription {
             summary: "asks a web server on this machine for one page, over HTTP/1.1".into(),
             operations: OPERATIONS.to_vec(),
             figure_of_merit: FigureOfMerit::Requests,
-            counts: Counts { rows: false, bytes: true },
+            counts: OperationCounts { rows: false, bytes: true },
             scales: Vec::new(),
         })
     }
 
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
+    fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
         let cell = wanted.cell;
         let url = cell.base(Factor::Declared(&URL)).to_owned();
         let refused = |why| Refusal::of(cell, &[Factor::Declared(&URL)], why);
-        let found = if self.elsewhere { Source::anywhere(&url) } else { Source::of(&url) };
+        let found =
+            if self.elsewhere { PageAddress::anywhere(&url) } else { PageAddress::of(&url) };
         let source = found.map_err(refused)?;
         let requests_each = cell.base(Factor::Declared(&REQUESTS)).parse().ok();
         let rtt = rtt::parse(cell.base(Factor::Declared(&RTT))).unwrap_or_default();
@@ -151,12 +155,12 @@ impl Target for Page {
             Recipe { key: format!("{WORKLOAD} {url}"), about: url.clone(), into: url.clone() };
         Ok(Setup {
             target: self.name(),
-            subject: serde_json::to_value(Resolved { url, source, requests_each, rtt })
+            subject: serde_json::to_value(ResolvedPage { url, source, requests_each, rtt })
                 .expect("it is plain data"),
             recipe,
             groups: Vec::new(),
             shared: Vec::new(),
-            home: Home::Elsewhere,
+            home: TargetHome::Elsewhere,
         })
     }
 
@@ -166,8 +170,8 @@ impl Target for Page {
     }
 
     /// What the client does that no server sees.
-    fn remark(&self, subject: &Value, _: Option<u64>, _: State) -> Option<String> {
-        let resolved: Resolved = serde_json::from_value(subject.clone()).ok()?;
+    fn remark(&self, subject: &Value, _: Option<u64>, _: EngineState) -> Option<String> {
+        let resolved: ResolvedPage = serde_json::from_value(subject.clone()).ok()?;
         let milliseconds = Some(resolved.rtt.as_micros() as f64 / 1e3).filter(|it| *it > 0.0)?;
         Some(format!(
             "the client keeps each answer for {milliseconds} ms before it counts as received, and for twice that \
@@ -175,25 +179,25 @@ impl Target for Page {
         ))
     }
 
-    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn PreparedTarget>, TrialError> {
         let wrong = |error| TrialError::process(format!("no subject: {error}"));
-        let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
+        let resolved: ResolvedPage = serde_json::from_value(subject.clone()).map_err(wrong)?;
         Ok(Box::new(resolved))
     }
 
     /// Asks for the page.
     fn ready(&self, subject: &Value, _: bool) -> Result<(), Vec<String>> {
-        let resolved: Resolved =
+        let resolved: ResolvedPage =
             serde_json::from_value(subject.clone()).map_err(|error| vec![error.to_string()])?;
         let asked = probe::expected(&resolved.source, &resolved.text(true));
         asked.map(drop).map_err(|why| vec![why])
     }
 }
 
-impl Resolved {
+impl ResolvedPage {
     /// A request, with the word that it is the last one of its connection.
     fn text(&self, is_last: bool) -> Vec<u8> {
-        let Source { host, path, .. } = &self.source;
+        let PageAddress { host, path, .. } = &self.source;
         let version = env!("CARGO_PKG_VERSION");
         let mut text = format!(
             "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: bakeoff/{version}\r\nAccept: */*\r\n"
@@ -206,36 +210,36 @@ impl Resolved {
     }
 }
 
-impl Subject for Resolved {
+impl PreparedTarget for ResolvedPage {
     /// Its server has its data.
-    fn load(&self, _: &Place, _: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
+    fn load(&self, _: &TargetPlace, _: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
         Ok(())
     }
 
-    fn open<'a>(&'a self, _: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
+    fn open<'a>(&'a self, _: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
         let expected = probe::expected(&self.source, &self.text(true));
         let failed = |why| TrialError::Engine(format!("{}: {why}", self.url));
-        Ok(Box::new(Open {
+        Ok(Box::new(OpenPage {
             resolved: self.clone(),
             requests: [self.text(false), self.text(true)],
             expected: expected.map_err(failed)?,
-            faults: Faults::default(),
+            faults: FaultCounters::default(),
             spent: Spent::default(),
         }))
     }
 }
 
 /// A page that is there.
-struct Open {
-    resolved: Resolved,
+struct OpenPage {
+    resolved: ResolvedPage,
     /// A request, and one that is its connection's last.
     requests: [Vec<u8>; 2],
-    expected: Expected,
-    faults: Faults,
+    expected: ExpectedResponse,
+    faults: FaultCounters,
     spent: Spent,
 }
 
-impl Open {
+impl OpenPage {
     /// The request that is a connection's n-th, counted from 1.
     fn request(&self, number: u32) -> &[u8] {
         let is_last = self.resolved.requests_each.is_some_and(|most| number >= most);
@@ -250,7 +254,7 @@ impl Open {
 
     /// Whether an answer with a body of so many bytes is the page's.
     fn expects(&self, status: u16, length: usize, differs: bool) -> Result<(), Fault> {
-        let Expected { status: known, body } = &self.expected;
+        let ExpectedResponse { status: known, body } = &self.expected;
         if status != *known {
             return Err(Fault::Status(status));
         }
@@ -261,7 +265,7 @@ impl Open {
     }
 }
 
-impl Running for Open {
+impl RunningTarget for OpenPage {
     fn operations(&self) -> &[Name] {
         &OPERATIONS
     }
@@ -274,7 +278,7 @@ impl Running for Open {
 
     fn driver<'a>(
         &'a self,
-        share: &Share,
+        share: &ClientShare,
         _: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
         let events = Events::new(One::new(self, share.clients.len()), share);

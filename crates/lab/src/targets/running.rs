@@ -2,14 +2,14 @@
 //! their work.
 
 use bakeoff_engines::Debt;
-use bakeoff_load::{Driver, Share};
+use bakeoff_load::{ClientShare, Driver};
 use bakeoff_results::Measures;
-use bakeoff_workloads::{Claims, Findings, Name};
+use bakeoff_workloads::{AuditFindings, Claims, Name};
 
 use crate::TrialError;
 
 /// A target that is open. Dropping it closes it cleanly; nothing of it runs on after that.
-pub trait Running: Sync {
+pub trait RunningTarget: Sync {
     /// The names of the operations that its clients run at the trial's levels, in the order of
     /// [`About::operations`](super::About::operations). The window waits for each of them; a driver's kinds
     /// are numbers into these.
@@ -47,7 +47,7 @@ pub trait Running: Sync {
     /// The target's own.
     fn driver<'a>(
         &'a self,
-        share: &Share,
+        share: &ClientShare,
         claims: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError>;
 
@@ -61,7 +61,7 @@ pub trait Running: Sync {
         number: usize,
         clients: usize,
         seed: u64,
-    ) -> Result<Conditioner<'_>, TrialError> {
+    ) -> Result<ConditioningStep<'_>, TrialError> {
         let _ = (number, clients, seed);
         Err(TrialError::User("it can't be preconditioned".into()))
     }
@@ -123,7 +123,7 @@ pub trait Running: Sync {
 
     /// What clients did on the whole that have stopped since the last call: a call empties the tally.
     /// `None` for work without transactions that runs on no thread but the target's own.
-    fn tally(&self) -> Option<Tally> {
+    fn tally(&self) -> Option<ClientTally> {
         None
     }
 
@@ -144,7 +144,7 @@ pub trait Running: Sync {
 }
 
 /// Does one operation each time that it is called; how many writing transactions it committed.
-pub type Conditioner<'a> = Box<dyn FnMut() -> Result<u64, TrialError> + 'a>;
+pub type ConditioningStep<'a> = Box<dyn FnMut() -> Result<u64, TrialError> + 'a>;
 
 /// What the processes of a group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ pub enum Processes {
 
 /// What clients did on the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct ClientTally {
     /// Transactions that changed something and were committed.
     pub commits: u64,
     /// Bytes that these wrote, as the application sees them.
@@ -182,5 +182,5 @@ pub struct Audit {
     /// What the target's own check found wrong, in words.
     pub faults: Vec<String>,
     /// Which claims were broken.
-    pub findings: Findings,
+    pub findings: AuditFindings,
 }

@@ -6,20 +6,20 @@ use std::fmt;
 use std::path::Path;
 
 use bakeoff_engines as engines;
-use bakeoff_experiment::{Cell, Cpus, Experiment, Memory};
+use bakeoff_experiment::{Cell, Cpus, Experiment, MemoryLimit};
 use serde_json::Value;
 
 use super::Target;
 use crate::place::device::RawDevice;
-use crate::place::group::Limit;
+use crate::place::group::ResourceLimit;
 use crate::place::images::Recipe;
-use crate::place::limits::Shared;
-use crate::place::{Place, ProcessGroup};
+use crate::place::limits::SharedLimit;
+use crate::place::{ProcessGroup, TargetPlace};
 use crate::refusal::Refusal;
 
 /// The levels that a target is to resolve.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct WantedLevels<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
     /// The levels.
@@ -28,7 +28,7 @@ pub struct Wanted<'a> {
     pub workload: &'a str,
 }
 
-impl Wanted<'_> {
+impl WantedLevels<'_> {
     /// What a target makes of them.
     ///
     /// # Errors
@@ -60,14 +60,14 @@ pub struct Setup {
     /// The groups of processes that work for it, each of another name.
     pub groups: Vec<GroupSetup>,
     /// Limits that several of these share, each of a name that no group has.
-    pub shared: Vec<Shared<GroupLimit>>,
+    pub shared: Vec<SharedLimit<GroupLimit>>,
     /// Where it does its work.
-    pub home: Home,
+    pub home: TargetHome,
 }
 
 /// Where a target does its work: what it costs to stage, and what can be done to it, go by this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum TargetHome {
     /// In files alone: nothing is opened but these, and nothing recovers them.
     Files,
     /// In a store in the trial's process.
@@ -80,12 +80,12 @@ pub enum Home {
     Elsewhere,
 }
 
-impl From<engines::Home> for Home {
-    fn from(home: engines::Home) -> Self {
+impl From<engines::EngineHome> for TargetHome {
+    fn from(home: engines::EngineHome) -> Self {
         match home {
-            engines::Home::Process => Self::Embedded,
-            engines::Home::Server => Self::Server,
-            engines::Home::External => Self::Elsewhere,
+            engines::EngineHome::Process => Self::Embedded,
+            engines::EngineHome::Server => Self::Server,
+            engines::EngineHome::External => Self::Elsewhere,
         }
     }
 }
@@ -99,12 +99,12 @@ impl fmt::Debug for Setup {
 impl Setup {
     /// Whether it has a private server.
     pub fn has_server(&self) -> bool {
-        self.home == Home::Server
+        self.home == TargetHome::Server
     }
 
     /// Whether somebody else runs it.
     pub fn is_elsewhere(&self) -> bool {
-        self.home == Home::Elsewhere
+        self.home == TargetHome::Elsewhere
     }
 
     /// What is wrong with its groups: what follows the name of its target.
@@ -118,7 +118,7 @@ impl Setup {
         }
         let groups = names.clone();
         let mut sharing: BTreeMap<&str, &str> = BTreeMap::new();
-        for Shared { name, groups: of, .. } in &self.shared {
+        for SharedLimit { name, groups: of, .. } in &self.shared {
             if !names.insert(name) {
                 return Some(format!(
                     "has a shared limit named `{name}` like another one or like a group of processes: \
@@ -146,7 +146,7 @@ impl Setup {
 
     /// A place over the files in `directory`, nothing of it limited. Each server has a folder of its
     /// own for what it keeps beside its data, which is to be made: `server`, and the group's name.
-    pub fn place(&self, directory: &Path, server: &Path) -> Place {
+    pub fn place(&self, directory: &Path, server: &Path) -> TargetPlace {
         let group = |wanted: &GroupSetup| {
             let mut folder = server.as_os_str().to_owned();
             folder.push("-");
@@ -155,14 +155,17 @@ impl Setup {
             let files = wanted.files.map(|below| directory.join(below));
             (wanted.name.to_owned(), ProcessGroup { runtime, files, ..ProcessGroup::default() })
         };
-        Place { groups: self.groups.iter().map(group).collect(), ..Place::folder(directory) }
+        TargetPlace {
+            groups: self.groups.iter().map(group).collect(),
+            ..TargetPlace::folder(directory)
+        }
     }
 
     /// A place on a raw device, nothing of it limited: no group has files or a server.
-    pub fn on_device(&self, device: &RawDevice) -> Place {
+    pub fn on_device(&self, device: &RawDevice) -> TargetPlace {
         let group = |wanted: &GroupSetup| (wanted.name.to_owned(), ProcessGroup::default());
         let groups = self.groups.iter().map(group).collect();
-        Place { groups, device: Some(device.clone()), ..Place::default() }
+        TargetPlace { groups, device: Some(device.clone()), ..TargetPlace::default() }
     }
 }
 
@@ -183,30 +186,30 @@ pub struct GroupSetup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupLimit {
     /// Of memory, its page cache included.
-    pub memory: Memory,
+    pub memory: MemoryLimit,
     /// Of processors.
     pub cpus: Cpus,
 }
 
 impl GroupLimit {
     /// None.
-    pub const NONE: Self = Self { memory: Memory::Unlimited, cpus: Cpus::Unlimited };
+    pub const NONE: Self = Self { memory: MemoryLimit::Unlimited, cpus: Cpus::Unlimited };
 
     /// With data of so many bytes.
-    pub fn of(self, loaded: u64) -> Limit {
+    pub fn of(self, loaded: u64) -> ResourceLimit {
         let memory_bytes = match self.memory {
-            Memory::Unlimited => None,
-            Memory::Bytes(bytes) => Some(bytes),
-            Memory::Share(percent) => Some(loaded * u64::from(percent) / 100),
+            MemoryLimit::Unlimited => None,
+            MemoryLimit::Bytes(bytes) => Some(bytes),
+            MemoryLimit::Share(percent) => Some(loaded * u64::from(percent) / 100),
         };
-        Limit { memory_bytes, cpu_milli: self.cpus.milli() }
+        ResourceLimit { memory_bytes, cpu_milli: self.cpus.milli() }
     }
 }
 
-impl Shared<GroupLimit> {
+impl SharedLimit<GroupLimit> {
     /// With data of so many bytes.
-    pub fn of(&self, loaded: u64) -> Shared<Limit> {
+    pub fn of(&self, loaded: u64) -> SharedLimit<ResourceLimit> {
         let Self { name, groups, limit } = self;
-        Shared { name, groups: groups.clone(), limit: limit.of(loaded) }
+        SharedLimit { name, groups: groups.clone(), limit: limit.of(loaded) }
     }
 }

@@ -22,25 +22,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bakeoff_engines::urls::Secret;
-use bakeoff_engines::{Claim, Engine, Home, Terms, find_among};
-use bakeoff_experiment::{Cell, CutBy, Factor, State, WorkloadNames};
+use bakeoff_engines::{DatabaseClaim, Engine, EngineHome, OpenTerms, find_among};
+use bakeoff_experiment::{Cell, CutBy, EngineState, Factor, WorkloadNames};
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::{Parameters, Text, Workload};
+use bakeoff_workloads::{TextSource, Workload, WorkloadParameters};
 use serde_json::Value;
 
 use self::kinds::Kinds;
-use self::open::Open;
+use self::open::OpenDatabase;
 use self::ready::Ready;
-use self::resolved::{Resolved, factors, terms};
-use self::served::Served;
-use self::server::{Server, WithPhp};
-use super::{About, MostClients, Running, Setup, Size, Subject, Target, Wanted};
+use self::resolved::{ResolvedTables, factors, terms};
+use self::served::ServedSite;
+use self::server::{PageServer, WithPhp};
+use super::{
+    DataSize, MostClients, PreparedTarget, RunningTarget, Setup, Target, WantedLevels,
+    WorkloadDescription,
+};
 use crate::TrialError;
-use crate::answers::{Asked, Told, listen};
+use crate::answers::{AnswersRequest, ImageAnswers, listen};
 use crate::options;
-use crate::place::Place;
-use crate::process::Output;
+use crate::place::TargetPlace;
+use crate::process::MessageOutput;
 use crate::refusal::Refusal;
 
 /// Its name.
@@ -59,12 +62,12 @@ const EMBEDDED_BYTES: u64 = 1 << 20;
 const SERVER_BYTES: u64 = 150 << 20;
 
 /// The target, with the engines and workloads that it knows.
-pub struct Tables {
+pub struct TablesTarget {
     engines: Vec<&'static dyn Engine>,
     workloads: Vec<&'static dyn Workload>,
 }
 
-impl Tables {
+impl TablesTarget {
     /// Of these engines and workloads.
     pub fn new(engines: Vec<&'static dyn Engine>, workloads: Vec<&'static dyn Workload>) -> Self {
         Self { engines, workloads }
@@ -76,9 +79,9 @@ impl Tables {
     }
 
     /// The subject as it was resolved, with its engine.
-    fn parts(&self, subject: &Value) -> Result<(Resolved, &'static dyn Engine), TrialError> {
+    fn parts(&self, subject: &Value) -> Result<(ResolvedTables, &'static dyn Engine), TrialError> {
         let wrong = |error| TrialError::process(format!("no subject: {error}"));
-        let resolved: Resolved = serde_json::from_value(subject.clone()).map_err(wrong)?;
+        let resolved: ResolvedTables = serde_json::from_value(subject.clone()).map_err(wrong)?;
         // A database that somebody else runs is known by its name once its URL was found.
         let named = resolved.url.as_ref().map_or(&*resolved.engine, Secret::reveal);
         let engine = find_among(&self.engines, named)
@@ -92,7 +95,7 @@ impl Tables {
 /// # Errors
 /// What is missing or too old, and what brings it.
 pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
-    served::ready(Server::Php, engine).map_err(|problems| problems.join("; "))
+    served::ready(PageServer::Php, engine).map_err(|problems| problems.join("; "))
 }
 
 /// Whether nginx and php-fpm can serve pages over any of these engines on this machine: over which, and what
@@ -103,7 +106,7 @@ pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
 pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<String, String> {
     let (mut reached, mut problems) = (Vec::new(), BTreeSet::new());
     for engine in engines.filter(|engine| WithPhp::of(*engine).is_some()) {
-        match served::ready(Server::Php, engine) {
+        match served::ready(PageServer::Php, engine) {
             Ok(()) => reached.push(engine.about().name),
             Err(missing) => problems.extend(missing),
         }
@@ -119,10 +122,10 @@ pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<Str
 
 /// Whether a cell's clients are visitors of a web server, so that none of them is in the engine's process.
 pub fn is_served(cell: &Cell) -> bool {
-    Server::of(cell) != Server::None
+    PageServer::of(cell) != PageServer::None
 }
 
-impl Target for Tables {
+impl Target for TablesTarget {
     fn name(&self) -> &'static str {
         TARGET
     }
@@ -151,10 +154,10 @@ impl Target for Tables {
         self.workloads.iter().map(names).collect()
     }
 
-    fn about(&self, workload: &str) -> Option<About> {
+    fn about(&self, workload: &str) -> Option<WorkloadDescription> {
         let workload = self.workload(workload).ok()?;
         let scales = workload.scales().iter();
-        Some(About {
+        Some(WorkloadDescription {
             summary: workload.summary().into(),
             operations: workload.operations(),
             figure_of_merit: workload.figure_of_merit(),
@@ -163,21 +166,21 @@ impl Target for Tables {
         })
     }
 
-    fn resolve(&self, wanted: &Wanted<'_>) -> Result<Setup, Refusal> {
-        let Wanted { cell, workload, .. } = *wanted;
+    fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
+        let WantedLevels { cell, workload, .. } = *wanted;
         let engine = options::engine(&self.engines, cell)?;
-        if engine.home() == Home::External {
+        if engine.home() == EngineHome::External {
             external::check(cell)?;
         }
         let durability = resolved::durability(engine, cell)?;
         let of = [Factor::ENGINE, Factor::DURABILITY];
         let none = |error: TrialError| Refusal::of(cell, &of, error.to_string());
         let workload = self.workload(workload).map_err(none)?;
-        let resolved = Resolved::of(wanted, engine, workload, durability)?;
+        let resolved = ResolvedTables::of(wanted, engine, workload, durability)?;
         Ok(resolved.setup(cell, engine, workload))
     }
 
-    fn size(&self, subject: &Value) -> Option<Size> {
+    fn size(&self, subject: &Value) -> Option<DataSize> {
         let (resolved, engine) = self.parts(subject).ok()?;
         let workload = self.workload(&resolved.workload).ok()?;
         let rows = match (&resolved.rows, workload.rows_from_file(&resolved.scale)) {
@@ -185,13 +188,13 @@ impl Target for Tables {
             _ => workload.size(&resolved.scale, &resolved.levels),
         };
         let empty = match engine.home() {
-            Home::Process => EMBEDDED_BYTES,
-            Home::Server => SERVER_BYTES,
-            Home::External => 0,
+            EngineHome::Process => EMBEDDED_BYTES,
+            EngineHome::Server => SERVER_BYTES,
+            EngineHome::External => 0,
         };
         // What a row was before takes as much room again.
         let aged = (rows as f64 * workload.age(&resolved.levels)) as u64;
-        Some(Size { rows, aged, disk: empty + PER_ROW_BYTE * (rows + aged) })
+        Some(DataSize { rows, aged, disk: empty + PER_ROW_BYTE * (rows + aged) })
     }
 
     fn most_clients(&self, subject: &Value) -> MostClients {
@@ -206,7 +209,7 @@ impl Target for Tables {
     /// With settings of the user's own, what an engine needs isn't known; nor where PHP is in the group, too.
     fn least_memory(&self, subject: &Value, group: &str, clients: usize) -> Option<u64> {
         let (resolved, engine) = self.parts(subject).ok()?;
-        let with_php = resolved.server == Server::Php && engine.home() == Home::Process;
+        let with_php = resolved.server == PageServer::Php && engine.home() == EngineHome::Process;
         let known = group == DATABASE_GROUP && resolved.settings.is_empty() && !with_php;
         let rows = self.size(subject).map_or(0, |size| size.rows);
         let entries = self.workload(&resolved.workload).map_or(0, |it| it.entries(&resolved.scale));
@@ -216,8 +219,11 @@ impl Target for Tables {
 
     fn cache(&self, subject: &Value, memory_bytes: Option<u64>) -> Option<AppliedSetting> {
         let (resolved, engine) = self.parts(subject).ok()?;
-        let terms =
-            Terms { memory_bytes, settings: resolved.settings, ..Terms::new(resolved.durability) };
+        let terms = OpenTerms {
+            memory_bytes,
+            settings: resolved.settings,
+            ..OpenTerms::new(resolved.durability)
+        };
         let cache = engine.cache(&terms)?;
         let settings = engine.settings(&terms);
         let own = settings.into_iter().find(|it| it.name == cache.setting && it.reason.is_none());
@@ -233,7 +239,7 @@ impl Target for Tables {
 
     /// What serves the pages and is not there: a run would not begin. And rows that an engine alone can't keep in
     /// memory though there is no limit.
-    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, _: State) -> Option<String> {
+    fn remark(&self, subject: &Value, memory_bytes: Option<u64>, _: EngineState) -> Option<String> {
         let (resolved, engine) = self.parts(subject).ok()?;
         let rows = self.size(subject).map_or(0, |size| size.rows);
         let outgrown = match memory_bytes {
@@ -245,16 +251,16 @@ impl Target for Tables {
         (!remarks.is_empty()).then(|| remarks.join("\n"))
     }
 
-    fn prepare(&self, subject: &Value) -> Result<Box<dyn Subject>, TrialError> {
+    fn prepare(&self, subject: &Value) -> Result<Box<dyn PreparedTarget>, TrialError> {
         let (resolved, engine) = self.parts(subject)?;
         let workload = self.workload(&resolved.workload)?;
         let text = match &resolved.text {
             Some(path) => {
-                Text::from_file(path).map_err(|error| TrialError::User(error.to_string()))?
+                TextSource::from_file(path).map_err(|error| TrialError::User(error.to_string()))?
             }
-            None => Text::generated(resolved.seed),
+            None => TextSource::generated(resolved.seed),
         };
-        let prepared = workload.prepare(&Parameters {
+        let prepared = workload.prepare(&WorkloadParameters {
             scale: &resolved.scale,
             seed: resolved.seed,
             text: Arc::new(text),
@@ -282,7 +288,8 @@ impl Target for Tables {
     /// Nothing can be read back from an engine that stores nothing, and of somebody else's database
     /// there is no image.
     fn can_be_asked(&self, subject: &Value) -> bool {
-        let can = |engine: &dyn Engine| engine.about().stores && engine.home() != Home::External;
+        let can =
+            |engine: &dyn Engine| engine.about().stores && engine.home() != EngineHome::External;
         self.parts(subject).is_ok_and(|(_, engine)| can(engine))
     }
 
@@ -290,12 +297,12 @@ impl Target for Tables {
         self.parts(subject).is_ok_and(|(_, engine)| engine.is_log(file))
     }
 
-    fn claim(&self, subject: &Value) -> Result<Claim, TrialError> {
+    fn claim(&self, subject: &Value) -> Result<DatabaseClaim, TrialError> {
         let (_, engine) = self.parts(subject)?;
         engine.claim().map_err(|error| TrialError::Engine(error.to_string()))
     }
 
-    fn settings(&self, subject: &Value, place: &Place) -> Vec<AppliedSetting> {
+    fn settings(&self, subject: &Value, place: &TargetPlace) -> Vec<AppliedSetting> {
         let Ok((resolved, engine)) = self.parts(subject) else { return Vec::new() };
         let terms = terms(&resolved, place);
         let noted = |setting: bakeoff_engines::Setting| AppliedSetting {
@@ -318,35 +325,39 @@ impl Target for Tables {
     }
 }
 
-impl Subject for Ready {
-    fn load(&self, place: &Place, loaded: &mut dyn FnMut(u64, u64)) -> Result<(), TrialError> {
+impl PreparedTarget for Ready {
+    fn load(
+        &self,
+        place: &TargetPlace,
+        loaded: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), TrialError> {
         // Nothing need be durable before the drain.
         let level = self.engine.loads_at().unwrap_or_else(|| self.loosest());
         let database = self.database(place, level)?;
         fill::fill(&*self.prepared, &*database, loaded)
     }
 
-    fn open<'a>(&'a self, place: &Place) -> Result<Box<dyn Running + 'a>, TrialError> {
-        if self.resolved.server != Server::None {
-            return Ok(Box::new(Served::open(self, place)?));
+    fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
+        if self.resolved.server != PageServer::None {
+            return Ok(Box::new(ServedSite::open(self, place)?));
         }
         let database = self.database(place, self.resolved.durability)?;
-        Ok(Box::new(Open::new(self, database)))
+        Ok(Box::new(OpenDatabase::new(self, database)))
     }
 
     fn serve(
         &self,
-        place: &Place,
+        place: &TargetPlace,
         input: &mut dyn BufRead,
-        output: &Output<'_>,
+        output: &MessageOutput<'_>,
     ) -> Result<(), TrialError> {
         served::serve(self, place, input, output)
     }
 
-    fn answers(&self, place: &Place, seed: u64) -> Result<Told, TrialError> {
-        let Resolved { workload, scale, levels, .. } = &self.resolved;
+    fn answers(&self, place: &TargetPlace, seed: u64) -> Result<ImageAnswers, TrialError> {
+        let ResolvedTables { workload, scale, levels, .. } = &self.resolved;
         let levels = levels.iter().map(|(name, level)| format!(" {name}={level}"));
-        let asked = Asked {
+        let asked = AnswersRequest {
             prepared: &*self.prepared,
             operations: &|number| self.kinds.any_name(number).to_owned(),
             work: format!("{workload} {scale}{}", levels.collect::<String>()),

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use bakeoff_engines::statement::Order;
+use bakeoff_engines::statement::ReadOrder;
 use bakeoff_engines::{
     Access, Action, Database, Error, Loader, Result, Rows, Schema, Session, Statement, Value,
 };
@@ -136,7 +136,7 @@ impl Session for FaultySession<'_> {
                 rows.reset(0);
                 Ok(1)
             }
-            Action::Read(read) if read.order == Order::Any => {
+            Action::Read(read) if read.order == ReadOrder::Any => {
                 let count = self.inner.run(statement, values, rows)?;
                 if fault == Fault::OtherOrderWhereFree {
                     changed(rows, |rows| rows.reverse());

@@ -5,21 +5,30 @@
 mod faulty;
 mod notes;
 
-use bakeoff_engines::{Durability, ENGINES, Engine, Error, Home, Terms, find};
-use bakeoff_lab::answers::{Asked, MOST_OPERATIONS, MOST_STATEMENTS, Told, listen};
-use bakeoff_results::Difference;
+use bakeoff_engines::{Durability, ENGINES, Engine, EngineHome, Error, OpenTerms, find};
+use bakeoff_lab::answers::{
+    AnswersRequest, ImageAnswers, MOST_OPERATIONS, MOST_STATEMENTS, listen,
+};
+use bakeoff_results::AnswerDifference;
 use bakeoff_testkit::{folder_for_all, needs};
-use bakeoff_workloads::{Parameters, Prepared, Text, Workload, find as find_workload};
+use bakeoff_workloads::{
+    PreparedWorkload, TextSource, Workload, WorkloadParameters, find as find_workload,
+};
 
 use faulty::{Fault, Faulty};
 use notes::{Moves, Notes};
 
 /// Loads a workload into a database of an engine, with a fault if that is wanted, and asks it.
-fn asked(engine: &dyn Engine, prepared: &dyn Prepared, names: &[&str], fault: Fault) -> Told {
+fn asked(
+    engine: &dyn Engine,
+    prepared: &dyn PreparedWorkload,
+    names: &[&str],
+    fault: Fault,
+) -> ImageAnswers {
     let folder = folder_for_all();
     let (schema, statements) = (prepared.schema(), prepared.statements());
     let weakest = Durability::ALL.into_iter().find(|level| engine.gives(*level).is_ok()).unwrap();
-    let open = || engine.open(folder.path(), &Terms::new(weakest), schema, statements).unwrap();
+    let open = || engine.open(folder.path(), &OpenTerms::new(weakest), schema, statements).unwrap();
     let database = open();
     for table in 0..schema.tables.len() {
         let mut loader = database.load(table).unwrap();
@@ -28,15 +37,15 @@ fn asked(engine: &dyn Engine, prepared: &dyn Prepared, names: &[&str], fault: Fa
     }
     let database = Faulty::new(database, schema, statements, fault);
     let operations = &|number: usize| names[number].to_owned();
-    listen(Asked { prepared, operations, work: "all".into(), seed: 7 }, &database).unwrap()
+    listen(AnswersRequest { prepared, operations, work: "all".into(), seed: 7 }, &database).unwrap()
 }
 
-fn of_notes(engine: &str, fault: Fault) -> Told {
+fn of_notes(engine: &str, fault: Fault) -> ImageAnswers {
     asked(find(engine).unwrap(), &Notes::default(), &notes::OPERATIONS, fault)
 }
 
 /// The first answer of SQLite with a fault that is unlike LMDB's without.
-fn difference(fault: Fault) -> Option<Difference> {
+fn difference(fault: Fault) -> Option<AnswerDifference> {
     let (right, wrong) = (of_notes("lmdb", Fault::None), of_notes("sqlite", fault));
     let difference = wrong.difference("lmdb", &right);
     assert_eq!(difference.is_some(), right.digest() != wrong.digest(), "{fault:?}");
@@ -48,7 +57,7 @@ fn engines_that_keep_the_contract_agree() {
     let right = of_notes("sqlite", Fault::None);
     assert!(right.operations.len() == MOST_OPERATIONS && right.answers() > 1_000);
     let embedded = ENGINES.iter().map(|engine| engine.about());
-    let embedded = embedded.filter(|about| about.home == Home::Process && about.stores);
+    let embedded = embedded.filter(|about| about.home == EngineHome::Process && about.stores);
     for engine in embedded.map(|about| about.name) {
         let other = of_notes(engine, Fault::None);
         assert_eq!(other.difference("sqlite", &right), None, "{engine}");
@@ -107,7 +116,7 @@ fn the_same_error_in_other_words_is_no_difference() {
     let (one, two) = (of_notes("sqlite", Fault::Error), of_notes("lmdb", Fault::OtherWords));
     assert_eq!(one.difference("lmdb", &two), None);
     assert_eq!(one.digest(), two.digest());
-    let said = |told: &Told| {
+    let said = |told: &ImageAnswers| {
         told.operations.iter().flat_map(|it| &it.answers).find_map(|it| it.said.clone())
     };
     assert_ne!(said(&one), said(&two));
@@ -125,8 +134,8 @@ fn engines_agree_about_every_workload_that_is_built_in() {
     for name in ["redmine", "vote", "ledger", "point"] {
         let workload: &dyn Workload = find_workload(name).unwrap();
         let scale = workload.scales()[0].name.clone();
-        let text = Text::generated(1).into();
-        let prepared = workload.prepare(&Parameters::new(&scale, 1, text));
+        let text = TextSource::generated(1).into();
+        let prepared = workload.prepare(&WorkloadParameters::new(&scale, 1, text));
         let names = workload.operations();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let of = |engine: &str| asked(find(engine).unwrap(), &*prepared, &names, Fault::None);

@@ -1,9 +1,11 @@
 //! Workloads whose statements show what engines may choose and what not.
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Order, Path, Read, Set};
+use bakeoff_engines::statement::{AccessPath, ReadOrder, Set, TableRead};
 use bakeoff_engines::{Access, Action, Result, Rows, Schema, Session, Statement, Value};
-use bakeoff_workloads::{Client, End, Prepared, RowsError, Take, Tally, transaction};
+use bakeoff_workloads::{
+    OperationTally, PreparedWorkload, RowsError, Take, TransactionEnd, WorkloadClient, transaction,
+};
 
 fn statements<const N: usize>(all: [(&str, Action); N]) -> Vec<Statement> {
     all.map(|(name, action)| Statement { name: name.into(), action }).into()
@@ -38,12 +40,12 @@ impl Default for Notes {
             .column("note_id", Type::Int)
             .column("color", Type::Int)
             .index(&["note_id"]);
-        let by_group = Read {
-            order: Order::Descending,
+        let by_group = TableRead {
+            order: ReadOrder::Descending,
             limit: Some(20),
-            ..Read::range(NOTES, Path::Index(0), 1, &[0, 1, 2])
+            ..TableRead::range(NOTES, AccessPath::Index(0), 1, &[0, 1, 2])
         };
-        let labels_of = Read::range(LABELS, Path::Index(0), 1, &[0, 1, 2]);
+        let labels_of = TableRead::range(LABELS, AccessPath::Index(0), 1, &[0, 1, 2]);
         let edit = Action::Update { table: NOTES, set: vec![Set::To(2)], only_if: Vec::new() };
         Self {
             statements: statements([
@@ -52,7 +54,7 @@ impl Default for Notes {
                 ("edit note", edit),
                 ("notes of a group", Action::Read(by_group)),
                 ("labels of a note", Action::Read(labels_of)),
-                ("note by id", Action::Read(Read::by_key(NOTES, 1, &[2]))),
+                ("note by id", Action::Read(TableRead::by_key(NOTES, 1, &[2]))),
                 ("delete note", Action::Delete { table: NOTES }),
                 ("delete label", Action::Delete { table: LABELS }),
             ]),
@@ -61,7 +63,7 @@ impl Default for Notes {
     }
 }
 
-impl Prepared for Notes {
+impl PreparedWorkload for Notes {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -80,7 +82,7 @@ impl Prepared for Notes {
         Ok(())
     }
 
-    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
+    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
         Box::new(Writer { turn: 0, newest: 1, rows: Rows::new() })
     }
 }
@@ -92,7 +94,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn add(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn add(&mut self, session: &mut dyn Session, tally: &mut OperationTally) -> Result<()> {
         let Self { turn, newest, rows } = self;
         transaction(session, tally, |session| {
             let group = *turn / 3 % GROUPS;
@@ -103,7 +105,7 @@ impl Writer {
                 session.run(ADD_LABEL, &[Value::Null, note.into(), color.into()], rows)?;
             }
             *newest = note;
-            Ok(End::Commit(()))
+            Ok(TransactionEnd::Commit(()))
         })
     }
 
@@ -126,7 +128,7 @@ impl Writer {
     }
 }
 
-impl Client for Writer {
+impl WorkloadClient for Writer {
     fn choose(&mut self) -> usize {
         self.turn += 1;
         (self.turn % 3) as usize
@@ -136,7 +138,7 @@ impl Client for Writer {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<()> {
         match operation {
             0 => self.add(session, tally),
@@ -144,7 +146,7 @@ impl Client for Writer {
                 let (newest, words) = (self.newest, format!("edited {}", self.turn));
                 transaction(session, tally, |session| {
                     session.run(EDIT, &[(&*words).into(), newest.into()], &mut self.rows)?;
-                    Ok(End::Commit(()))
+                    Ok(TransactionEnd::Commit(()))
                 })
             }
             _ => self.list(session),
@@ -161,7 +163,8 @@ pub struct Moves {
 impl Default for Moves {
     fn default() -> Self {
         let table = Table::new("t").key_column("k", Type::Int).column("s", Type::Int).index(&["s"]);
-        let read = Read { for_update: true, ..Read::range(0, Path::Index(0), 1, &[0, 1]) };
+        let read =
+            TableRead { for_update: true, ..TableRead::range(0, AccessPath::Index(0), 1, &[0, 1]) };
         let set = Action::Update { table: 0, set: vec![Set::To(1)], only_if: Vec::new() };
         Self {
             schema: Schema { tables: vec![table] },
@@ -173,7 +176,7 @@ impl Default for Moves {
     }
 }
 
-impl Prepared for Moves {
+impl PreparedWorkload for Moves {
     fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -189,25 +192,30 @@ impl Prepared for Moves {
         Ok(())
     }
 
-    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
+    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
         Box::new(Mover)
     }
 }
 
 struct Mover;
 
-impl Client for Mover {
+impl WorkloadClient for Mover {
     fn choose(&mut self) -> usize {
         0
     }
 
-    fn perform(&mut self, _: usize, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn perform(
+        &mut self,
+        _: usize,
+        session: &mut dyn Session,
+        tally: &mut OperationTally,
+    ) -> Result<()> {
         transaction(session, tally, |session| {
             let mut rows = Rows::new();
             session.run(0, &[0.into(), 5.into()], &mut rows)?;
             session.run(1, &[0.into()], &mut rows)?;
             // As it was, so that the next is asked the same.
-            Ok(End::Rollback(()))
+            Ok(TransactionEnd::Rollback(()))
         })
     }
 }

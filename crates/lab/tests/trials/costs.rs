@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bakeoff_analysis::Cost;
-use bakeoff_experiment::{Changes, Experiment};
-use bakeoff_lab::place::Place;
-use bakeoff_lab::process::job::{Job, Message, Task};
-use bakeoff_lab::process::{Process, Received};
-use bakeoff_lab::targets::{Setup, Wanted};
+use bakeoff_analysis::WorkCost;
+use bakeoff_experiment::{Experiment, FlagOverrides};
+use bakeoff_lab::place::TargetPlace;
+use bakeoff_lab::process::job::{Message, ProcessJob, Task};
+use bakeoff_lab::process::{ChildProcess, Received};
+use bakeoff_lab::targets::{Setup, WantedLevels};
 use bakeoff_lab::{Registry, resolve};
 use bakeoff_results as results;
 use bakeoff_results::measure::{
     CACHE_MISSES, CPU, DRAIN_WRITTEN, OPERATIONS, RETURNED, WORK_ROWS, WRITTEN,
 };
-use bakeoff_results::{Levels, Measured, RunFolder, Scope};
+use bakeoff_results::{Levels, RunFolder, Scope, TrialMeasurements};
 use bakeoff_testkit::{PATIENCE, needs, open_to_all, skip};
 
 use crate::Test;
@@ -36,10 +36,10 @@ const CLIENTS: usize = 2;
 const SILENCE: Duration = Duration::from_secs(10 * PATIENCE.as_secs());
 
 /// Does a task in a process of its own, as the lab does.
-fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
+fn perform(setup: &Setup, place: &TargetPlace, task: Task) -> Option<Box<TrialMeasurements>> {
     let (target, subject) = (setup.target.to_owned(), setup.subject.clone());
-    let job = Job { target, subject, place: place.clone(), task };
-    let mut process = Process::start(&program(), &job).expect("a process");
+    let job = ProcessJob { target, subject, place: place.clone(), task };
+    let mut process = ChildProcess::start(&program(), &job).expect("a process");
     loop {
         match process.receive(SILENCE) {
             Received::Message(Message::Ready | Message::Drained(_)) => {
@@ -55,11 +55,11 @@ fn perform(setup: &Setup, place: &Place, task: Task) -> Option<Box<Measured>> {
 }
 
 /// Loads data and runs a trial on them.
-fn measure(engine: &str, durability: &str, place: &Path) -> Measured {
+fn measure(engine: &str, durability: &str, place: &Path) -> TrialMeasurements {
     measure_with("redmine", engine, durability, place)
 }
 
-fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) -> Measured {
+fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) -> TrialMeasurements {
     // A server runs as another user, who must come by.
     open_to_all(place);
     let file = place.join("one.toml");
@@ -67,23 +67,23 @@ fn measure_with(workload: &str, engine: &str, durability: &str, place: &Path) ->
     let text: String = keys.iter().map(|(key, value)| format!("{key} = '{value}'\n")).collect();
     std::fs::write(&file, format!("{text}clients = {CLIENTS}\nseconds = 2\n")).unwrap();
     let registry = Registry::standard();
-    let (file, changes) = (file.to_string_lossy(), Changes::default());
+    let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
     let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
     let plan = experiment.plan();
     let cell = &plan.blocks[0].trials[0].cell;
-    let wanted = Wanted { experiment: &experiment, cell, workload };
+    let wanted = WantedLevels { experiment: &experiment, cell, workload };
     let setup = registry.target_of(workload).unwrap().resolve(&wanted).unwrap();
     let (_, drive) = resolve(&registry, &experiment, cell, 0).unwrap();
     let directory = place.join("data");
     std::fs::create_dir(&directory).unwrap();
-    let place = Place::folder(&directory);
+    let place = TargetPlace::folder(&directory);
     perform(&setup, &place, Task::Load);
     *perform(&setup, &place, bakeoff_lab::procedures::drive::task(&[&drive]))
         .expect("a trial measures")
 }
 
 /// Syncs for each commit, by the kernel's count; says so where it can't count.
-fn syncs_per_commit(measured: &Measured) -> Option<f64> {
+fn syncs_per_commit(measured: &TrialMeasurements) -> Option<f64> {
     let counted = measured.measures.of_database(&results::measure::SYNCS);
     if counted.is_none() {
         skip("the kernel's count of syncs takes root and ext4, xfs, btrfs or f2fs");
@@ -94,24 +94,24 @@ fn syncs_per_commit(measured: &Measured) -> Option<f64> {
 
 /// The most syncs for a commit where there are so many, and some of no commit, as those of checkpoints and of
 /// the drain: they weigh where a busy machine makes few commits.
-fn and_some(each: f64, measured: &Measured) -> f64 {
+fn and_some(each: f64, measured: &TrialMeasurements) -> f64 {
     let commits = cost(measured).commits.expect("commits are counted");
     each + 50.0 / commits as f64
 }
 
 /// What the trial cost.
-fn cost(measured: &Measured) -> Cost {
-    Cost::of(&measured.measures).expect("operations are counted")
+fn cost(measured: &TrialMeasurements) -> WorkCost {
+    WorkCost::of(&measured.measures).expect("operations are counted")
 }
 
 /// Bytes that the engine's processes wrote, those of the drain among them.
-fn written(measured: &Measured) -> u64 {
+fn written(measured: &TrialMeasurements) -> u64 {
     let of = |measure| measured.measures.of_database(measure).expect("bytes are counted") as u64;
     of(&WRITTEN) + of(&DRAIN_WRITTEN)
 }
 
 /// The warnings of a run whose only trial this is.
-fn warnings(measured: Measured, durability: &str) -> Vec<String> {
+fn warnings(measured: TrialMeasurements, durability: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let levels = [("engine", "sqlite"), ("durability", durability), ("clients", "2")];
     let levels: Levels = levels.into_iter().map(|(f, l)| (f.to_owned(), l.to_owned())).collect();
@@ -177,7 +177,7 @@ fn a_write_through_a_synced_descriptor_counts() {
 fn rows_are_of_the_whole_trial() {
     for (engine, has_a_cache) in [("sqlite", true), ("lmdb", false)] {
         let place = tempfile::tempdir().unwrap();
-        let Measured { measures, operations, .. } =
+        let TrialMeasurements { measures, operations, .. } =
             measure_with("point", engine, "relaxed", place.path());
         let of_clients = |measure| measures.get(measure, &Scope::Clients);
         let rows = of_clients(&WORK_ROWS).expect("rows are counted");

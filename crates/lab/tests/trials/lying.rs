@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use bakeoff_engines::{
-    About, Database, Durability, Engine, Error, Result, Schema, Setting, Statement, Terms, find,
+    Database, Durability, Engine, EngineDescription, Error, OpenTerms, Result, Schema, Setting,
+    Statement, find,
 };
 use mysql::prelude::Queryable;
 
@@ -90,15 +91,15 @@ impl Liar {
         find(self.engine).expect("an engine that is built in")
     }
 
-    fn terms(&self, terms: &Terms) -> Terms {
-        let mut terms = Terms { durability: self.level, ..terms.clone() };
+    fn terms(&self, terms: &OpenTerms) -> OpenTerms {
+        let mut terms = OpenTerms { durability: self.level, ..terms.clone() };
         let own = self.settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         terms.settings.extend(own);
         terms
     }
 
     /// Tells the private server, over its socket.
-    fn tell(&self, terms: &Terms) -> Result<()> {
+    fn tell(&self, terms: &OpenTerms) -> Result<()> {
         let runtime = terms.runtime.as_deref().ok_or_else(|| Error::engine("no server"))?;
         if self.engine == "postgres" {
             let mut config = postgres::Config::new();
@@ -115,8 +116,8 @@ impl Liar {
 }
 
 impl Engine for Liar {
-    fn about(&self) -> About {
-        About { name: self.name, ..self.behind().about() }
+    fn about(&self) -> EngineDescription {
+        EngineDescription { name: self.name, ..self.behind().about() }
     }
 
     fn version(&self) -> String {
@@ -127,14 +128,14 @@ impl Engine for Liar {
         self.behind().available()
     }
 
-    fn settings(&self, terms: &Terms) -> Vec<Setting> {
+    fn settings(&self, terms: &OpenTerms) -> Vec<Setting> {
         self.behind().settings(&self.terms(terms))
     }
 
     fn open(
         &self,
         directory: &Path,
-        terms: &Terms,
+        terms: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {

@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicBool;
 use bakeoff_disk::mount::Launcher;
 use bakeoff_engines::schema::{Table, Type};
 use bakeoff_engines::{Schema, Statement};
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_experiment::{Experiment, FlagOverrides};
 use bakeoff_lab::place::images::Images;
-use bakeoff_lab::targets::Wanted;
+use bakeoff_lab::targets::WantedLevels;
 use bakeoff_lab::{Registry, TrialError, procedures};
 use bakeoff_testkit::open_to_all;
 use bakeoff_workloads::{
-    Client, Name, Parameters, Prepared, RowsError, Scale, SourceError, Take, Workload, names,
+    Name, PreparedWorkload, RowsError, SourceError, Take, Workload, WorkloadClient,
+    WorkloadParameters, WorkloadScale, names,
 };
 
 use crate::Test;
@@ -24,7 +25,7 @@ pub const TESTS: &[Test] =
 /// A workload whose source fails after some rows.
 pub struct HalfWay;
 
-static SCALES: [Scale; 1] = [Scale::new("only", "some rows", 100_000)];
+static SCALES: [WorkloadScale; 1] = [WorkloadScale::new("only", "some rows", 100_000)];
 
 impl Workload for HalfWay {
     fn name(&self) -> &'static str {
@@ -35,7 +36,7 @@ impl Workload for HalfWay {
         "its source fails"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &'static [WorkloadScale] {
         &SCALES
     }
 
@@ -43,7 +44,7 @@ impl Workload for HalfWay {
         names(["nothing"])
     }
 
-    fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, _: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         let table = Table::new("notes").key_column("id", Type::Int).column("text", Type::STRING);
         Box::new(Half(Schema { tables: vec![table] }))
     }
@@ -51,7 +52,7 @@ impl Workload for HalfWay {
 
 struct Half(Schema);
 
-impl Prepared for Half {
+impl PreparedWorkload for Half {
     fn schema(&self) -> &Schema {
         &self.0
     }
@@ -66,7 +67,7 @@ impl Prepared for Half {
         Err(error.in_file("/data/notes.csv".as_ref()).at_line(5001).into())
     }
 
-    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
+    fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
         unreachable!("its data are never there")
     }
 }
@@ -78,9 +79,10 @@ fn rows_that_cannot_be_had_leave_no_image() {
     let file = folder.path().join("it.toml");
     fs::write(&file, "workload = 'half-way'\nengine = ['sqlite', 'lmdb']\n").expect("room");
     let (file, vocabulary) = (file.to_string_lossy(), registry.vocabulary());
-    let experiment = Experiment::load(&file, &Changes::default(), &vocabulary).expect("a file");
+    let experiment =
+        Experiment::load(&file, &FlagOverrides::default(), &vocabulary).expect("a file");
     let launcher = Launcher { program: this(), arguments: vec!["disk-daemon".into()] };
-    let mut lab = procedures::Stage {
+    let mut lab = procedures::ProcedureContext {
         registry: &registry,
         program: &program(),
         launcher: &launcher,
@@ -96,8 +98,11 @@ fn rows_that_cannot_be_had_leave_no_image() {
         watch: &mut Nobody,
     };
     for trial in &experiment.plan().blocks[0].trials {
-        let wanted =
-            Wanted { experiment: &experiment, cell: &trial.cell, workload: &experiment.workload };
+        let wanted = WantedLevels {
+            experiment: &experiment,
+            cell: &trial.cell,
+            workload: &experiment.workload,
+        };
         let target = registry.target_of("half-way").expect("a target");
         let setup = target.resolve(&wanted).expect("levels");
         let said = "its data can't be loaded: table notes, after row 5000: /data/notes.csv, line \

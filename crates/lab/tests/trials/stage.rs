@@ -8,19 +8,19 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bakeoff_devices::models::Models;
-use bakeoff_devices::neighbour::Level;
+use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_disk::mount::Launcher;
-use bakeoff_engines::{Durability, Engine, Signature};
-use bakeoff_experiment::{Changes, Experiment};
+use bakeoff_engines::{Durability, Engine, PaymentSignature};
+use bakeoff_experiment::{Experiment, FlagOverrides};
 use bakeoff_lab::machine::accounts;
 use bakeoff_lab::place::images::Images;
 use bakeoff_lab::procedures;
 use bakeoff_lab::procedures::cut::every::EveryRun;
 use bakeoff_lab::procedures::cut::{self, ClientRun, CutTerms};
 use bakeoff_lab::spec::{DiskSpec, TrialSpec};
-use bakeoff_lab::targets::Wanted;
-use bakeoff_lab::{Event, Program, Registry, TrialError, Watch};
+use bakeoff_lab::targets::WantedLevels;
+use bakeoff_lab::{ChildProgram, Registry, RunEvent, RunObserver, TrialError};
 use bakeoff_results::{AuditResult, Cut, Promised};
 use bakeoff_testkit::{in_time, open_to_all};
 use tempfile::TempDir;
@@ -46,7 +46,7 @@ pub struct Stage {
     steady: bool,
     /// A disk on which the first recovery is timed.
     disk: Option<&'static str>,
-    signatures: &'static [Signature],
+    signatures: &'static [PaymentSignature],
     pub keep_images: Option<PathBuf>,
     pub patience: Duration,
     /// How many cuts come from one run of the clients.
@@ -57,8 +57,8 @@ pub struct Stage {
 /// Nobody is told.
 pub struct Nobody;
 
-impl Watch for Nobody {
-    fn event(&mut self, _: Event<'_>) {}
+impl RunObserver for Nobody {
+    fn event(&mut self, _: RunEvent<'_>) {}
 }
 
 /// This program: see `main.rs`.
@@ -67,8 +67,8 @@ pub fn this() -> PathBuf {
 }
 
 /// What the lab starts for a trial.
-pub fn program() -> Program {
-    Program { path: this(), arguments: vec!["trial".into()] }
+pub fn program() -> ChildProgram {
+    ChildProgram { path: this(), arguments: vec!["trial".into()] }
 }
 
 /// A new folder: in memory if there is plenty, since what is lost is decided by the virtual disk,
@@ -94,7 +94,7 @@ impl Stage {
         let text = format!("workload = 'ledger'\nengine = '{name}'\ntext = 'text'\n");
         fs::write(&file, text).expect("room");
         let registry = Registry::standard().with_engines(crate::engines());
-        let (file, changes) = (file.to_string_lossy(), Changes::default());
+        let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let experiment = Experiment::load(&file, &changes, &registry.vocabulary());
         let stage = Self {
             folder,
@@ -126,14 +126,14 @@ impl Stage {
         let (experiment, workload) = (&self.experiment, "ledger");
         let cell = &experiment.cut_cell(self.name, self.durability.name());
         let target = self.registry.target_of(workload).expect("a target");
-        let setup = Wanted { experiment, cell, workload }.resolve(target).expect("levels");
+        let setup = WantedLevels { experiment, cell, workload }.resolve(target).expect("levels");
         TrialSpec {
             setup,
             limits: Default::default(),
             disk: DiskSpec::Virtual(
                 Models::standard().parse(self.disk.unwrap_or("null")).expect("a model"),
             ),
-            neighbours: Level::None,
+            neighbours: NeighbourLevel::None,
             seed: 1,
             levels: cell.to_map(),
             options: Default::default(),
@@ -141,10 +141,10 @@ impl Stage {
     }
 
     /// The lab in this stage's folder, with the images that it has by now.
-    fn at_work<T>(&self, work: impl FnOnce(&mut procedures::Stage<'_>) -> T) -> T {
+    fn at_work<T>(&self, work: impl FnOnce(&mut procedures::ProcedureContext<'_>) -> T) -> T {
         let program = program();
         let launcher = Launcher { program: this(), arguments: vec!["disk-daemon".into()] };
-        let mut lab = procedures::Stage {
+        let mut lab = procedures::ProcedureContext {
             registry: &self.registry,
             program: &program,
             launcher: &launcher,

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use bakeoff_engines::kv::{self, Visit};
 use bakeoff_engines::{
-    About, Database, Debt, Durability, Engine, Error, Home, Promise, Result, Schema, Signature,
-    Statement, Terms, Turn,
+    Database, Debt, DebtTurn, Durability, Engine, EngineDescription, EngineHome, Error, OpenTerms,
+    PaymentSignature, Promise, Result, Schema, Statement,
 };
 
 /// A base is written every so many commits.
@@ -23,7 +23,7 @@ const EVERY: u64 = 3;
 /// The same where that is a checkpoint that few cuts meet by chance.
 const SELDOM: u64 = 150;
 /// The syncs of a checkpoint.
-static SIGNATURES: [Signature; 1] = [Signature::syncs("checkpoint", &["base*"])];
+static SIGNATURES: [PaymentSignature; 1] = [PaymentSignature::syncs("checkpoint", &["base*"])];
 /// How long nothing holds what a hasty recovery has read.
 const HASTE: Duration = Duration::from_millis(20);
 /// After which bases a rare gap is open.
@@ -86,17 +86,17 @@ pub fn with(fault: Fault) -> &'static Store {
 }
 
 impl Engine for Store {
-    fn signatures(&self) -> &'static [Signature] {
+    fn signatures(&self) -> &'static [PaymentSignature] {
         if self.fault == Fault::LateSync { &SIGNATURES } else { &[] }
     }
 
-    fn about(&self) -> About {
+    fn about(&self) -> EngineDescription {
         let promise = |durability| Promise::new(durability, "none: it has one way", "this file");
-        About {
+        EngineDescription {
             name: self.name,
             summary: "a small store of the tests",
             promises: Durability::ALL.map(promise),
-            home: Home::Process,
+            home: EngineHome::Process,
             stores: true,
             rolls_back: true,
             packages: &[],
@@ -110,7 +110,7 @@ impl Engine for Store {
     fn open(
         &self,
         directory: &Path,
-        _: &Terms,
+        _: &OpenTerms,
         schema: &Schema,
         statements: &[Statement],
     ) -> Result<Box<dyn Database>> {
@@ -354,7 +354,7 @@ impl Open {
     }
 }
 
-impl kv::Store for Open {
+impl kv::KeyValueStore for Open {
     type Read<'s> = Snapshot;
     type Write<'s> = Transaction<'s>;
     type Bulk<'s> = Transaction<'s>;
@@ -383,14 +383,14 @@ impl kv::Store for Open {
 
     fn debt(&self) -> Result<Option<Debt>> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = Turn { name: "bases written", done: files.written, whole: 1 };
+        let turn = DebtTurn { name: "bases written", done: files.written, whole: 1 };
         Ok(Some(Debt { turns: vec![turn], ..Debt::default() }))
     }
 }
 
 struct Snapshot(Arc<State>);
 
-impl kv::Reader for Snapshot {
+impl kv::ReadTransaction for Snapshot {
     type Bytes<'t> = &'t [u8];
 
     fn get(&self, space: usize, key: &[u8]) -> Result<Option<&[u8]>> {
@@ -438,7 +438,7 @@ impl Transaction<'_> {
     }
 }
 
-impl kv::Reader for Transaction<'_> {
+impl kv::ReadTransaction for Transaction<'_> {
     type Bytes<'t>
         = &'t [u8]
     where
@@ -460,7 +460,7 @@ impl kv::Reader for Transaction<'_> {
     }
 }
 
-impl kv::Writer for Transaction<'_> {
+impl kv::WriteTransaction for Transaction<'_> {
     fn put(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.change(space, key, Some(value));
         Ok(())
@@ -478,13 +478,13 @@ impl kv::Writer for Transaction<'_> {
     }
 }
 
-impl kv::Bulk for Transaction<'_> {
+impl kv::BulkWriter for Transaction<'_> {
     fn append(&mut self, space: usize, key: &[u8], value: &[u8]) -> Result<()> {
         self.change(space, key, Some(value));
         Ok(())
     }
 
     fn finish(self) -> Result<()> {
-        kv::Writer::commit(self)
+        kv::WriteTransaction::commit(self)
     }
 }

@@ -5,13 +5,13 @@ mod simulated;
 use self::simulated::{Work, simulated, simulated_until};
 use super::*;
 use crate::slot::histogram;
-use crate::{ARRIVALS, Arrivals, Done, Random};
+use crate::{ARRIVALS, ArrivalProcess, ArrivalRandom, OperationOutcome};
 
-const MS: Nanos = 1_000_000;
+const MS: ClockNanos = 1_000_000;
 
-fn plan(clients: usize, kinds: usize, milliseconds: u64) -> Plan {
+fn plan(clients: usize, kinds: usize, milliseconds: u64) -> DrivePlan {
     let whole = Duration::from_millis(milliseconds);
-    Plan { warm_up: whole / 10, ..Plan::closed(clients, kinds, whole) }
+    DrivePlan { warm_up: whole / 10, ..DrivePlan::closed(clients, kinds, whole) }
 }
 
 /// A client with one kind of operation that takes so long.
@@ -27,8 +27,11 @@ fn in_turn(first: usize, milliseconds: &[u64]) -> impl FnMut(usize) -> Work {
     }
 }
 
-fn failing(takes: Nanos, text: &str) -> Work {
-    Work { done: Done { error: Some(text.into()), ..Done::default() }, ..Work::of(0, takes) }
+fn failing(takes: ClockNanos, text: &str) -> Work {
+    Work {
+        done: OperationOutcome { error: Some(text.into()), ..OperationOutcome::default() },
+        ..Work::of(0, takes)
+    }
 }
 
 /// Whether two latencies are the same to 3 digits, as a histogram has them.
@@ -38,15 +41,15 @@ fn same(one: u64, other: u64) -> bool {
     histogram.equivalent(one, other)
 }
 
-fn counts(kind: &Kind) -> Vec<u64> {
+fn counts(kind: &KindOutcome) -> Vec<u64> {
     kind.slots.iter().map(|slot| slot.histogram.len()).collect()
 }
 
-fn kept(outcome: &Outcome) -> Vec<u64> {
+fn kept(outcome: &DriveOutcome) -> Vec<u64> {
     outcome.kinds.iter().map(|kind| kind.kept.len()).collect()
 }
 
-fn ran_ms(outcome: &Outcome) -> u64 {
+fn ran_ms(outcome: &DriveOutcome) -> u64 {
     nanoseconds(outcome.ran) / MS
 }
 
@@ -73,7 +76,7 @@ fn latencies_are_those_of_the_client() {
     }
     // One client is always inside an operation.
     let busy: f64 =
-        outcome.kinds.iter().map(Kind::all).map(|all| all.mean() * all.len() as f64).sum();
+        outcome.kinds.iter().map(KindOutcome::all).map(|all| all.mean() * all.len() as f64).sum();
     assert!((busy / 1e9 / outcome.ran.as_secs_f64() - 1.0).abs() < 0.001, "{busy}");
 }
 
@@ -111,7 +114,7 @@ fn clients_keep_working_until_the_last_that_counts_is_over() {
 
 #[test]
 fn the_window_waits_for_enough_of_the_slowest_kind() {
-    let plan = Plan { least: 5, ..plan(1, 2, 300) };
+    let plan = DrivePlan { least: 5, ..plan(1, 2, 300) };
     let outcome = simulated(&plan, |client| in_turn(client, &[20, 150])).outcome;
     // The fifth of the slow kind that counts ends at 1020 ms, and a batch tells so 200 ms later at
     // most.
@@ -127,7 +130,7 @@ fn the_window_waits_for_enough_of_the_slowest_kind() {
 
 #[test]
 fn enough_operations_of_each_kind_end_a_drive_before_its_time() {
-    let wanted = Plan { enough: Some(5), least: 2, ..plan(1, 2, 5000) };
+    let wanted = DrivePlan { enough: Some(5), least: 2, ..plan(1, 2, 5000) };
     let outcome = simulated(&wanted, |client| in_turn(client, &[20, 150])).outcome;
     // The fifth of the slow kind that counts ends at 1360 ms, and a batch tells so 200 ms later at most.
     let end = outcome.window_s.1;
@@ -135,11 +138,11 @@ fn enough_operations_of_each_kind_end_a_drive_before_its_time() {
     assert!(kept(&outcome).iter().all(|kept| (5..=7).contains(kept)), "{:?}", kept(&outcome));
     assert!(!outcome.stopped && outcome.kinds.iter().all(|kind| kind.unfinished == 0));
     // Where they are too slow for that, it ends with its time, and waits for the least as ever.
-    let slow = simulated(&Plan { enough: Some(1000), ..plan(1, 2, 1000) }, |client| {
+    let slow = simulated(&DrivePlan { enough: Some(1000), ..plan(1, 2, 1000) }, |client| {
         in_turn(client, &[20, 150])
     });
     assert_eq!(slow.outcome.window_s, (0.1, 1.0));
-    let waits = Plan { enough: Some(1000), least: 5, ..plan(1, 2, 300) };
+    let waits = DrivePlan { enough: Some(1000), least: 5, ..plan(1, 2, 300) };
     let waits = simulated(&waits, |client| in_turn(client, &[20, 150])).outcome;
     assert!((1.02..=1.22).contains(&waits.window_s.1), "{:?}", waits.window_s);
 }
@@ -147,7 +150,7 @@ fn enough_operations_of_each_kind_end_a_drive_before_its_time() {
 /// The easy, wrong window that ends by a number leaves out what outlasts it.
 #[test]
 fn a_drive_that_a_number_ends_leaves_nothing_out_that_was_slow() {
-    let wanted = Plan { enough: Some(5), ..plan(2, 1, 5000) };
+    let wanted = DrivePlan { enough: Some(5), ..plan(2, 1, 5000) };
     let client = |number| takes(if number == 0 { 1300 } else { 10 });
     let outcome = simulated(&wanted, client).outcome;
     let (kind, end) = (&outcome.kinds[0], outcome.window_s.1);
@@ -160,10 +163,10 @@ fn a_drive_that_a_number_ends_leaves_nothing_out_that_was_slow() {
 /// but for the edges.
 #[test]
 fn counted_and_littles_rate_agree_where_no_client_starves() {
-    let rows = |turn: usize| crate::Work { rows: 1 + turn as u64 % 2, bytes: 4096 };
+    let rows = |turn: usize| crate::WorkDone { rows: 1 + turn as u64 % 2, bytes: 4096 };
     let client = |_| {
         move |turn: usize| Work {
-            done: Done { work: rows(turn), ..Done::default() },
+            done: OperationOutcome { work: rows(turn), ..OperationOutcome::default() },
             ..Work::of(0, if turn.is_multiple_of(5) { 30 * MS } else { 10 * MS })
         }
     };
@@ -190,7 +193,10 @@ fn a_total_is_over_all_kinds_and_leaves_failures_out() {
         move |turn: usize| match turn % 3 {
             0 => failing(20 * MS, "no"),
             1 => Work {
-                done: Done { work: crate::Work { rows: 7, bytes: 0 }, ..Done::default() },
+                done: OperationOutcome {
+                    work: crate::WorkDone { rows: 7, bytes: 0 },
+                    ..OperationOutcome::default()
+                },
                 ..Work::of(0, 10 * MS)
             },
             _ => Work::of(1, 30 * MS),
@@ -207,12 +213,12 @@ fn a_total_is_over_all_kinds_and_leaves_failures_out() {
     assert!((totals.rows / (3.5 * totals.operations) - 1.0).abs() < 0.02, "{totals:?}");
     assert_eq!(totals.bytes, 0.0);
     assert_eq!(outcome.kinds[0].work_in_all.rows, 7 * outcome.kinds[0].count());
-    assert_eq!(outcome.kinds[1].work_in_all, crate::Work::default());
+    assert_eq!(outcome.kinds[1].work_in_all, crate::WorkDone::default());
 }
 
 #[test]
 fn what_has_not_ended_at_the_cap_took_that_long_at_least() {
-    let plan = Plan { least: 3, cap: Duration::from_millis(700), ..plan(2, 2, 200) };
+    let plan = DrivePlan { least: 3, cap: Duration::from_millis(700), ..plan(2, 2, 200) };
     let client = |number| in_turn(number, if number == 0 { &[30, 30] } else { &[30, 1200] });
     let outcome = simulated(&plan, client).outcome;
     // The other client's are enough: the third of its first kind that counts ends at 210 ms.
@@ -229,7 +235,7 @@ fn what_has_not_ended_at_the_cap_took_that_long_at_least() {
             ..usual(turn)
         }
     };
-    let never = simulated(&Plan { least: 1000, ..plan }, client).outcome;
+    let never = simulated(&DrivePlan { least: 1000, ..plan }, client).outcome;
     assert_eq!(never.window_s.1, 0.7);
     let unfinished: u64 = never.kinds.iter().map(|kind| kind.unfinished).sum();
     assert_eq!(unfinished, 2, "the long one, and one of the other client's");
@@ -242,7 +248,7 @@ fn what_has_not_ended_at_the_cap_took_that_long_at_least() {
 /// slow it is at least, and is no gap.
 #[test]
 fn what_started_before_the_window_and_outlasts_the_cap_is_a_bound() {
-    let plan = Plan { least: 5, cap: Duration::from_millis(400), ..plan(1, 1, 200) };
+    let plan = DrivePlan { least: 5, cap: Duration::from_millis(400), ..plan(1, 1, 200) };
     let outcome = simulated(&plan, |_| takes(600)).outcome;
     let kind = &outcome.kinds[0];
     assert_eq!((kind.kept.len(), kind.unfinished), (1, 1));
@@ -252,8 +258,8 @@ fn what_started_before_the_window_and_outlasts_the_cap_is_a_bound() {
 /// A client hangs for ten seconds: what is known is told without it, once.
 #[test]
 fn a_client_that_is_overdue_is_told_of() {
-    let plan = Plan { cap: Duration::from_millis(300), ..plan(2, 2, 200) };
-    let plan = Plan { patience: Duration::from_millis(200), least: 1, ..plan };
+    let plan = DrivePlan { cap: Duration::from_millis(300), ..plan(2, 2, 200) };
+    let plan = DrivePlan { patience: Duration::from_millis(200), least: 1, ..plan };
     let client = |number| {
         let mut usual = in_turn(0, &[5, 5]);
         move |turn| Work {
@@ -263,7 +269,7 @@ fn a_client_that_is_overdue_is_told_of() {
     };
     let seen = simulated(&plan, client);
     let [told] = &seen.overdue[..] else { panic!("told {} times", seen.overdue.len()) };
-    let unfinished = |outcome: &Outcome| [0, 1].map(|kind| outcome.kinds[kind].unfinished);
+    let unfinished = |outcome: &DriveOutcome| [0, 1].map(|kind| outcome.kinds[kind].unfinished);
     assert_eq!(unfinished(told), [0, 1]);
     let waited = told.kinds[1].kept.max();
     assert!(same(waited, 245 * MS), "since 55 ms until the cap: {waited}");
@@ -282,7 +288,7 @@ fn nothing_is_lost() {
         let mut usual = in_turn(client, &[1; 5]);
         move |turn| Work { takes: 1000, ..usual(turn) }
     });
-    let recorded: u64 = seen.outcome.kinds.iter().map(Kind::count).sum();
+    let recorded: u64 = seen.outcome.kinds.iter().map(KindOutcome::count).sum();
     assert_eq!(recorded, seen.done);
     assert_eq!(kept(&seen.outcome).iter().sum::<u64>(), 3 * 360_000);
 }
@@ -305,7 +311,7 @@ fn failures_are_no_latencies() {
 /// They are no latencies, but the window has waited long enough for them.
 #[test]
 fn a_kind_that_only_fails_does_not_hold_the_window() {
-    let plan = Plan { least: 5, ..plan(1, 2, 200) };
+    let plan = DrivePlan { least: 5, ..plan(1, 2, 200) };
     let client = |_| {
         |turn: usize| match turn % 2 {
             1 => Work::of(0, 2 * MS),
@@ -350,17 +356,17 @@ fn progress_tells_the_last_seconds_rate_and_latency() {
 }
 
 fn even(per_second: f64) -> Pace {
-    Pace::Open { per_second, arrivals: &Arrivals::EVEN, seed: 1 }
+    Pace::Open { per_second, arrivals: &ArrivalProcess::EVEN, seed: 1 }
 }
 
 #[test]
 fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
     for arrivals in ARRIVALS {
         let pace = Pace::Open { per_second: 300.0, arrivals, seed: 5 };
-        let outcome = simulated(&Plan { pace, ..plan(4, 1, 1000) }, |_| takes(1)).outcome;
+        let outcome = simulated(&DrivePlan { pace, ..plan(4, 1, 1000) }, |_| takes(1)).outcome;
         let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
         // In a window of 0.9 s.
-        let spread = if *arrivals == Arrivals::EVEN { 0 } else { 60 };
+        let spread = if *arrivals == ArrivalProcess::EVEN { 0 } else { 60 };
         assert!(kind.kept.len().abs_diff(270) <= spread, "{arrivals:?}: {}", kind.kept.len());
         assert!((outcome.rates()[0] - kind.kept.len() as f64 / 0.9).abs() < 5.0);
         assert_eq!(outcome.littles_rate(4), None, "its clients wait for work");
@@ -377,7 +383,7 @@ fn an_open_loop_starts_as_many_as_are_due_whatever_the_clients_could_do() {
 
 #[test]
 fn a_number_ends_an_open_loop_too_and_what_was_due_by_then_is_counted() {
-    let wanted = Plan { pace: even(100.0), enough: Some(20), ..plan(1, 1, 5000) };
+    let wanted = DrivePlan { pace: even(100.0), enough: Some(20), ..plan(1, 1, 5000) };
     let outcome = simulated(&wanted, |_| takes(1)).outcome;
     let (end, open) = (outcome.window_s.1, outcome.open.as_ref().unwrap());
     assert!((0.69..=0.92).contains(&end), "{end}");
@@ -392,7 +398,7 @@ fn a_number_ends_an_open_loop_too_and_what_was_due_by_then_is_counted() {
 fn what_free_clients_took_ahead_was_not_due() {
     for (arrivals, clients) in ARRIVALS.into_iter().flat_map(|it| [(it, 1), (it, 7), (it, 40)]) {
         let pace = Pace::Open { per_second: 300.0, arrivals, seed: 5 };
-        let plan = Plan { pace, warm_up: Duration::ZERO, ..plan(clients, 1, 1000) };
+        let plan = DrivePlan { pace, warm_up: Duration::ZERO, ..plan(clients, 1, 1000) };
         let outcome = simulated(&plan, |_| takes(1)).outcome;
         let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
         // Each start in the window is one of an operation that counts.
@@ -404,7 +410,8 @@ fn what_free_clients_took_ahead_was_not_due() {
 /// One client that can do 100 a second is given 200.
 #[test]
 fn what_comes_faster_than_it_is_served_waits_and_is_counted_when_nobody_starts_it() {
-    let outcome = simulated(&Plan { pace: even(200.0), ..plan(1, 1, 1000) }, |_| takes(10)).outcome;
+    let outcome =
+        simulated(&DrivePlan { pace: even(200.0), ..plan(1, 1, 1000) }, |_| takes(10)).outcome;
     let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
     let done = kind.count();
     assert_eq!((open.due, done), (200, 100), "late is late, and nothing is skipped");
@@ -421,7 +428,7 @@ fn what_comes_faster_than_it_is_served_waits_and_is_counted_when_nobody_starts_i
 #[test]
 fn the_few_that_wait_at_the_windows_end_are_followed() {
     let client = |_| |turn| Work::of(0, MS * if turn == 97 { 300 } else { 1 });
-    let outcome = simulated(&Plan { pace: even(100.0), ..plan(1, 1, 1000) }, client).outcome;
+    let outcome = simulated(&DrivePlan { pace: even(100.0), ..plan(1, 1, 1000) }, client).outcome;
     let (kind, open) = (&outcome.kinds[0], outcome.open.as_ref().unwrap());
     assert_eq!((open.due, open.not_started), (100, 3), "until the window ended, and no longer");
     assert_eq!((kind.kept.len(), outcome.window_s), (90, (0.1, 1.0)));
@@ -432,7 +439,7 @@ fn the_few_that_wait_at_the_windows_end_are_followed() {
 #[test]
 fn a_stall_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
     let client = |_| |turn| Work::of(0, if turn == 100 { 200 * MS } else { MS / 10 });
-    let outcome = simulated(&Plan { pace: even(500.0), ..plan(1, 1, 1000) }, client).outcome;
+    let outcome = simulated(&DrivePlan { pace: even(500.0), ..plan(1, 1, 1000) }, client).outcome;
     let late = outcome.kinds[0].kept.count_between(20 * MS, u64::MAX - 1);
     // 100 were due in the stall, and the last of these soon after it; a closed loop would have shown
     // one.
@@ -441,7 +448,7 @@ fn a_stall_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
 
 #[test]
 fn a_slow_open_loop_is_stopped_between_two_starts() {
-    let plan = Plan { pace: even(0.1), ..plan(2, 1, 60_000) };
+    let plan = DrivePlan { pace: even(0.1), ..plan(2, 1, 60_000) };
     let seen = simulated_until(&plan, |_| takes(1), MS);
     assert!(seen.outcome.stopped && seen.done == 1);
     assert!(ran_ms(&seen.outcome) <= 200, "{}", ran_ms(&seen.outcome));
@@ -450,16 +457,23 @@ fn a_slow_open_loop_is_stopped_between_two_starts() {
 /// The collector was late: what was to start after the window is there before the window's end is known.
 #[test]
 fn start_delays_are_of_what_counts() {
-    let plan = Plan { pace: even(10.0), ..plan(1, 1, 100) };
+    let plan = DrivePlan { pace: even(10.0), ..plan(1, 1, 100) };
     let (pace, stop) = (plan.pace.begin(), AtomicBool::new(false));
     let (halt, (empty, _empties), (_full, batches)) =
         (&Halt::new(&stop), sync_channel(1), sync_channel(1));
-    let clock = Clock::stopped();
-    let shared = Shared { clock, batches, empties: vec![empty], pace: &pace, halt };
+    let clock = DriverClock::stopped();
+    let shared = CollectorContext { clock, batches, empties: vec![empty], pace: &pace, halt };
     let mut collector = Collector::new(&plan, true);
-    let sample = |intended: Nanos| {
+    let sample = |intended: ClockNanos| {
         let (intended, started, ended) = (intended * MS, (intended + 1) * MS, (intended + 2) * MS);
-        Sample { kind: 0, failed: false, intended, started, ended, work: crate::Work::default() }
+        OperationSample {
+            kind: 0,
+            failed: false,
+            intended,
+            started,
+            ended,
+            work: crate::WorkDone::default(),
+        }
     };
     collector.take(Batch { driver: 0, samples: vec![sample(50), sample(110)] }, &shared);
     collector.turn(120 * MS, &shared, &mut |_| (), &mut |_| ());
@@ -469,9 +483,9 @@ fn start_delays_are_of_what_counts() {
 
 /// How long the operations of each of `clients` take at a device that serves one at a time, in 10 ms:
 /// mostly the newest, and else one at random.
-fn latencies_of_newest_first(clients: usize, seed: u64, until: Nanos) -> Vec<Vec<Nanos>> {
-    let mut random = Random::new(seed);
-    let mut waiting: Vec<(usize, Nanos)> = (0..clients).map(|client| (client, 0)).collect();
+fn latencies_of_newest_first(clients: usize, seed: u64, until: ClockNanos) -> Vec<Vec<ClockNanos>> {
+    let mut random = ArrivalRandom::new(seed);
+    let mut waiting: Vec<(usize, ClockNanos)> = (0..clients).map(|client| (client, 0)).collect();
     let mut latencies = vec![Vec::new(); clients];
     let mut now = 0;
     while now < until {
@@ -505,7 +519,7 @@ fn a_rate_is_what_ended_though_clients_starve() {
             let own = latencies[number].clone();
             move |turn: usize| Work::of(0, own.get(turn - 1).copied().unwrap_or(10 * MS))
         };
-        let outcome = simulated(&Plan { least: 20, ..plan(16, 1, 3000) }, client).outcome;
+        let outcome = simulated(&DrivePlan { least: 20, ..plan(16, 1, 3000) }, client).outcome;
         let counted = outcome.rates()[0];
         assert!((95.0..=105.0).contains(&counted), "{counted} with seed {seed}");
         let little = outcome.littles_rate(16).unwrap();

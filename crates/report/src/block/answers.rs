@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Words;
+use super::StyledText;
 
 /// The sentences of the whole run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -12,7 +12,7 @@ pub struct Headline {
     /// The promises that were broken; empty where none was.
     pub broken: String,
     /// A sentence for each promise of durability, or one of the run.
-    pub sentences: Vec<Words>,
+    pub sentences: Vec<StyledText>,
     /// What else has to be known with them; empty where there is nothing.
     pub rest: String,
     /// How sure they are; `None` where nothing is compared.
@@ -36,7 +36,7 @@ pub struct Answered {
     /// The question.
     pub question: String,
     /// The answer, a line each.
-    pub lines: Vec<Words>,
+    pub lines: Vec<StyledText>,
     /// What has to be known with it.
     pub note: Option<String>,
     /// A command that can be copied, after the first line.

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::{Cell, Words};
+use super::{ReportCell, StyledText};
 
 /// Tables of one measure each.
 #[derive(Clone, Debug, Serialize)]
 pub struct Heats {
     /// What the colours of a page are.
-    pub colours: Words,
+    pub colours: StyledText,
     /// The tables.
     pub maps: Vec<Heat>,
 }
@@ -19,7 +19,7 @@ pub struct Heat {
     /// What is measured.
     pub caption: String,
     /// What the columns are of.
-    pub columns: Vec<Cell>,
+    pub columns: Vec<ReportCell>,
     /// The rows.
     pub rows: Vec<HeatRow>,
 }

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::{Cell, Column, Kind, Row, Table};
-use crate::strip::{Axis, Drawn, Key};
+use super::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable};
+use crate::strip::{LegendKey, StripAxis, StripContent};
 
 /// Rows of marks on axes that they share.
 #[derive(Clone, Debug, Serialize)]
@@ -20,7 +20,7 @@ pub struct Strips {
     /// The rows.
     pub groups: Vec<StripGroup>,
     /// What the marks are; it stands above the rows.
-    pub legend: Vec<Key>,
+    pub legend: Vec<LegendKey>,
     /// What words and brackets behind the strips mean, a sentence each; with the legend.
     pub terms: Vec<String>,
     /// What else has to be known.
@@ -53,11 +53,11 @@ pub struct StripGroup {
 #[derive(Clone, Debug, Serialize)]
 pub struct StripRow {
     /// What it is of.
-    pub name: Cell,
+    pub name: ReportCell,
     /// A strip for each head.
     pub strips: Vec<Strip>,
     /// What stands behind them, a cell a column.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ReportCell>,
     /// What stands in the first of these where a reader of a page chooses what the rows are held against:
     /// each choice, and the text.
     pub against: Vec<(String, String)>,
@@ -72,12 +72,12 @@ pub struct Strip {
     pub below: Option<String>,
     /// The same in places and words.
     #[serde(skip)]
-    pub(crate) drawn: Drawn,
+    pub(crate) drawn: StripContent,
 }
 
 impl Strip {
     /// A strip of such a height, in pixels.
-    pub(crate) fn of(drawn: Drawn, axis: &Axis, height: f64) -> Self {
+    pub(crate) fn of(drawn: StripContent, axis: &StripAxis, height: f64) -> Self {
         let below = drawn.at.filter(|_| !drawn.beside).map(|_| drawn.label.clone());
         Self { svg: drawn.svg(axis, height), below, drawn }
     }
@@ -93,27 +93,32 @@ impl StripGroup {
 
 impl Strips {
     /// A group's figures as a table; `figures` says whether those of the strips are among them.
-    pub(crate) fn table(&self, group: &StripGroup, figures: bool) -> Table {
-        let mut columns = vec![Column::new(Kind::Name, &self.names)];
+    pub(crate) fn table(&self, group: &StripGroup, figures: bool) -> ReportTable {
+        let mut columns = vec![ReportColumn::new(ColumnKind::Name, &self.names)];
         let heads = self.heads.iter().filter(|_| figures);
-        columns.extend(heads.map(|head| Column::new(Kind::Number, &head.name)));
-        columns.extend(self.columns.iter().map(|name| Column::new(Kind::Number, name)));
+        columns.extend(heads.map(|head| ReportColumn::new(ColumnKind::Number, &head.name)));
+        columns.extend(self.columns.iter().map(|name| ReportColumn::new(ColumnKind::Number, name)));
         let row = |row: &StripRow| {
             let strips = row.strips.iter().filter(|_| figures);
-            let strips = strips.map(|strip| Cell::from(&strip.drawn.label));
+            let strips = strips.map(|strip| ReportCell::from(&strip.drawn.label));
             // What is said beside a word stands below it.
             let cells = row.cells.iter().map(|cell| match &cell.aside {
-                Some(aside) => {
-                    Cell { text: format!("{}\n{aside}", cell.text), aside: None, ..cell.clone() }
-                }
+                Some(aside) => ReportCell {
+                    text: format!("{}\n{aside}", cell.text),
+                    aside: None,
+                    ..cell.clone()
+                },
                 None => cell.clone(),
             });
             // What is wrong with a cell is told by the tables that name all its levels.
-            let name = Cell { marks: Vec::new(), ..row.name.clone() };
-            Row::of([name].into_iter().chain(strips).chain(cells))
+            let name = ReportCell { marks: Vec::new(), ..row.name.clone() };
+            ReportRow::of([name].into_iter().chain(strips).chain(cells))
         };
-        let table =
-            Table { columns, rows: group.rows.iter().map(row).collect(), ..Table::default() };
+        let table = ReportTable {
+            columns,
+            rows: group.rows.iter().map(row).collect(),
+            ..ReportTable::default()
+        };
         table.without_empty_columns(|_| true)
     }
 }

@@ -4,34 +4,34 @@
 use bakeoff_analysis::RatioIs;
 use serde::Serialize;
 
-use super::{Chart, Table, Words};
+use super::{ReportTable, StyledText, SvgChart};
 
 /// Panels that share the scale of their figures: made by `Sweeps::of`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Sweeps {
     /// How they are read.
-    pub explained: Words,
+    pub explained: StyledText,
     /// The panels.
-    pub charts: Vec<Drawn>,
+    pub charts: Vec<DrawnPanel>,
     /// How each line stands at the ends of the axis; on a page alone, since a terminal and Markdown
     /// have it beside the figures.
-    pub standing: Option<Table>,
+    pub standing: Option<ReportTable>,
 }
 
 /// A panel, and how a page draws it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Drawn {
+pub struct DrawnPanel {
     /// What a page shows.
     #[serde(flatten)]
-    pub(crate) chart: Chart,
+    pub(crate) chart: SvgChart,
     /// What a terminal and Markdown make a table of.
     #[serde(skip)]
-    pub(crate) panel: Panel,
+    pub(crate) panel: LinePanel,
 }
 
 /// Lines over the levels of a numeric factor.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub struct LinePanel {
     /// Unique in the page: letters and digits.
     pub id: String,
     /// What it is of.
@@ -43,11 +43,11 @@ pub struct Panel {
     /// Its levels, from left to right.
     pub ticks: Vec<Tick>,
     /// What the figures count in.
-    pub amount: Amount,
+    pub amount: SweepUnit,
     /// What the figures are, and which way is faster: `mean time, down is faster`.
     pub title: String,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<SweepLine>,
     /// Who is fastest at each level: a row for all lines, or a row a line where the lines are of one
     /// name; none where nothing is compared.
     pub fastest: Vec<Fastest>,
@@ -72,7 +72,7 @@ pub struct Tick {
 
 /// What figures count in.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Amount {
+pub enum SweepUnit {
     /// Seconds.
     Seconds,
     /// Something a second; what stands after a figure, as `/s`.
@@ -85,27 +85,27 @@ pub enum Amount {
 
 /// A line.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct SweepLine {
     /// Whose it is.
     pub name: String,
     /// The number of its style.
     pub style: usize,
     /// Whose figures they are.
-    pub source: Source,
+    pub source: LineSource,
     /// Its place in an order of at most 4, from light and thin to dark and thick; `None` where the
     /// lines have no order.
     pub shade: Option<usize>,
     /// Whether it only stands behind another that the panel is of.
     pub pale: bool,
     /// A point a tick.
-    pub points: Vec<Point>,
+    pub points: Vec<LinePoint>,
     /// How it stands at the last level; empty where nothing is to be said.
     pub against: String,
 }
 
 /// Whose figures a line has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum LineSource {
     /// The run's: filled marks.
     Ours,
     /// Somebody's publication's: hollow marks, and a thin line.
@@ -116,18 +116,18 @@ pub enum Source {
 
 /// What is known at a level.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Point {
+pub enum LinePoint {
     /// Nothing was run.
     NotRun,
     /// What was run does not count: its figure, where it has one, and why.
     SetAside(Option<f64>, String),
     /// A figure.
-    Known(Value),
+    Known(LineValue),
 }
 
 /// A figure of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Value {
+pub struct LineValue {
     /// The figure.
     pub value: f64,
     /// Whether it is exact or a bound.
@@ -159,9 +159,9 @@ pub enum Sign {
     Nothing,
 }
 
-impl Point {
+impl LinePoint {
     /// Its figure, where it counts.
-    pub fn known(&self) -> Option<Value> {
+    pub fn known(&self) -> Option<LineValue> {
         match self {
             Self::Known(value) => Some(*value),
             Self::NotRun | Self::SetAside(..) => None,
@@ -169,7 +169,7 @@ impl Point {
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for LineValue {
     fn from(value: f64) -> Self {
         Self { value, is: RatioIs::Exact, ends: (None, None) }
     }

@@ -7,25 +7,25 @@ use crate::verdict::HELD_BACK;
 
 /// A table.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Table {
+pub struct ReportTable {
     /// What it shows.
-    pub caption: Cell,
+    pub caption: ReportCell,
     /// How a page sets it.
-    pub look: Look,
+    pub look: TableStyle,
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ReportColumn>,
     /// The rows, each with a cell a column.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReportRow>,
     /// A line below it.
     pub note: Option<String>,
     /// What a terminal shows in its stead.
     #[serde(skip)]
-    pub compact: Option<Box<Table>>,
+    pub compact: Option<Box<ReportTable>>,
 }
 
-impl Table {
+impl ReportTable {
     /// Leaves out the columns of figures that say nothing in the rows that count.
-    pub(crate) fn without_empty_columns(mut self, counts: impl Fn(&Row) -> bool) -> Self {
+    pub(crate) fn without_empty_columns(mut self, counts: impl Fn(&ReportRow) -> bool) -> Self {
         let mut kept: Vec<bool> = self.columns.iter().map(|it| it.kind.names_the_row()).collect();
         for row in self.rows.iter().filter(|row| counts(row)) {
             for (kept, cell) in kept.iter_mut().zip(&row.cells) {
@@ -52,7 +52,7 @@ fn keep<T>(items: &mut Vec<T>, kept: &[bool]) {
 /// How a page sets a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Look {
+pub enum TableStyle {
     /// Rows that have nothing to do with each other.
     #[default]
     Plain,
@@ -66,19 +66,19 @@ pub enum Look {
 
 /// A column of a table.
 #[derive(Clone, Debug, Serialize)]
-pub struct Column {
+pub struct ReportColumn {
     /// Its heading.
     pub name: String,
     /// The heading where there is little room; `None` where there is no room for the column.
     #[serde(skip)]
     pub short: Option<String>,
     /// What is in it.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
-impl Column {
+impl ReportColumn {
     /// A column whose heading is the same everywhere.
-    pub fn new(kind: Kind, name: impl Into<String>) -> Self {
+    pub fn new(kind: ColumnKind, name: impl Into<String>) -> Self {
         let name = name.into();
         Self { short: Some(name.clone()), name, kind }
     }
@@ -91,7 +91,7 @@ impl Column {
 
 /// What is in a column, in the words of the page's style sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Kind {
+pub enum ColumnKind {
     /// A level that several rows share.
     #[serde(rename = "condition")]
     Condition,
@@ -136,7 +136,7 @@ pub enum Kind {
     Text,
 }
 
-impl Kind {
+impl ColumnKind {
     /// Whether it says what a row is of, and is no figure.
     pub fn names_the_row(self) -> bool {
         matches!(self, Self::Condition | Self::Name | Self::Level | Self::State)
@@ -145,9 +145,9 @@ impl Kind {
 
 /// A row of a table.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Row {
+pub struct ReportRow {
     /// A cell a column.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ReportCell>,
     /// The condition of this row and those that follow, in words: a narrow screen has no room for its
     /// columns.
     pub place: Option<String>,
@@ -157,16 +157,16 @@ pub struct Row {
     pub bad: bool,
 }
 
-impl Row {
+impl ReportRow {
     /// A row of such cells.
-    pub fn of<C: Into<Cell>>(cells: impl IntoIterator<Item = C>) -> Self {
+    pub fn of<C: Into<ReportCell>>(cells: impl IntoIterator<Item = C>) -> Self {
         Self { cells: cells.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 }
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
+pub struct ReportCell {
     /// What it says.
     pub text: String,
     /// How that is meant.
@@ -178,10 +178,10 @@ pub struct Cell {
     /// What is said beside it.
     pub aside: Option<String>,
     /// What is wrong with what it names.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<CellMark>,
 }
 
-impl Cell {
+impl ReportCell {
     /// A word of judgement.
     pub fn verdict(word: impl Into<String>) -> Self {
         let text = word.into();
@@ -189,14 +189,14 @@ impl Cell {
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
+impl<T: Into<String>> From<T> for ReportCell {
     fn from(text: T) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
 
 /// Most cells are their text alone, and there can be a great many.
-impl Serialize for Cell {
+impl Serialize for ReportCell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Rich<'a> {
@@ -204,7 +204,7 @@ impl Serialize for Cell {
             bad: bool,
             style: Option<usize>,
             aside: &'a Option<String>,
-            marks: &'a [Mark],
+            marks: &'a [CellMark],
         }
         let Self { text, tone, style, aside, marks, .. } = self;
         let bad = *tone == Tone::Bad;
@@ -249,7 +249,7 @@ impl Tone {
 
 /// Something that is wrong with what a cell names.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Mark {
+pub struct CellMark {
     /// What, in a word or two.
     pub text: &'static str,
     /// The name of the section that says more.

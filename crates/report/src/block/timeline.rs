@@ -1,17 +1,17 @@
 //! What happened over time: figures as lines, moments as ticks, on one axis of seconds.
 
-use bakeoff_analysis::Piece;
+use bakeoff_analysis::LinePiece;
 use serde::Serialize;
 
-use super::{Cell, Chart, Words};
+use super::{ReportCell, StyledText, SvgChart};
 
 /// Charts over time that share their signs.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Timelines {
     /// How they are read; empty where that was said before.
-    pub explained: Words,
+    pub explained: StyledText,
     /// What the signs stand for.
-    pub legend: Vec<Cell>,
+    pub legend: Vec<ReportCell>,
     /// The charts.
     pub charts: Vec<Timeline>,
 }
@@ -21,15 +21,15 @@ pub struct Timelines {
 pub struct Timeline {
     /// What a page shows.
     #[serde(flatten)]
-    pub(crate) chart: Chart,
+    pub(crate) chart: SvgChart,
     /// What a terminal draws by itself.
     #[serde(skip)]
-    pub(crate) course: Course,
+    pub(crate) course: CourseTracks,
 }
 
 /// What happened in a stretch of time: tracks below each other on one axis.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct CourseTracks {
     /// Unique in the page: letters and digits.
     pub id: String,
     /// What it is of.
@@ -48,29 +48,29 @@ pub struct Course {
 #[derive(Clone, Debug)]
 pub enum Track {
     /// Figures.
-    Lines(Lines),
+    Lines(TrackLines),
     /// Moments.
     Moments(Moments),
 }
 
 /// Figures over time on one axis.
 #[derive(Clone, Debug)]
-pub struct Lines {
+pub struct TrackLines {
     /// What they are.
     pub title: String,
     /// What they count in.
-    pub unit: Unit,
+    pub unit: TimelineUnit,
     /// How much room they take.
-    pub size: Size,
+    pub size: TrackHeight,
     /// Where they can't go beyond, where there is such a limit.
     pub limit: Option<f64>,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TrackLine>,
 }
 
 /// What figures count in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum TimelineUnit {
     /// Things a second. Where there were none in a second, that is marked.
     Rate,
     /// Seconds.
@@ -83,7 +83,7 @@ pub enum Unit {
 
 /// How much room a track takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub enum TrackHeight {
     /// What the eye looks for.
     Tall,
     /// What stands beside it.
@@ -94,13 +94,13 @@ pub enum Size {
 
 /// A line.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct TrackLine {
     /// Whose it is.
     pub name: String,
     /// The number of its style.
     pub style: usize,
     /// Its pieces, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<LinePiece>,
 }
 
 /// Moments at which something ended.

@@ -1,7 +1,7 @@
 //! A row a power cut and rule.
 
 use bakeoff_analysis::Document;
-use bakeoff_results::{AuditResult, Cut, Judged, Promised};
+use bakeoff_results::{AuditResult, Cut, JudgedImage, Promised};
 
 use super::{line, maybe};
 use crate::promises;
@@ -90,7 +90,7 @@ fn cut_fields(folder: Option<&str>, cut: &Cut) -> Vec<String> {
     ]
 }
 
-fn judged_fields(cut: &Cut, judged: &Judged) -> Vec<String> {
+fn judged_fields(cut: &Cut, judged: &JudgedImage) -> Vec<String> {
     let verdict = &judged.verdict;
     let timed = cut.timed.as_ref().filter(|timed| timed.keep == judged.keep);
     let AuditResult { lost, phantom, torn, hole, index_broken, .. } = *verdict;

@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 
 use bakeoff_analysis::Document;
-use bakeoff_results::measure::{DISK_GROUP, SYNCS, Unit};
+use bakeoff_results::measure::{DISK_GROUP, MeasureUnit, SYNCS};
 use bakeoff_results::{Reading, Scope, TrialSummary};
 
 use super::{FACTS, Says, maybe};
 
 /// What some trial has measured of a group: the group's name, the measure's and its unit.
-pub struct Columns(BTreeSet<(String, String, &'static str)>);
+pub struct GroupColumns(BTreeSet<(String, String, &'static str)>);
 
-impl Columns {
+impl GroupColumns {
     /// Those of a run.
     pub fn of(document: &Document) -> Self {
         let readings = document.trials.iter().flat_map(|trial| trial.measures.iter());
@@ -50,10 +50,10 @@ fn column(reading: &Reading) -> Option<(String, String, &'static str)> {
         return None;
     }
     let unit = match reading.unit {
-        Unit::Seconds => "_s",
-        Unit::Bytes => "_bytes",
-        Unit::PerSecond => "_per_second",
-        Unit::Count | Unit::Share => "",
+        MeasureUnit::Seconds => "_s",
+        MeasureUnit::Bytes => "_bytes",
+        MeasureUnit::PerSecond => "_per_second",
+        MeasureUnit::Count | MeasureUnit::Share => "",
     };
     Some((group.to_string(), reading.name.to_string(), unit))
 }

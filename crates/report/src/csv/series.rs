@@ -16,7 +16,7 @@ const POINT: [&str; 11] = [
 
 /// What a row says besides its trial: a text for each of [`POINT`].
 #[derive(Default)]
-struct Point<'a> {
+struct SeriesPoint<'a> {
     kind: &'a str,
     name: &'a str,
     /// Where it starts and ends; a moment starts and ends at once.
@@ -53,46 +53,46 @@ fn start(trial: &TrialSummary, factors: &[&str]) -> Vec<String> {
 }
 
 /// The slots of operations, the looks at what was owed, and the payments.
-fn points(series: &TrialSeries) -> impl Iterator<Item = Point<'_>> {
+fn points(series: &TrialSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
     let operations = series.operations.iter().flat_map(slots);
     let owed = series.debts.owed.iter().flat_map(looks);
     operations.chain(owed).chain(series.debts.payments.iter().flat_map(payments))
 }
 
-fn slots(operation: &OperationSeries) -> impl Iterator<Item = Point<'_>> {
-    operation.slots.iter().map(|slot| Point {
+fn slots(operation: &OperationSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
+    operation.slots.iter().map(|slot| SeriesPoint {
         kind: "operation",
         name: &operation.name,
         at_s: [slot.start_s, slot.end_s],
         count: Some(slot.count),
         latency_s: slot.latency_s,
-        ..Point::default()
+        ..SeriesPoint::default()
     })
 }
 
-fn looks(owed: &OwedSeries) -> impl Iterator<Item = Point<'_>> {
-    owed.points.iter().map(|&(at_s, amount)| Point {
+fn looks(owed: &OwedSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
+    owed.points.iter().map(|&(at_s, amount)| SeriesPoint {
         kind: "owed",
         name: &owed.name,
         at_s: [at_s; 2],
         amount: Some(amount),
         unit: &owed.unit,
         limit: owed.limit,
-        ..Point::default()
+        ..SeriesPoint::default()
     })
 }
 
-fn payments(payment: &PaymentSeries) -> impl Iterator<Item = Point<'_>> {
-    payment.ended.iter().map(|&(at_s, number)| Point {
+fn payments(payment: &PaymentSeries) -> impl Iterator<Item = SeriesPoint<'_>> {
+    payment.ended.iter().map(|&(at_s, number)| SeriesPoint {
         kind: "payment",
         name: &payment.name,
         at_s: [at_s; 2],
         count: Some(number),
-        ..Point::default()
+        ..SeriesPoint::default()
     })
 }
 
-impl Point<'_> {
+impl SeriesPoint<'_> {
     fn fields(&self) -> [String; POINT.len()] {
         let latency_s = |at: usize| maybe(self.latency_s.map(|latency| latency[at]));
         [

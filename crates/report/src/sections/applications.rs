@@ -1,11 +1,13 @@
 //! What the compared levels are worth to other workloads, beside what they do in this run.
 
-use bakeoff_analysis::{Application, Comparison, Contrast, Verdict};
+use bakeoff_analysis::{ApplicationView, Comparison, Contrast, Verdict};
 
-use crate::block::{Block, Cell, Column, Kind, Mark, Row, Table};
+use crate::block::{
+    CellMark, ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable,
+};
 use crate::cell_rows;
 use crate::figures::NONE;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::verdict::{self, HELD_BACK, marked};
 use crate::words;
@@ -26,21 +28,22 @@ impl Section for Applications {
         "Applications"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let others = &layout.document.applications;
         if others.is_empty() {
             return Vec::new();
         }
-        let mut blocks = vec![Block::Lead(lead(layout).into()), Block::Table(table(layout))];
+        let mut blocks =
+            vec![ReportBlock::Lead(lead(layout).into()), ReportBlock::Table(table(layout))];
         for other in others.iter().filter(|other| !other.differences.is_empty()) {
             let (folder, differs) = (&other.folder, other.differences.join("; "));
-            blocks.push(Block::Note(format!("What differs in {folder}: {differs}.").into()));
+            blocks.push(ReportBlock::Note(format!("What differs in {folder}: {differs}.").into()));
         }
         blocks
     }
 }
 
-fn lead(layout: &Layout<'_>) -> String {
+fn lead(layout: &DocumentLayout<'_>) -> String {
     let run = &layout.document.run.run;
     let ends = match &layout.document.sweep {
         Some(sweep) => format!("; of {}, its first and its last level", sweep.factor),
@@ -56,51 +59,59 @@ fn lead(layout: &Layout<'_>) -> String {
 }
 
 /// The comparisons of an operation under equal conditions.
-struct Line<'a> {
+struct ApplicationLine<'a> {
     workload: &'a str,
     operation: &'a str,
     condition: String,
     levels: Vec<&'a Comparison>,
 }
 
-fn table(layout: &Layout<'_>) -> Table {
+fn table(layout: &DocumentLayout<'_>) -> ReportTable {
     let document = layout.document;
     let own = document.comparisons.iter().filter(|it| is_at_an_end(layout, it));
     let mut lines = lines(&document.run.run.workload, own, &layout.varying);
-    for Application { workload, varying, comparisons, .. } in &document.applications {
+    for ApplicationView { workload, varying, comparisons, .. } in &document.applications {
         let varying: Vec<&str> = varying.iter().map(String::as_str).collect();
         lines.extend(self::lines(workload, comparisons.iter(), &varying));
     }
     let is_common = |level: &&&str| {
-        let has = |other: &Application| other.comparisons.iter().any(|it| it.level == ***level);
+        let has = |other: &ApplicationView| other.comparisons.iter().any(|it| it.level == ***level);
         document.applications.iter().any(has)
     };
     let levels: Vec<&str> = layout.levels.iter().filter(is_common).copied().collect();
-    let row = |line: &Line<'_>| {
+    let row = |line: &ApplicationLine<'_>| {
         let cell = |level: &&str| {
             let found = line.levels.iter().find(|it| it.level == **level);
-            found.map_or(NONE.into(), |it| Cell { marks: marks(layout, it), ..text(it).into() })
+            found.map_or(NONE.into(), |it| ReportCell {
+                marks: marks(layout, it),
+                ..text(it).into()
+            })
         };
         let names = [line.workload.to_owned(), line.operation.to_owned(), line.condition.clone()];
-        let cells = names.into_iter().map(Cell::from).chain(levels.iter().map(cell)).collect();
-        Row { cells, ..Row::default() }
+        let cells =
+            names.into_iter().map(ReportCell::from).chain(levels.iter().map(cell)).collect();
+        ReportRow { cells, ..ReportRow::default() }
     };
-    let rows: Vec<Row> = lines.iter().map(row).collect();
+    let rows: Vec<ReportRow> = lines.iter().map(row).collect();
     let held_back = rows.iter().flat_map(|row| &row.cells).any(|it| it.text.ends_with(HELD_BACK));
-    let names = [(Kind::Condition, "workload"), (Kind::Name, "operation"), (Kind::Level, "with")];
-    let names = names.map(|(kind, name)| Column::new(kind, name));
-    let figures = levels.iter().map(|level| Column::new(Kind::LongNumber, *level));
-    Table {
+    let names = [
+        (ColumnKind::Condition, "workload"),
+        (ColumnKind::Name, "operation"),
+        (ColumnKind::Level, "with"),
+    ];
+    let names = names.map(|(kind, name)| ReportColumn::new(kind, name));
+    let figures = levels.iter().map(|level| ReportColumn::new(ColumnKind::LongNumber, *level));
+    ReportTable {
         caption: format!("Times as fast as with {}", document.run.run.baseline).into(),
         columns: names.into_iter().chain(figures).collect(),
         rows,
         note: held_back.then(|| verdict::explained(None)),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
 /// That a comparison is of the page cache, where that is known: of this run's own.
-fn marks(layout: &Layout<'_>, comparison: &Comparison) -> Vec<Mark> {
+fn marks(layout: &DocumentLayout<'_>, comparison: &Comparison) -> Vec<CellMark> {
     let Comparison { factor, level, baseline, levels, .. } = comparison;
     let side = |level: &String| {
         let mut side = levels.clone();
@@ -112,7 +123,7 @@ fn marks(layout: &Layout<'_>, comparison: &Comparison) -> Vec<Mark> {
 }
 
 /// Whether a comparison of this run is at an end of the axis that lines are over.
-fn is_at_an_end(layout: &Layout<'_>, comparison: &Comparison) -> bool {
+fn is_at_an_end(layout: &DocumentLayout<'_>, comparison: &Comparison) -> bool {
     let Some(sweep) = &layout.document.sweep else { return true };
     let ends = [sweep.levels.first(), sweep.levels.last()];
     let level = comparison.levels.get(&sweep.factor);
@@ -124,19 +135,20 @@ fn lines<'a>(
     workload: &'a str,
     comparisons: impl Iterator<Item = &'a Comparison>,
     varying: &[&str],
-) -> Vec<Line<'a>> {
-    let mut lines: Vec<Line<'a>> = Vec::new();
+) -> Vec<ApplicationLine<'a>> {
+    let mut lines: Vec<ApplicationLine<'a>> = Vec::new();
     for comparison in comparisons {
         let levels = varying.iter();
         let levels = levels.filter_map(|it| Some(words::level(it, comparison.levels.get(*it)?)));
         let condition = levels.collect::<Vec<_>>().join(", ");
         let operation = comparison.operation.as_str();
-        let is_its = |it: &&mut Line<'_>| it.operation == operation && it.condition == condition;
+        let is_its =
+            |it: &&mut ApplicationLine<'_>| it.operation == operation && it.condition == condition;
         match lines.iter_mut().find(is_its) {
             Some(line) => line.levels.push(comparison),
             None => {
                 let levels = vec![comparison];
-                lines.push(Line { workload, operation, condition, levels });
+                lines.push(ApplicationLine { workload, operation, condition, levels });
             }
         }
     }

@@ -3,14 +3,16 @@
 
 use bakeoff_analysis::{CellView, Contrast};
 
-use crate::block::{Block, Cell, Strip, StripGroup, StripHead, StripRow, Strips, Words};
+use crate::block::{
+    ReportBlock, ReportCell, Strip, StripGroup, StripHead, StripRow, Strips, StyledText,
+};
 use crate::cell_rows;
-use crate::changes::{self, Changes, Step, Target};
+use crate::changes::{self, ChangeStep, ChangeTarget, JudgedChanges};
 use crate::durability;
-use crate::layout::{Layout, get};
+use crate::layout::{DocumentLayout, get};
 use crate::losses::{Loss, Losses};
 use crate::section::Section;
-use crate::strip::{self, Axis, Drawn};
+use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
 /// What each change buys.
@@ -34,31 +36,32 @@ impl Section for Buys {
         "Changes"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
-        let changes = Changes::of(layout);
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+        let changes = JudgedChanges::of(layout);
         // Of a search there would be the closed loops alone, one of each.
         let is_search = layout.document.run.run.limit.is_some();
         let Some(present) = changes.present.filter(|_| !is_search) else { return Vec::new() };
         // What the compared factor alone buys is said by the first chart.
-        let other = |target: &Target| target.steps.iter().any(|it| it.factor != layout.compare);
+        let other =
+            |target: &ChangeTarget| target.steps.iter().any(|it| it.factor != layout.compare);
         if !changes.targets.iter().any(other) {
             return Vec::new();
         }
         let Some(strips) = Ladder::of(layout, &changes, present).strips() else {
             return Vec::new();
         };
-        vec![Block::Note(explained(&now(layout, present))), Block::Strips(strips)]
+        vec![ReportBlock::Note(explained(&now(layout, present))), ReportBlock::Strips(strips)]
     }
 }
 
-fn explained(now: &str) -> Words {
-    Words::from("From the present choice, ")
+fn explained(now: &str) -> StyledText {
+    StyledText::from("From the present choice, ")
         .stressed(now)
         .plain(": what each change does to the time of an operation, and what it costs.")
 }
 
 /// The present choice: "sqlite, strict durability".
-fn now(layout: &Layout<'_>, present: &CellView) -> String {
+fn now(layout: &DocumentLayout<'_>, present: &CellView) -> String {
     let factors = layout.document.run.run.factors.iter().filter(|(_, levels)| levels.len() > 1);
     let now: Vec<String> =
         factors.map(|(factor, _)| words::level(factor, get(&present.levels, factor))).collect();
@@ -67,21 +70,21 @@ fn now(layout: &Layout<'_>, present: &CellView) -> String {
 
 /// The changes and what they do.
 struct Ladder<'b, 'a> {
-    layout: &'b Layout<'a>,
+    layout: &'b DocumentLayout<'a>,
     present: &'a CellView,
     operations: Vec<&'a str>,
     left_out: usize,
     losses: Losses<'a>,
-    rows: Vec<Rung<'b, 'a>>,
+    rows: Vec<ChangeRung<'b, 'a>>,
 }
 
 /// One change, with what it does to each operation.
-struct Rung<'b, 'a> {
-    target: &'b Target<'a>,
+struct ChangeRung<'b, 'a> {
+    target: &'b ChangeTarget<'a>,
     contrasts: Vec<Option<Contrast>>,
 }
 
-impl Rung<'_, '_> {
+impl ChangeRung<'_, '_> {
     /// By how much it is slower, over all operations.
     fn mean(&self) -> f64 {
         let logs = || self.contrasts.iter().flatten().map(|it| it.ratio.ln());
@@ -90,7 +93,11 @@ impl Rung<'_, '_> {
 }
 
 impl<'b, 'a> Ladder<'b, 'a> {
-    fn of(layout: &'b Layout<'a>, changes: &'b Changes<'a>, present: &'a CellView) -> Self {
+    fn of(
+        layout: &'b DocumentLayout<'a>,
+        changes: &'b JudgedChanges<'a>,
+        present: &'a CellView,
+    ) -> Self {
         let has = |operation: &&'a str| {
             let mut cells = changes.targets.iter().map(|target| target.cell);
             cells.any(|cell| changes.contrast(present, cell, operation).is_some())
@@ -98,12 +105,12 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let mut operations: Vec<&str> = layout.operations().filter(has).collect();
         let left_out = operations.len().saturating_sub(OPERATIONS);
         operations.truncate(OPERATIONS);
-        let rung = |target: &'b Target<'a>| {
+        let rung = |target: &'b ChangeTarget<'a>| {
             let of = |operation: &&str| changes.contrast(present, target.cell, operation);
-            Rung { target, contrasts: operations.iter().map(of).collect() }
+            ChangeRung { target, contrasts: operations.iter().map(of).collect() }
         };
         let rows = changes.targets.iter().map(rung);
-        let mut rows: Vec<Rung> =
+        let mut rows: Vec<ChangeRung> =
             rows.filter(|it| it.contrasts.iter().any(Option::is_some)).collect();
         rows.sort_by(|one, other| one.mean().total_cmp(&other.mean()));
         let losses = Losses::of(layout.document);
@@ -111,7 +118,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
     }
 
     /// The changes of so many steps at most; the same run again is among the single ones.
-    fn rungs(&self, double: bool) -> Vec<&Rung<'b, 'a>> {
+    fn rungs(&self, double: bool) -> Vec<&ChangeRung<'b, 'a>> {
         let all = self.rows.iter().filter(|it| (it.target.steps.len() > 1) == double);
         all.take(if double { DOUBLE } else { SINGLE }).collect()
     }
@@ -124,7 +131,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
             return None;
         }
         let ends = contrasts().flat_map(|it| [it.ends.0, it.ends.1]).flatten();
-        let axis = Axis::of_ratios(&values, &ends.collect::<Vec<_>>(), self.band());
+        let axis = StripAxis::of_ratios(&values, &ends.collect::<Vec<_>>(), self.band());
         let now = now(self.layout, self.present);
         let head = |name: &&str| StripHead {
             name: (*name).to_owned(),
@@ -161,7 +168,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
         Some((low.min(1.0 / high), high.max(1.0 / low)))
     }
 
-    fn row(&self, rung: &Rung<'_, 'a>, axis: &Axis) -> StripRow {
+    fn row(&self, rung: &ChangeRung<'_, 'a>, axis: &StripAxis) -> StripRow {
         let cell = rung.target.cell;
         let level = get(&cell.levels, self.layout.compare);
         let level = self.layout.document.run.run.alias(self.layout.compare, level).unwrap_or(level);
@@ -170,17 +177,17 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let name = name(&rung.target.steps, ", ");
         let strip = |(contrast, operation): (&Option<Contrast>, &&str)| {
             let drawn = match contrast {
-                None => Drawn { style, label: "no pair".into(), ..Drawn::default() },
-                Some(it) => Drawn {
+                None => StripContent { style, label: "no pair".into(), ..StripContent::default() },
+                Some(it) => StripContent {
                     style,
                     at: Some(axis.place(it.ratio)),
                     interval: it.ends.0.zip(it.ends.1).map(|ends| axis.interval(ends)),
                     label: changes::said(*it),
-                    ..Drawn::default()
+                    ..StripContent::default()
                 },
             };
             let said = format!("{name}, {operation}: {}", drawn.label);
-            Strip::of(Drawn { said, ..drawn }, axis, 26.0)
+            Strip::of(StripContent { said, ..drawn }, axis, 26.0)
         };
         let strips = contrasts.map(strip).collect();
         let cells = vec![
@@ -193,12 +200,12 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let name = self::name(&rung.target.steps, ",\n");
         let marks =
             cell_rows::cached(self.layout, &[cell.levels.clone(), self.present.levels.clone()]);
-        let name = Cell { style: Some(style), marks, ..name.into() };
+        let name = ReportCell { style: Some(style), marks, ..name.into() };
         StripRow { name, strips, cells, against: Vec::new() }
     }
 
     /// What is promised then, and what power cuts took of it at worst.
-    fn promise(&self, cell: &CellView) -> Cell {
+    fn promise(&self, cell: &CellView) -> ReportCell {
         let level = get(&cell.levels, durability::FACTOR);
         if level.is_empty() || level == get(&self.present.levels, durability::FACTOR) {
             return "the same".into();
@@ -209,7 +216,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let lost =
             |it: &Loss| format!("lost at worst: {}{}", it.text(), load(it).unwrap_or_default());
         let aside = loss.map(lost);
-        Cell { aside, ..durability::title(level).to_lowercase().into() }
+        ReportCell { aside, ..durability::title(level).to_lowercase().into() }
     }
 }
 
@@ -218,11 +225,11 @@ const COLUMNS: [&str; 4] =
     ["promise", "disk space", "written, an operation", "processor, an operation"];
 
 /// "engine: sqlite → fjall, durability: strict → relaxed", with what stands between two steps.
-fn name(steps: &[Step<'_>], between: &str) -> String {
+fn name(steps: &[ChangeStep<'_>], between: &str) -> String {
     if steps.is_empty() {
         return "nothing (the same, run again)".into();
     }
-    let step = |it: &Step<'_>| format!("{}: {} → {}", it.factor, it.from, it.to);
+    let step = |it: &ChangeStep<'_>| format!("{}: {} → {}", it.factor, it.from, it.to);
     steps.iter().map(step).collect::<Vec<_>>().join(between)
 }
 
@@ -243,10 +250,10 @@ fn figure(
     present: &CellView,
     of: impl Fn(&CellView) -> Option<f64>,
     text: impl Fn(f64) -> String,
-) -> Cell {
+) -> ReportCell {
     let Some(value) = of(cell) else { return crate::figures::NONE.into() };
     let aside = of(present).and_then(|old| changes::delta(value, old));
-    Cell { aside, ..text(value).into() }
+    ReportCell { aside, ..text(value).into() }
 }
 
 fn notes(changes: usize, operations: usize) -> Vec<String> {

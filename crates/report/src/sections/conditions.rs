@@ -2,8 +2,8 @@
 
 use bakeoff_analysis::{ConditionState, ConditionView};
 
-use crate::block::{Block, Column, Kind, Row, Table, Words};
-use crate::layout::Layout;
+use crate::block::{ColumnKind, ReportBlock, ReportColumn, ReportRow, ReportTable, StyledText};
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
@@ -23,29 +23,30 @@ impl Section for Conditions {
         "Repetitions"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let document = layout.document;
         let Some(sequential) = document.run.run.sequential.as_ref() else { return Vec::new() };
         if document.conditions.is_empty() {
             return Vec::new();
         }
         let varying = layout.varying.iter();
-        let condition = varying.clone().map(|factor| Column::new(Kind::Condition, *factor));
+        let condition =
+            varying.clone().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
         let rest = [
-            Column::new(Kind::Number, "blocks"),
-            Column::new(Kind::Number, "judged at"),
-            Column::new(Kind::State, "why it ended"),
+            ReportColumn::new(ColumnKind::Number, "blocks"),
+            ReportColumn::new(ColumnKind::Number, "judged at"),
+            ReportColumn::new(ColumnKind::State, "why it ended"),
         ];
         let rows = document.conditions.iter().map(|it| {
             let level = |factor: &&str| it.levels.get(*factor).cloned().unwrap_or_default();
             let levels = varying.clone().map(level);
-            Row::of(levels.chain(figures(it)))
+            ReportRow::of(levels.chain(figures(it)))
         });
-        let table = Table {
+        let table = ReportTable {
             caption: "Blocks of each condition".into(),
             columns: condition.chain(rest).collect(),
             rows: rows.collect(),
-            ..Table::default()
+            ..ReportTable::default()
         };
         let looks: Vec<String> = sequential.looks.iter().map(ToString::to_string).collect();
         let lead = format!(
@@ -53,7 +54,7 @@ impl Section for Conditions {
              or same; verdicts change at these interim analyses alone.",
             words::list(&looks)
         );
-        vec![Block::Lead(Words::from(lead)), Block::Table(table)]
+        vec![ReportBlock::Lead(StyledText::from(lead)), ReportBlock::Table(table)]
     }
 }
 

@@ -2,26 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_analysis::{CellView, CostView, Counter, GroupView};
+use bakeoff_analysis::{CellView, CostView, GroupView, SyncObserver};
 
-use crate::block::{Block, Cell, Column, Folded, Kind, Row, Table};
-use crate::cell_rows::{self, Head};
+use crate::block::{
+    ColumnKind, Folded, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable,
+};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures::{self, NONE, few};
 use crate::group_rows;
-use crate::layout::{Condition, Layout};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::section::Section;
 use crate::words;
 
 /// What it cost.
-pub struct Costs;
+pub struct CostsSection;
 
 /// The columns that a cell can have.
-const COLUMNS: [Head; 5] = [
-    ("device bytes per byte written", Some("device bytes/byte"), Kind::Number),
-    ("syncs per commit", Some("syncs/commit"), Kind::Number),
-    ("space on disk", Some("space"), Kind::Number),
-    ("space per byte of the rows", Some("space/byte"), Kind::Number),
-    ("engine CPU per operation", Some("engine CPU"), Kind::Number),
+const COLUMNS: [ColumnHead; 5] = [
+    ("device bytes per byte written", Some("device bytes/byte"), ColumnKind::Number),
+    ("syncs per commit", Some("syncs/commit"), ColumnKind::Number),
+    ("space on disk", Some("space"), ColumnKind::Number),
+    ("space per byte of the rows", Some("space/byte"), ColumnKind::Number),
+    ("engine CPU per operation", Some("engine CPU"), ColumnKind::Number),
 ];
 
 /// What the figures are of.
@@ -33,7 +35,7 @@ const EXPLAINED: &str = "Over all of a cell’s trials, from their clients’ st
 const OF_SPACE: &str = "Space per byte of the rows: after the drain, for each byte of the rows that were \
      loaded; a row’s columns count, an integer as 8 bytes, a text as its own, an index as none.";
 
-impl Section for Costs {
+impl Section for CostsSection {
     fn name(&self) -> &str {
         "costs"
     }
@@ -44,7 +46,7 @@ impl Section for Costs {
 
     /// A row for each cell in which costs were counted. Without engines there is nothing that they were the
     /// cost of: then it is what the target counted alone.
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         if !layout.has_engines() {
             return counted(layout, "What the target counted of itself").into_iter().collect();
         }
@@ -61,7 +63,7 @@ impl Section for Costs {
         let sentences = [EXPLAINED.to_owned(), of_space.to_owned(), counted_by(layout)];
         let sentences: Vec<String> = sentences.into_iter().filter(|it| !it.is_empty()).collect();
         let lead = sentences.join(" ");
-        let mut blocks = vec![Block::Lead(lead.into()), Block::Table(table)];
+        let mut blocks = vec![ReportBlock::Lead(lead.into()), ReportBlock::Table(table)];
         blocks.extend(groups(layout));
         blocks.extend(counted(layout, "What the engines counted of themselves"));
         blocks
@@ -85,23 +87,23 @@ fn cells(cell: &CellView) -> Option<[String; COLUMNS.len()]> {
 }
 
 /// The columns that a group can have.
-const GROUP: [Head; 7] = [
-    ("CPU per operation", Some("CPU"), Kind::Main),
-    ("memory limit", Some("limit"), Kind::Number),
-    ("memory at most", Some("at most"), Kind::Number),
-    ("page cache", Some("page cache"), Kind::Number),
-    ("read", Some("read"), Kind::Number),
-    ("written", Some("written"), Kind::Number),
-    ("written in the drain", None, Kind::Number),
+const GROUP: [ColumnHead; 7] = [
+    ("CPU per operation", Some("CPU"), ColumnKind::Main),
+    ("memory limit", Some("limit"), ColumnKind::Number),
+    ("memory at most", Some("at most"), ColumnKind::Number),
+    ("page cache", Some("page cache"), ColumnKind::Number),
+    ("read", Some("read"), ColumnKind::Number),
+    ("written", Some("written"), ColumnKind::Number),
+    ("written in the drain", None, ColumnKind::Number),
 ];
 
 /// What the work cost in each group of processes, where there are several, or memory is limited.
-fn groups(layout: &Layout<'_>) -> Option<Block> {
+fn groups(layout: &DocumentLayout<'_>) -> Option<ReportBlock> {
     let caption = "What it cost: every group of processes, mean of the trials";
     let several = group_rows::are_several(layout);
     let is_told = |group: &GroupView| several || group.memory_limit_bytes.is_some();
     let cells = |group: &GroupView| is_told(group).then(|| group_cells(group));
-    group_rows::table(layout, caption, &GROUP, cells).map(Block::Table)
+    group_rows::table(layout, caption, &GROUP, cells).map(ReportBlock::Table)
 }
 
 /// A text for each of [`GROUP`].
@@ -121,18 +123,18 @@ fn group_cells(group: &GroupView) -> [String; GROUP.len()] {
 /// That a number of syncs is not the engine's alone.
 fn remark(cost: &CostView) -> &'static str {
     let counter = cost.syncs_per_commit.and(cost.sums.syncs).map(|syncs| syncs.counted_by);
-    if counter == Some(Counter::Device) { " (device)" } else { "" }
+    if counter == Some(SyncObserver::Device) { " (device)" } else { "" }
 }
 
 /// Who counted syncs in this run, in sentences.
-fn counted_by(layout: &Layout<'_>) -> String {
+fn counted_by(layout: &DocumentLayout<'_>) -> String {
     let costs = layout.document.cells.iter().filter_map(|cell| cell.cost);
-    let counters: Vec<Counter> =
+    let counters: Vec<SyncObserver> =
         costs.filter_map(|cost| Some(cost.sums.syncs?.counted_by)).collect();
     let witness = |counter, name| counters.contains(&counter).then_some(name);
     let exact = [
-        witness(Counter::Disk, "the virtual disk"),
-        witness(Counter::Kernel, "the kernel’s file system, of the engine’s processes"),
+        witness(SyncObserver::Disk, "the virtual disk"),
+        witness(SyncObserver::Kernel, "the kernel’s file system, of the engine’s processes"),
     ];
     let exact: Vec<&str> = exact.into_iter().flatten().collect();
     let mut sentences = Vec::new();
@@ -143,7 +145,7 @@ fn counted_by(layout: &Layout<'_>) -> String {
             words::list(&exact)
         ));
     }
-    if counters.contains(&Counter::Device) {
+    if counters.contains(&SyncObserver::Device) {
         sentences.push(
             "Syncs marked “device” are flushes of the whole device’s cache, whoever asked for \
              them: syncs that share a flush count once, and a device without a volatile cache \
@@ -155,18 +157,20 @@ fn counted_by(layout: &Layout<'_>) -> String {
 }
 
 /// What was counted, level by level, under such a title; `None` where nothing moved.
-fn counted(layout: &Layout<'_>, title: &str) -> Option<Block> {
-    let tables: Vec<Block> = layout.levels.iter().filter_map(|it| counters(layout, it)).collect();
+fn counted(layout: &DocumentLayout<'_>, title: &str) -> Option<ReportBlock> {
+    let tables: Vec<ReportBlock> =
+        layout.levels.iter().filter_map(|it| counters(layout, it)).collect();
     let is_any = !tables.is_empty();
     let folded = Folded { summary: title.to_owned(), blocks: tables, long: false };
-    is_any.then_some(Block::Folded(folded))
+    is_any.then_some(ReportBlock::Folded(folded))
 }
 
 /// What a level counted of itself at each condition, where something moved.
-fn counters<'a>(layout: &Layout<'a>, level: &'a str) -> Option<Block> {
+fn counters<'a>(layout: &DocumentLayout<'a>, level: &'a str) -> Option<ReportBlock> {
     let cell =
-        |condition: &Condition<'a>| Some((condition.clone(), layout.cell(condition, level)?));
-    let cells: Vec<(Condition, &CellView)> = layout.conditions.iter().filter_map(cell).collect();
+        |condition: &ConditionLevels<'a>| Some((condition.clone(), layout.cell(condition, level)?));
+    let cells: Vec<(ConditionLevels, &CellView)> =
+        layout.conditions.iter().filter_map(cell).collect();
     let moved = |(name, count): (&'a String, &u64)| (*count > 0).then_some(name.as_str());
     let names = cells.iter().flat_map(|(_, cell)| &cell.counters).filter_map(moved);
     let names: BTreeSet<&str> = names.collect();
@@ -176,25 +180,26 @@ fn counters<'a>(layout: &Layout<'a>, level: &'a str) -> Option<Block> {
     };
     let row = |name: &str| {
         let means = cells.iter().map(|(_, cell)| mean(cell, name));
-        Row::of([name.to_owned()].into_iter().chain(means))
+        ReportRow::of([name.to_owned()].into_iter().chain(means))
     };
-    let place =
-        |(condition, _): &(Condition, _)| Column::new(Kind::LongNumber, spot(layout, condition));
+    let place = |(condition, _): &(ConditionLevels, _)| {
+        ReportColumn::new(ColumnKind::LongNumber, spot(layout, condition))
+    };
     let caption = format!("{level}: while the clients ran, mean of the trials");
-    let table = Table {
-        caption: Cell { style: Some(layout.style(level)), ..caption.into() },
-        columns: [Column::new(Kind::Name, "counter")]
+    let table = ReportTable {
+        caption: ReportCell { style: Some(layout.style(level)), ..caption.into() },
+        columns: [ReportColumn::new(ColumnKind::Name, "counter")]
             .into_iter()
             .chain(cells.iter().map(place))
             .collect(),
         rows: names.into_iter().map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     };
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    (!table.rows.is_empty()).then_some(ReportBlock::Table(table))
 }
 
 /// Where a condition is, in words, for a heading.
-fn spot(layout: &Layout<'_>, condition: &Condition<'_>) -> String {
+fn spot(layout: &DocumentLayout<'_>, condition: &ConditionLevels<'_>) -> String {
     match layout.place(condition) {
         none if none.is_empty() => "a trial".into(),
         place => place.trim_start_matches(" with ").into(),

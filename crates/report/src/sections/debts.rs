@@ -2,15 +2,15 @@
 
 use bakeoff_analysis::{CellView, DebtView};
 
-use crate::block::{Block, Kind};
-use crate::cell_rows::{self, Head};
+use crate::block::{ColumnKind, ReportBlock};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures::{self, NONE};
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
 /// What was left to write back.
-pub struct Debts;
+pub struct DebtsSection;
 
 /// What the figures mean, for a reader.
 const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush and to compact, a \
@@ -25,16 +25,16 @@ const EXPLAINED: &str = "What an engine puts off (dirty pages, tables to flush a
                          figures are those before the first checkpoint or compaction, and not \
                          those of a database that has been in use for long.";
 
-const COLUMNS: [Head; 6] = [
-    ("time to write it back", Some("drain"), Kind::Main),
-    ("bytes", Some("bytes"), Kind::Number),
-    ("engine CPU", Some("CPU"), Kind::Number),
-    ("clients’ time an operation", Some("time/op"), Kind::Number),
-    ("the same with deferred work", Some("with deferred"), Kind::Number),
-    ("written back while clients ran", Some("meanwhile"), Kind::Verdict),
+const COLUMNS: [ColumnHead; 6] = [
+    ("time to write it back", Some("drain"), ColumnKind::Main),
+    ("bytes", Some("bytes"), ColumnKind::Number),
+    ("engine CPU", Some("CPU"), ColumnKind::Number),
+    ("clients’ time an operation", Some("time/op"), ColumnKind::Number),
+    ("the same with deferred work", Some("with deferred"), ColumnKind::Number),
+    ("written back while clients ran", Some("meanwhile"), ColumnKind::Verdict),
 ];
 
-impl Section for Debts {
+impl Section for DebtsSection {
     fn name(&self) -> &str {
         "debts"
     }
@@ -49,7 +49,7 @@ impl Section for Debts {
 
     /// A row for each cell of which the debt is known; nothing without engines, which alone put
     /// things off.
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let charted = layout.charted();
         let cells = |level: &str, cell: &CellView| {
             let shown = layout.has_engines() && charted.contains(&level);
@@ -57,7 +57,9 @@ impl Section for Debts {
         };
         let caption = "What was left to write back: every cell";
         let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
-        table.map_or(Vec::new(), |table| vec![Block::Lead(EXPLAINED.into()), Block::Table(table)])
+        table.map_or(Vec::new(), |table| {
+            vec![ReportBlock::Lead(EXPLAINED.into()), ReportBlock::Table(table)]
+        })
     }
 
     fn is_of_cells(&self) -> bool {

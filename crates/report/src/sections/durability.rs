@@ -7,16 +7,17 @@ use bakeoff_analysis::{CellView, Document, PromiseView, RuleView};
 use bakeoff_results::{PromiseFactors, TimedRecovery};
 
 use crate::block::{
-    Block, Cell, Chart, Charts, Column, Finding, Folded, Kind, Look, Row, Table, Tone, Words,
+    Charts, ColumnKind, Finding, Folded, ReportBlock, ReportCell, ReportColumn, ReportRow,
+    ReportTable, StyledText, SvgChart, TableStyle, Tone,
 };
 use crate::figures::NONE;
-use crate::layout::{self, Layout};
-use crate::promises::{self, Told};
+use crate::layout::{self, DocumentLayout};
+use crate::promises::{self, PromiseCuts};
 use crate::section::Section;
 use crate::words;
 
 /// What power cuts left of each promise.
-pub struct Durability;
+pub struct DurabilitySection;
 
 /// How the table is read.
 const EXPLAINED: &str = "The clients of the ledger are at work when the power goes, at a moment that \
@@ -65,7 +66,7 @@ const MEANINGS_OF_FILES: [(&str, &str); 7] = [
     ("corrupt", "a file is gone or too short"),
 ];
 
-impl Section for Durability {
+impl Section for DurabilitySection {
     fn name(&self) -> &str {
         promises::SECTION
     }
@@ -78,9 +79,9 @@ impl Section for Durability {
         "Power cuts"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let document = layout.document;
-        let all: Vec<Told> = promises::all(document).collect();
+        let all: Vec<PromiseCuts> = promises::all(document).collect();
         if all.is_empty() {
             return Vec::new();
         }
@@ -90,40 +91,40 @@ impl Section for Durability {
         };
         let meanings = meanings.iter().map(|(word, means)| ((*word).into(), (*means).into()));
         let mut blocks = vec![
-            Block::Note(cuts::how(&all).into()),
-            Block::Lead(Words::default().marked(explained)),
-            Block::Folded(Folded {
+            ReportBlock::Note(cuts::how(&all).into()),
+            ReportBlock::Lead(StyledText::default().marked(explained)),
+            ReportBlock::Folded(Folded {
                 summary: "What the words of this table mean".into(),
-                blocks: vec![Block::Facts(meanings.collect())],
+                blocks: vec![ReportBlock::Facts(meanings.collect())],
                 long: false,
             }),
-            Block::Table(table(document, &all)),
+            ReportBlock::Table(table(document, &all)),
         ];
-        blocks.extend(cuts::picture(&all).map(|svg| Block::Charts(picture(&all, svg))));
-        blocks.push(Block::Findings(all.iter().map(finding).collect()));
+        blocks.extend(cuts::picture(&all).map(|svg| ReportBlock::Charts(picture(&all, svg))));
+        blocks.push(ReportBlock::Findings(all.iter().map(finding).collect()));
         blocks
     }
 }
 
-fn picture(all: &[Told<'_>], svg: String) -> Charts {
+fn picture(all: &[PromiseCuts<'_>], svg: String) -> Charts {
     let broken = all.iter().any(|told| told.promise.kept == Some(false));
     let diamond = if broken { "; a diamond breaks the promise" } else { "" };
     let caption = format!(
         "How old the oldest loss was: a dot for each cut that lost something, in a line for each rule, \
          in the table’s order{diamond}"
     );
-    let charts = vec![Chart { caption, svg }];
-    Charts { explained: Words::default(), legend: Vec::new(), charts }
+    let charts = vec![SvgChart { caption, svg }];
+    Charts { explained: StyledText::default(), legend: Vec::new(), charts }
 }
 
 /// What the promises are held against, and the operation whose mean time stands beside them.
-struct Heads<'a> {
+struct PromiseColumns<'a> {
     rules: Vec<&'a str>,
     operation: Option<&'a str>,
 }
 
-impl<'a> Heads<'a> {
-    fn of(document: &'a Document, all: &[Told<'a>]) -> Self {
+impl<'a> PromiseColumns<'a> {
+    fn of(document: &'a Document, all: &[PromiseCuts<'a>]) -> Self {
         let mut rules: Vec<&str> = Vec::new();
         for rule in all.iter().flat_map(|told| &told.promise.rules) {
             if !rules.contains(&rule.keep.as_str()) {
@@ -136,28 +137,32 @@ impl<'a> Heads<'a> {
     }
 
     /// What each rule has left of a promise, in the rules' order.
-    fn found<'b>(&self, told: &Told<'b>) -> Vec<Option<&'b RuleView>> {
+    fn found<'b>(&self, told: &PromiseCuts<'b>) -> Vec<Option<&'b RuleView>> {
         let found = |keep: &&str| told.promise.rules.iter().find(|rule| rule.keep == *keep);
         self.rules.iter().map(found).collect()
     }
 }
 
 /// A row an engine and level.
-fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
-    let heads = Heads::of(document, all);
+fn table<'a>(document: &'a Document, all: &[PromiseCuts<'a>]) -> ReportTable {
+    let heads = PromiseColumns::of(document, all);
     let price = heads.operation.map(|operation| {
         format!(", and its price: the mean time of {operation} in this run’s trials")
     });
     let mut columns = names(all);
-    columns.extend(heads.rules.iter().map(|rule| Column::new(Kind::Finding, *rule)));
-    columns.extend(heads.operation.map(|operation| Column::new(Kind::Main, operation)));
-    columns.push(Column::new(Kind::LongNumber, "recovery"));
+    columns.extend(heads.rules.iter().map(|rule| ReportColumn::new(ColumnKind::Finding, *rule)));
+    columns.extend(heads.operation.map(|operation| ReportColumn::new(ColumnKind::Main, operation)));
+    columns.push(ReportColumn::new(ColumnKind::LongNumber, "recovery"));
     let disk = all.iter().find_map(|told| Some(&*timed(told)?.disk));
-    columns.extend(disk.map(|disk| Column::new(Kind::LongNumber, format!("recovery on {disk}"))));
-    let row = |told: &Told| {
-        let name =
-            Cell { aside: told.folder.map(str::to_owned), ..told.promise.engine.clone().into() };
-        let rule = |rule: Option<&RuleView>| Cell {
+    columns.extend(
+        disk.map(|disk| ReportColumn::new(ColumnKind::LongNumber, format!("recovery on {disk}"))),
+    );
+    let row = |told: &PromiseCuts| {
+        let name = ReportCell {
+            aside: told.folder.map(str::to_owned),
+            ..told.promise.engine.clone().into()
+        };
+        let rule = |rule: Option<&RuleView>| ReportCell {
             tone: if rule.is_some_and(|it| it.broken > 0) { Tone::Bad } else { Tone::Plain },
             ..rule.map_or(NONE.into(), |it| found::left(told, it)).into()
         };
@@ -166,11 +171,11 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
         let cells =
             [name, told.level().into(), state(told.promise).into()].into_iter().chain(rules);
         let on_disk = disk.map(|_| timed(told).map_or(NONE.into(), on_disk).into());
-        Row::of(cells.chain(cost).chain([recovery(told.promise).into()]).chain(on_disk))
+        ReportRow::of(cells.chain(cost).chain([recovery(told.promise).into()]).chain(on_disk))
     };
-    Table {
+    ReportTable {
         caption: format!("Each promise after power cuts{}", price.unwrap_or_default()).into(),
-        look: Look::Promises,
+        look: TableStyle::Promises,
         columns,
         rows: all.iter().map(row).collect(),
         note: None,
@@ -179,27 +184,31 @@ fn table<'a>(document: &'a Document, all: &[Told<'a>]) -> Table {
 }
 
 /// The factors by which the promises differ; those of engines where runs differ in that.
-fn factors(all: &[Told<'_>]) -> PromiseFactors {
-    let mut known = all.iter().map(Told::factors);
+fn factors(all: &[PromiseCuts<'_>]) -> PromiseFactors {
+    let mut known = all.iter().map(PromiseCuts::factors);
     let first = known.next().unwrap_or_default();
     if known.all(|other| other == first) { first } else { PromiseFactors::default() }
 }
 
-fn names(all: &[Told<'_>]) -> Vec<Column> {
+fn names(all: &[PromiseCuts<'_>]) -> Vec<ReportColumn> {
     let PromiseFactors { who, what } = factors(all);
     vec![
-        Column::new(Kind::Name, who),
-        Column::new(Kind::Level, what),
-        Column::new(Kind::State, "promise"),
+        ReportColumn::new(ColumnKind::Name, who),
+        ReportColumn::new(ColumnKind::Level, what),
+        ReportColumn::new(ColumnKind::State, "promise"),
     ]
 }
 
 /// The same in a few characters a cell.
-fn compact(document: &Document, all: &[Told<'_>], heads: &Heads<'_>) -> Table {
+fn compact(
+    document: &Document,
+    all: &[PromiseCuts<'_>],
+    heads: &PromiseColumns<'_>,
+) -> ReportTable {
     let mut columns = names(all);
-    columns.extend(heads.rules.iter().map(|rule| Column::new(Kind::Number, *rule)));
-    columns.extend(heads.operation.map(|operation| Column::new(Kind::Main, operation)));
-    let row = |told: &Told| {
+    columns.extend(heads.rules.iter().map(|rule| ReportColumn::new(ColumnKind::Number, *rule)));
+    columns.extend(heads.operation.map(|operation| ReportColumn::new(ColumnKind::Main, operation)));
+    let row = |told: &PromiseCuts| {
         let promise = told.promise;
         let survived = |rule: &RuleView| {
             let (number, all, _) = found::survived(told, rule);
@@ -210,12 +219,12 @@ fn compact(document: &Document, all: &[Told<'_>], heads: &Heads<'_>) -> Table {
         let folder = told.folder.map_or(String::new(), |folder| format!(" ({folder})"));
         let names =
             [format!("{}{folder}", promise.engine), told.level(), state(promise).to_owned()];
-        Row {
+        ReportRow {
             bad: promise.kept == Some(false),
-            ..Row::of(names.into_iter().chain(rules).chain(cost))
+            ..ReportRow::of(names.into_iter().chain(rules).chain(cost))
         }
     };
-    Table { columns, rows: all.iter().map(row).collect(), ..Table::default() }
+    ReportTable { columns, rows: all.iter().map(row).collect(), ..ReportTable::default() }
 }
 
 /// How a promise stands.
@@ -237,7 +246,7 @@ fn recovery(promise: &PromiseView) -> String {
 }
 
 /// The recovery that was timed on the disk.
-fn timed<'a>(told: &Told<'a>) -> Option<&'a TimedRecovery> {
+fn timed<'a>(told: &PromiseCuts<'a>) -> Option<&'a TimedRecovery> {
     told.cuts.iter().find_map(|cut| cut.timed.as_ref())
 }
 
@@ -252,7 +261,7 @@ fn on_disk(timed: &TimedRecovery) -> String {
 }
 
 /// The verdict on a promise, with the command that repeats the first cut that broke it.
-fn finding(told: &Told<'_>) -> Finding {
+fn finding(told: &PromiseCuts<'_>) -> Finding {
     let promise = told.promise;
     let first = promise.rules.iter().find(|rule| rule.broken > 0);
     let again = first.zip(told.plan).and_then(|(rule, plan)| {
@@ -271,7 +280,7 @@ fn finding(told: &Told<'_>) -> Finding {
 /// The cells that were timed under a promise.
 fn cells<'a>(
     document: &'a Document,
-    told: &Told<'a>,
+    told: &PromiseCuts<'a>,
 ) -> impl Iterator<Item = &'a CellView> + use<'a> {
     let (promise, factors) = (told.promise, told.factors());
     document.cells.iter().filter(move |cell| {
@@ -281,7 +290,7 @@ fn cells<'a>(
 }
 
 /// What the operation takes in the cells of a promise: a time, or from one to another.
-fn cost(document: &Document, told: &Told<'_>, operation: &str) -> String {
+fn cost(document: &Document, told: &PromiseCuts<'_>, operation: &str) -> String {
     let mut means: Vec<(f64, bool)> = cells(document, told)
         .filter_map(|cell| {
             let found = cell.operations.iter().find(|o| o.name == operation)?;

@@ -2,9 +2,11 @@
 
 use bakeoff_results::{Cut, EveryByRule, EveryMoment, FileSystem, FirstBroken};
 
-use crate::block::{Block, Cell, Column, Kind, Row, Table, Tone, Words};
+use crate::block::{
+    ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, StyledText, Tone,
+};
 use crate::figures::NONE;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
@@ -32,30 +34,33 @@ impl Section for Every {
         "Cuts at every moment"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let cuts = &layout.document.cuts;
         let tried: Vec<(&Cut, &EveryMoment)> =
             cuts.iter().filter_map(|cut| Some((cut, cut.every.as_ref()?))).collect();
         if tried.is_empty() {
             return Vec::new();
         }
-        let table = Table {
+        let table = ReportTable {
             caption: "Crash images of every moment, by the rule that drew them".into(),
             columns: vec![
-                Column::new(Kind::Name, "engine"),
-                Column::new(Kind::Level, "durability"),
-                Column::new(Kind::Level, "rule"),
-                Column::new(Kind::Number, "different"),
-                Column::new(Kind::Number, "judged"),
-                Column::new(Kind::Number, "lost some"),
-                Column::new(Kind::Main, "broken"),
-                Column::new(Kind::Finding, "first broken"),
+                ReportColumn::new(ColumnKind::Name, "engine"),
+                ReportColumn::new(ColumnKind::Level, "durability"),
+                ReportColumn::new(ColumnKind::Level, "rule"),
+                ReportColumn::new(ColumnKind::Number, "different"),
+                ReportColumn::new(ColumnKind::Number, "judged"),
+                ReportColumn::new(ColumnKind::Number, "lost some"),
+                ReportColumn::new(ColumnKind::Main, "broken"),
+                ReportColumn::new(ColumnKind::Finding, "first broken"),
             ],
             rows: tried.iter().flat_map(|(cut, every)| rows(cut, every)).collect(),
-            ..Table::default()
+            ..ReportTable::default()
         };
-        let mut blocks = vec![Block::Lead(Words::default().marked(EXPLAINED)), Block::Table(table)];
-        blocks.extend(tried.iter().map(|(cut, every)| Block::Note(said(cut, every).into())));
+        let mut blocks = vec![
+            ReportBlock::Lead(StyledText::default().marked(EXPLAINED)),
+            ReportBlock::Table(table),
+        ];
+        blocks.extend(tried.iter().map(|(cut, every)| ReportBlock::Note(said(cut, every).into())));
         blocks
     }
 }
@@ -68,16 +73,17 @@ fn level(cut: &Cut) -> String {
     }
 }
 
-fn rows<'a>(cut: &'a Cut, every: &'a EveryMoment) -> impl Iterator<Item = Row> {
+fn rows<'a>(cut: &'a Cut, every: &'a EveryMoment) -> impl Iterator<Item = ReportRow> {
     every.rules.iter().map(move |rule| {
         let EveryByRule { keep, distinct, judged, lost, broken, first } = rule;
         let [distinct, judged, lost] = [distinct, judged, lost].map(|count| words::count(*count));
         let tone = if *broken > 0 { Tone::Bad } else { Tone::Plain };
-        let broken = Cell { tone, ..words::count(*broken).into() };
+        let broken = ReportCell { tone, ..words::count(*broken).into() };
         let first = first.as_ref().map_or(NONE.into(), first_broken);
-        let names: [Cell; 3] = [cut.engine.clone().into(), level(cut).into(), keep.clone().into()];
-        let counts: [Cell; 3] = [distinct.into(), judged.into(), lost.into()];
-        Row::of(names.into_iter().chain(counts).chain([broken, first.into()]))
+        let names: [ReportCell; 3] =
+            [cut.engine.clone().into(), level(cut).into(), keep.clone().into()];
+        let counts: [ReportCell; 3] = [distinct.into(), judged.into(), lost.into()];
+        ReportRow::of(names.into_iter().chain(counts).chain([broken, first.into()]))
     })
 }
 

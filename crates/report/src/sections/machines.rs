@@ -8,12 +8,13 @@ use bakeoff_analysis::{
 use bakeoff_results::{PlanShard, Run};
 
 use crate::block::{
-    Block, Cell, Column, Kind, Row, Strip, StripGroup, StripHead, StripRow, Strips, Table, Tone,
+    ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, Strip, StripGroup,
+    StripHead, StripRow, Strips, Tone,
 };
 use crate::figures::{self, NONE};
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
-use crate::strip::{self, Axis, Drawn};
+use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
 /// The machines of a merged run.
@@ -54,20 +55,20 @@ impl Section for Machines {
         "Machines"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let document = layout.document;
         let Some(view) = &document.machines else {
             return part(&document.run.run)
-                .map(|part| Block::Note(part.into()))
+                .map(|part| ReportBlock::Note(part.into()))
                 .into_iter()
                 .collect();
         };
         let mut blocks = vec![
-            Block::Note(mixed(view).into()),
-            Block::Table(table(view)),
-            Block::Table(when(view)),
+            ReportBlock::Note(mixed(view).into()),
+            ReportBlock::Table(table(view)),
+            ReportBlock::Table(when(view)),
         ];
-        blocks.extend(forest(layout, view).map(Block::Strips));
+        blocks.extend(forest(layout, view).map(ReportBlock::Strips));
         blocks
     }
 }
@@ -110,56 +111,56 @@ fn mixed(view: &MachinesView) -> String {
 }
 
 /// A row for each machine.
-fn table(view: &MachinesView) -> Table {
+fn table(view: &MachinesView) -> ReportTable {
     let columns = [
-        Column::new(Kind::Name, "machine"),
-        Column::new(Kind::Level, "shards"),
-        Column::new(Kind::Level, "processor").short(None::<String>),
-        Column::new(Kind::Level, "kernel").short(None::<String>),
-        Column::new(Kind::Number, "blocks"),
-        Column::new(Kind::Number, "trials that count").short(Some("trials")),
-        Column::new(Kind::Number, "load when it began").short(Some("load")),
-        Column::new(Kind::Number, "harness, an operation").short(None::<String>),
-        Column::new(Kind::Number, "neighbour alone, a second").short(None::<String>),
-        Column::new(Kind::Number, "looks at it that were off").short(Some("off")),
+        ReportColumn::new(ColumnKind::Name, "machine"),
+        ReportColumn::new(ColumnKind::Level, "shards"),
+        ReportColumn::new(ColumnKind::Level, "processor").short(None::<String>),
+        ReportColumn::new(ColumnKind::Level, "kernel").short(None::<String>),
+        ReportColumn::new(ColumnKind::Number, "blocks"),
+        ReportColumn::new(ColumnKind::Number, "trials that count").short(Some("trials")),
+        ReportColumn::new(ColumnKind::Number, "load when it began").short(Some("load")),
+        ReportColumn::new(ColumnKind::Number, "harness, an operation").short(None::<String>),
+        ReportColumn::new(ColumnKind::Number, "neighbour alone, a second").short(None::<String>),
+        ReportColumn::new(ColumnKind::Number, "looks at it that were off").short(Some("off")),
     ];
-    let table = Table {
+    let table = ReportTable {
         caption: "The machines".into(),
         columns: columns.into(),
         rows: view.machines.iter().map(row).collect(),
         note: Some(COLUMNS_ARE.into()),
-        ..Table::default()
+        ..ReportTable::default()
     };
     table.without_empty_columns(|_| true)
 }
 
 /// When each machine measured; where disks differ on which, too.
-fn when(view: &MachinesView) -> Table {
+fn when(view: &MachinesView) -> ReportTable {
     let all = view.machines.iter().flat_map(|it| &it.disks);
     let all: BTreeSet<_> = all.map(|it| (&it.device, &it.file_system)).collect();
     let differ = all.len() > 1;
     let mut columns = vec![
-        Column::new(Kind::Name, "machine"),
-        Column::new(Kind::Level, "from"),
-        Column::new(Kind::Level, "to"),
+        ReportColumn::new(ColumnKind::Name, "machine"),
+        ReportColumn::new(ColumnKind::Level, "from"),
+        ReportColumn::new(ColumnKind::Level, "to"),
     ];
-    columns.extend(differ.then(|| Column::new(Kind::Level, "disk")));
+    columns.extend(differ.then(|| ReportColumn::new(ColumnKind::Level, "disk")));
     let row = |it: &MachineView| {
         let ended = it.ended_s.map_or_else(|| "not ended".to_owned(), words::date);
         let mut cells = vec![it.name.clone(), words::date(it.started_s), ended];
         cells.extend(differ.then(|| disks(it)));
-        Row::of(cells)
+        ReportRow::of(cells)
     };
     let caption = match differ {
         true => "When each machine measured, and on which disk",
         false => "When each machine measured",
     };
-    Table {
+    ReportTable {
         caption: caption.into(),
         columns,
         rows: view.machines.iter().map(row).collect(),
         note: Some(CLOCKS_ARE.into()),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
@@ -176,9 +177,9 @@ fn disks(it: &MachineView) -> String {
     it.disks.iter().map(disk).collect::<Vec<_>>().join("; ")
 }
 
-fn row(it: &MachineView) -> Row {
+fn row(it: &MachineView) -> ReportRow {
     let shards: Vec<String> = it.shards.iter().map(u32::to_string).collect();
-    Row::of([
+    ReportRow::of([
         it.name.clone(),
         if shards.is_empty() { "the rest".into() } else { shards.join(", ") },
         it.machine.processor.clone(),
@@ -194,7 +195,7 @@ fn row(it: &MachineView) -> Row {
 
 /// The ratios of each machine below each other, those on which the machines disagree first; `None` where no
 /// two machines have one.
-fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
+fn forest(layout: &DocumentLayout<'_>, view: &MachinesView) -> Option<Strips> {
     if view.ratios.is_empty() {
         return None;
     }
@@ -212,7 +213,7 @@ fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
     let values = on().map(|it| it.ratio).chain(over().map(|it| it.ratio));
     let values: Vec<f64> = values.collect();
     let ends = on().flat_map(|it| [it.low, it.high]).chain(over().flat_map(|it| [it.low, it.high]));
-    let axis = Axis::between_levels(&values, &ends.flatten().collect::<Vec<_>>());
+    let axis = StripAxis::between_levels(&values, &ends.flatten().collect::<Vec<_>>());
     let forest = Forest { layout, view, axis: &axis };
     let groups: Vec<StripGroup> = shown.iter().map(|ratio| forest.group(ratio)).collect();
     let left_out = ratios.len() - shown.len();
@@ -236,9 +237,9 @@ fn forest(layout: &Layout<'_>, view: &MachinesView) -> Option<Strips> {
 }
 
 struct Forest<'b, 'a> {
-    layout: &'b Layout<'a>,
+    layout: &'b DocumentLayout<'a>,
     view: &'b MachinesView,
-    axis: &'b Axis,
+    axis: &'b StripAxis,
 }
 
 impl Forest<'_, '_> {
@@ -267,7 +268,7 @@ impl Forest<'_, '_> {
         let cells = vec![
             interval(ends, on.blocks).into(),
             words::count(on.blocks.into()).into(),
-            Cell::default(),
+            ReportCell::default(),
         ];
         self.row(of, name, (on.ratio, ends), false, cells)
     }
@@ -277,7 +278,7 @@ impl Forest<'_, '_> {
         let blocks: u32 = of.on.iter().map(|on| on.blocks).sum();
         let part = format!("I² {}, Q {}", words::percent(it.i_squared), words::digits(it.q));
         let between = match of.disagree {
-            true => Cell { tone: Tone::Bad, ..format!("disagree, {part}").into() },
+            true => ReportCell { tone: Tone::Bad, ..format!("disagree, {part}").into() },
             false => part.into(),
         };
         let cells = vec![interval(ends, 1).into(), words::count(blocks.into()).into(), between];
@@ -290,10 +291,10 @@ impl Forest<'_, '_> {
         name: &str,
         (ratio, (low, high)): (f64, (Option<f64>, Option<f64>)),
         hollow: bool,
-        cells: Vec<Cell>,
+        cells: Vec<ReportCell>,
     ) -> StripRow {
         let label = words::ratio(ratio);
-        let drawn = Drawn {
+        let drawn = StripContent {
             style: self.layout.style(&of.level),
             hollow,
             at: Some(self.axis.place(ratio)),
@@ -301,7 +302,7 @@ impl Forest<'_, '_> {
             said: format!("{}, {name}: {label}", of.operation),
             label,
             beside: true,
-            ..Drawn::default()
+            ..StripContent::default()
         };
         let strips = vec![Strip::of(drawn, self.axis, HEIGHT)];
         StripRow { name: name.into(), strips, cells, against: Vec::new() }

@@ -2,9 +2,9 @@
 
 use bakeoff_analysis::{CellView, interval};
 
-use crate::amount::Amount;
-use crate::block::{Block, Cell, Heat, HeatCell, HeatRow, Heats, Words};
-use crate::layout::{Condition, Layout};
+use crate::amount::MeritAmount;
+use crate::block::{Heat, HeatCell, HeatRow, Heats, ReportBlock, ReportCell, StyledText};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::section::Section;
 use crate::words;
 
@@ -24,7 +24,7 @@ const ENDS: &str = "*From – to*: where the mean of the cell lies, 19 times in 
      their own intervals lie apart, and decided though these meet.";
 
 /// What a cell costs beside its time: a name, how it is found, and how it is written.
-type Cost = (&'static str, fn(&CellView) -> Option<f64>, fn(f64) -> String);
+type CostFigure = (&'static str, fn(&CellView) -> Option<f64>, fn(f64) -> String);
 
 impl Section for Matrix {
     fn name(&self) -> &str {
@@ -35,7 +35,7 @@ impl Section for Matrix {
         "All cells"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let rows = layout.conditions.len();
         // One row says no more than the first chart.
         if !(2..=ROWS).contains(&rows) {
@@ -43,7 +43,7 @@ impl Section for Matrix {
         }
         let operations =
             layout.operations().filter_map(|operation| operation_map(layout, operation));
-        let costs: [Cost; 2] = [
+        let costs: [CostFigure; 2] = [
             ("disk space", |it| it.space_bytes.map(|bytes| bytes as f64), words::mean_bytes),
             (
                 "processor time, an operation",
@@ -54,7 +54,7 @@ impl Section for Matrix {
         let costs = costs.into_iter().filter_map(|(caption, of, text)| {
             map(layout, caption, |condition, level| {
                 let value = of(layout.cell(condition, level)?)?;
-                Some(Found { text: text(value), cost: value, ends: None })
+                Some(MapFigure { text: text(value), cost: value, ends: None })
             })
         });
         let maps: Vec<Heat> = operations.chain(costs).collect();
@@ -63,9 +63,9 @@ impl Section for Matrix {
         }
         let mut cells = maps.iter().flat_map(|map| &map.rows).flat_map(|row| &row.cells).flatten();
         let has_ends = cells.any(|cell| cell.ends.is_some());
-        let ends = has_ends.then(|| Block::Lead(Words::default().marked(ENDS)));
-        let heats = Heats { colours: Words::default().marked(COLOURS), maps };
-        ends.into_iter().chain([Block::Heats(heats)]).collect()
+        let ends = has_ends.then(|| ReportBlock::Lead(StyledText::default().marked(ENDS)));
+        let heats = Heats { colours: StyledText::default().marked(COLOURS), maps };
+        ends.into_iter().chain([ReportBlock::Heats(heats)]).collect()
     }
 
     fn is_of_cells(&self) -> bool {
@@ -74,7 +74,7 @@ impl Section for Matrix {
 }
 
 /// An operation's figures of merit; `None` where nothing is compared by it.
-fn operation_map<'a>(layout: &Layout<'a>, operation: &'a str) -> Option<Heat> {
+fn operation_map<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<Heat> {
     layout.conditions.iter().find_map(|condition| layout.merit(operation, condition))?;
     map(layout, operation, |condition, level| {
         layout.merit(operation, condition)?;
@@ -82,15 +82,15 @@ fn operation_map<'a>(layout: &Layout<'a>, operation: &'a str) -> Option<Heat> {
         let cost = if amount.merit.is_rate() { 1.0 / amount.value } else { amount.value };
         let own = interval(&layout.each(operation, condition, level));
         let ends = own.filter(|_| !amount.is_bound).map(|(low, high)| {
-            let [low, high] = [low, high].map(|value| Amount { value, ..amount }.text());
+            let [low, high] = [low, high].map(|value| MeritAmount { value, ..amount }.text());
             format!("{low} – {high}")
         });
-        Some(Found { text: amount.text(), cost, ends })
+        Some(MapFigure { text: amount.text(), cost, ends })
     })
 }
 
 /// A figure, how bad it is, and where it lies by its own trials.
-struct Found {
+struct MapFigure {
     text: String,
     cost: f64,
     ends: Option<String>,
@@ -98,26 +98,26 @@ struct Found {
 
 /// A map of figures by what they cost; `None` where there is no figure above 0.
 fn map<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     caption: &str,
-    of: impl Fn(&Condition<'a>, &'a str) -> Option<Found>,
+    of: impl Fn(&ConditionLevels<'a>, &'a str) -> Option<MapFigure>,
 ) -> Option<Heat> {
     let levels = layout.charted();
-    let figure = |condition: &Condition<'a>, level: &&'a str| {
+    let figure = |condition: &ConditionLevels<'a>, level: &&'a str| {
         of(condition, level).filter(|it| it.cost > 0.0 && it.cost.is_finite())
     };
-    let found: Vec<Vec<Option<Found>>> = layout
+    let found: Vec<Vec<Option<MapFigure>>> = layout
         .conditions
         .iter()
         .map(|condition| levels.iter().map(|level| figure(condition, level)).collect())
         .collect();
     let costs = found.iter().flatten().flatten().map(|it| it.cost);
     let best = costs.reduce(f64::min)?;
-    let row = |(condition, cells): (&Condition<'a>, Vec<Option<Found>>)| {
+    let row = |(condition, cells): (&ConditionLevels<'a>, Vec<Option<MapFigure>>)| {
         let costs = cells.iter().flatten().map(|it| it.cost);
         let least = costs.reduce(f64::min).unwrap_or(best);
         let rivals = cells.iter().flatten().count() > 1;
-        let cell = |Found { text, cost, ends }: Found| {
+        let cell = |MapFigure { text, cost, ends }: MapFigure| {
             let times = cost / best;
             HeatCell {
                 text,
@@ -135,12 +135,13 @@ fn map<'a>(
         HeatRow { name: place(layout, condition), cells }
     };
     let rows = layout.conditions.iter().zip(found).map(row).collect();
-    let columns =
-        levels.iter().map(|level| Cell { style: Some(layout.style(level)), ..(*level).into() });
+    let columns = levels
+        .iter()
+        .map(|level| ReportCell { style: Some(layout.style(level)), ..(*level).into() });
     Some(Heat { caption: caption.to_owned(), columns: columns.collect(), rows })
 }
 
-fn place(layout: &Layout<'_>, condition: &Condition<'_>) -> String {
+fn place(layout: &DocumentLayout<'_>, condition: &ConditionLevels<'_>) -> String {
     let levels =
         layout.varying.iter().zip(condition).map(|(factor, level)| words::level(factor, level));
     levels.collect::<Vec<_>>().join(", ")

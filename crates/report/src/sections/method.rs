@@ -6,8 +6,8 @@ use bakeoff_results::{
     Answers, ENOUGH_OPERATIONS, FigureOfMerit, Run, Takeover, commit, is_of_changed_files,
 };
 
-use crate::block::{Block, Words};
-use crate::layout::{self, Layout};
+use crate::block::{ReportBlock, StyledText};
+use crate::layout::{self, DocumentLayout};
 use crate::section::Section;
 use crate::words;
 
@@ -27,7 +27,7 @@ impl Section for Method {
         "Method"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let run = &layout.document.run.run;
         let mut prose = vec![program(run)];
         match layout::is_timed(layout.document) {
@@ -45,11 +45,11 @@ impl Section for Method {
             false => prose.push("Nothing was timed: the power was cut, as told above.".into()),
         }
         prose.push("Sizes are decimal: 1 MB is 10⁶ bytes.".into());
-        let mut blocks: Vec<Block> = prose.into_iter().map(Block::Prose).collect();
+        let mut blocks: Vec<ReportBlock> = prose.into_iter().map(ReportBlock::Prose).collect();
         blocks.extend([
-            Block::Heading("The machine".into()),
+            ReportBlock::Heading("The machine".into()),
             machine(run),
-            Block::Heading("The experiment".into()),
+            ReportBlock::Heading("The experiment".into()),
             experiment(layout),
         ]);
         blocks
@@ -61,7 +61,7 @@ impl Section for Method {
 }
 
 /// What measured it, and what is known of where that comes from.
-fn program(run: &Run) -> Words {
+fn program(run: &Run) -> StyledText {
     let from = match commit(&run.version) {
         _ if is_of_changed_files(&run.version) => {
             "This program was built from a tree with uncommitted changes: nobody else can build it."
@@ -89,11 +89,11 @@ fn program(run: &Run) -> Words {
         )
     });
     let later: String = later.collect();
-    Words::default().plain(format!("Measured by bakeoff {}. {from}{sum}{later}", run.version))
+    StyledText::default().plain(format!("Measured by bakeoff {}. {from}{sum}{later}", run.version))
 }
 
 /// What a trial and a block are.
-fn trials(layout: &Layout<'_>) -> Words {
+fn trials(layout: &DocumentLayout<'_>) -> StyledText {
     let run = &layout.document.run.run;
     let loops = match (layout.has_both_loops(), layout.is_open()) {
         (true, _) => {
@@ -109,7 +109,7 @@ fn trials(layout: &Layout<'_>) -> Words {
         }
         _ => "Its clients wait for each operation before they send the next.",
     };
-    Words::default()
+    StyledText::default()
         .marked("A *trial* runs the workload ")
         .stressed(&run.workload)
         .plain(format!(
@@ -129,11 +129,11 @@ fn trials(layout: &Layout<'_>) -> Words {
 }
 
 /// What stands for a network between clients and server; `None` where nothing does.
-fn network(run: &Run) -> Option<Words> {
+fn network(run: &Run) -> Option<StyledText> {
     let (_, levels) = run.factors.iter().find(|(name, _)| name == "rtt")?;
     let is_there = |level: &String| run.alias("rtt", level).unwrap_or(level) != "0";
     levels.iter().any(is_there).then(|| {
-        Words::default().plain(
+        StyledText::default().plain(
             "Where there is a time of round trips, an answer counts as received a round trip (rtt) after it \
              came, and its client asks for nothing before that. It is two where a server was asked for the page on \
              a new connection; where clients asked the engine itself, it is one. The clients keep that time: no \
@@ -143,7 +143,7 @@ fn network(run: &Run) -> Option<Words> {
 }
 
 /// Whether the engines answered alike when they were asked; `None` where none was.
-fn answers(run: &Run) -> Option<Words> {
+fn answers(run: &Run) -> Option<StyledText> {
     let first = run.answers.first()?;
     let engines: BTreeSet<&str> = run.answers.iter().map(|it| it.engine.as_str()).collect();
     let alike = |it: &Answers| run.answers.iter().all(|other| !it.is_unlike(other));
@@ -167,7 +167,7 @@ fn answers(run: &Run) -> Option<Words> {
          {statements} statements: {answered}{left_out}.",
         words::many(operations as usize, "operation")
     );
-    Some(Words::default().plain(asked).marked(
+    Some(StyledText::default().plain(asked).marked(
         " A comparison of two that did not answer alike, or of which one left something broken or broke its promise of durability, is *void*.",
     ))
 }
@@ -182,8 +182,8 @@ fn times(run: &Run) -> String {
 }
 
 /// What a mean, a quantile and a ratio are.
-fn figures(run: &Run) -> Words {
-    let words = Words::default().marked(
+fn figures(run: &Run) -> StyledText {
+    let words = StyledText::default().marked(
         "The first tenth of a trial’s time is its warm-up. Every operation that starts after it counts \
          and is followed to its end, and the trial goes on until the time is over and ",
     );
@@ -208,8 +208,8 @@ fn figures(run: &Run) -> Words {
 }
 
 /// What the words of judgement mean.
-fn verdicts(run: &Run) -> Words {
-    Words::default()
+fn verdicts(run: &Run) -> StyledText {
+    StyledText::default()
         .marked(
             "*Faster* and *slower* mean that the whole interval lies beyond 5 % (above 1.05, or \
              below 1 / 1.05), *same* that it lies within, *undecided* neither. ",
@@ -272,7 +272,7 @@ fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
     facts.map(|(name, fact)| (name.to_owned(), fact)).into()
 }
 
-fn machine(run: &Run) -> Block {
+fn machine(run: &Run) -> ReportBlock {
     let machine = &run.machine;
     let mut all = facts([
         ("processor", format!("{}, {} usable", machine.processor, machine.processors)),
@@ -282,10 +282,10 @@ fn machine(run: &Run) -> Block {
     ]);
     let settings = machine.settings().into_iter();
     all.extend(settings.map(|(what, value)| (what.to_owned(), value)));
-    Block::Facts(all)
+    ReportBlock::Facts(all)
 }
 
-fn experiment(layout: &Layout<'_>) -> Block {
+fn experiment(layout: &DocumentLayout<'_>) -> ReportBlock {
     let run = &layout.document.run.run;
     let factors = run.factors.iter().map(|(name, levels)| (name.clone(), levels.join(", ")));
     let harness = format!(
@@ -300,5 +300,5 @@ fn experiment(layout: &Layout<'_>) -> Block {
     ]));
     all.extend(layout.document.run.ended_s.map(|at| ("ended".to_owned(), words::date(at))));
     all.extend(facts([("seed", run.seed.to_string())]));
-    Block::Facts(all)
+    ReportBlock::Facts(all)
 }

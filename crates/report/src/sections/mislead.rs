@@ -1,7 +1,7 @@
 //! What could mislead, in full.
 
-use crate::block::Block;
-use crate::layout::Layout;
+use crate::block::ReportBlock;
+use crate::layout::DocumentLayout;
 use crate::misleads;
 use crate::section::Section;
 
@@ -17,11 +17,11 @@ impl Section for Mislead {
         "What could mislead"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let warnings = &layout.document.warnings;
         if warnings.is_empty() {
             return Vec::new();
         }
-        vec![Block::Warnings(warnings.clone())]
+        vec![ReportBlock::Warnings(warnings.clone())]
     }
 }

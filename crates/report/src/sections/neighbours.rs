@@ -1,15 +1,15 @@
 //! What the background I/O did.
 
-use crate::block::{Block, Column, Kind, Row, Table, Words};
+use crate::block::{ColumnKind, ReportBlock, ReportColumn, ReportRow, ReportTable, StyledText};
 use crate::figures;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
 /// What the neighbours did beside each level, in the cells that had any.
-pub struct Neighbours;
+pub struct NeighboursSection;
 
-impl Section for Neighbours {
+impl Section for NeighboursSection {
     fn name(&self) -> &str {
         "neighbours"
     }
@@ -22,20 +22,22 @@ impl Section for Neighbours {
         "Background I/O"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
-        let rows: Vec<Row> = rows(layout);
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+        let rows: Vec<ReportRow> = rows(layout);
         if rows.is_empty() {
             return Vec::new();
         }
-        let condition = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
-        let levels = layout.levels.iter().map(|level| Column::new(Kind::Number, *level));
-        let table = Table {
+        let condition =
+            layout.varying.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
+        let levels =
+            layout.levels.iter().map(|level| ReportColumn::new(ColumnKind::Number, *level));
+        let table = ReportTable {
             caption: "Requests a second of the background I/O".into(),
             columns: condition.chain(levels).collect(),
             rows,
-            ..Table::default()
+            ..ReportTable::default()
         };
-        vec![Block::Lead(lead(layout)), Block::Table(table)]
+        vec![ReportBlock::Lead(lead(layout)), ReportBlock::Table(table)]
     }
 
     fn is_background(&self) -> bool {
@@ -43,7 +45,7 @@ impl Section for Neighbours {
     }
 }
 
-fn lead(layout: &Layout<'_>) -> Words {
+fn lead(layout: &DocumentLayout<'_>) -> StyledText {
     let alone = layout.document.run.run.neighbour_alone_per_second;
     let alone =
         alone.map(|rate| format!(" One stream alone reached {} a second.", words::digits(rate)));
@@ -56,7 +58,7 @@ fn lead(layout: &Layout<'_>) -> Words {
     text.into()
 }
 
-fn rows(layout: &Layout<'_>) -> Vec<Row> {
+fn rows(layout: &DocumentLayout<'_>) -> Vec<ReportRow> {
     let mut rows = Vec::new();
     for condition in &layout.conditions {
         let rate = |level| Some(layout.cell(condition, level)?.neighbour_per_second);
@@ -64,7 +66,7 @@ fn rows(layout: &Layout<'_>) -> Vec<Row> {
         if rates.iter().flatten().any(|rate| *rate > 0.0) {
             let condition = condition.iter().map(|level| (*level).to_owned());
             let rates = rates.into_iter().map(|rate| figures::text(rate, words::digits));
-            rows.push(Row::of(condition.chain(rates)));
+            rows.push(ReportRow::of(condition.chain(rates)));
         }
     }
     rows

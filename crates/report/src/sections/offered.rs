@@ -1,12 +1,12 @@
 //! What was offered to each cell in an open loop, and whether it kept up.
 
-use bakeoff_analysis::{CellView, OpenLoop};
+use bakeoff_analysis::{CellView, OpenLoopView};
 
 use crate::behind::{self, BEHIND};
-use crate::block::{Block, Kind};
-use crate::cell_rows::{self, Head};
+use crate::block::{ColumnKind, ReportBlock};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures::{self, NONE};
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
@@ -23,14 +23,14 @@ const EXPLAINED: &str = "Operations were due at the offered rate, whether or not
 
 /// The columns that a cell can have: what matters most comes first; and shorter for a terminal, which
 /// has no room for some.
-const COLUMNS: [Head; 7] = [
-    ("offered per second", Some("offered/s"), Kind::Main),
-    ("outcome", Some("outcome"), Kind::Verdict),
-    ("done per second", None, Kind::Number),
-    ("not started", Some("left"), Kind::Number),
-    ("of what was due", None, Kind::Number),
-    ("backlog", Some("backlog"), Kind::Number),
-    ("start delay, p99", None, Kind::Number),
+const COLUMNS: [ColumnHead; 7] = [
+    ("offered per second", Some("offered/s"), ColumnKind::Main),
+    ("outcome", Some("outcome"), ColumnKind::Verdict),
+    ("done per second", None, ColumnKind::Number),
+    ("not started", Some("left"), ColumnKind::Number),
+    ("of what was due", None, ColumnKind::Number),
+    ("backlog", Some("backlog"), ColumnKind::Number),
+    ("start delay, p99", None, ColumnKind::Number),
 ];
 
 impl Section for Offered {
@@ -43,11 +43,13 @@ impl Section for Offered {
     }
 
     /// A row for each cell in an open loop.
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let cells = |_: &str, cell: &CellView| cell.open_loop.map(|open| cells(cell, &open));
         let caption = "What was offered: every cell";
         let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
-        table.map_or(Vec::new(), |table| vec![Block::Note(EXPLAINED.into()), Block::Table(table)])
+        table.map_or(Vec::new(), |table| {
+            vec![ReportBlock::Note(EXPLAINED.into()), ReportBlock::Table(table)]
+        })
     }
 
     fn is_of_cells(&self) -> bool {
@@ -56,7 +58,7 @@ impl Section for Offered {
 }
 
 /// A text for each of [`COLUMNS`].
-fn cells(cell: &CellView, open: &OpenLoop) -> [String; COLUMNS.len()] {
+fn cells(cell: &CellView, open: &OpenLoopView) -> [String; COLUMNS.len()] {
     let done: f64 = cell.operations.iter().map(|operation| operation.per_second).sum();
     let share = (!open.kept_up).then(|| words::percent(open.share_not_started()));
     [

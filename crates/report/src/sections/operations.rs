@@ -5,11 +5,13 @@ mod pairs;
 use bakeoff_analysis::{ALL_OPERATIONS, Comparison};
 use bakeoff_results::{FigureOfMerit, OperationSummary};
 
-use crate::amount::Amount;
-use crate::block::{Block, Cell, Column, Kind, Look, Row, Table, Tone};
+use crate::amount::MeritAmount;
+use crate::block::{
+    ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle, Tone,
+};
 use crate::cell_rows;
 use crate::figures::{NONE, latency_or_more};
-use crate::layout::{Condition, Layout};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::section::Section;
 use crate::verdict::{self, Contrast};
 use crate::words;
@@ -18,21 +20,21 @@ use crate::words;
 pub struct Operations;
 
 /// The columns that a cell can have.
-const COLUMNS: [(&str, Kind); 13] = [
-    ("mean", Kind::Main),
-    ("ratio", Kind::Main),
-    ("95 % interval", Kind::Number),
-    ("verdict", Kind::Verdict),
-    ("ratio, engine alone", Kind::Number),
+const COLUMNS: [(&str, ColumnKind); 13] = [
+    ("mean", ColumnKind::Main),
+    ("ratio", ColumnKind::Main),
+    ("95 % interval", ColumnKind::Number),
+    ("verdict", ColumnKind::Verdict),
+    ("ratio, engine alone", ColumnKind::Number),
     // Beside a rate.
-    ("mean time", Kind::Number),
-    ("per second", Kind::Number),
-    ("p50", Kind::Number),
-    ("p95", Kind::Number),
-    ("p99", Kind::Number),
-    ("service mean", Kind::Number),
-    ("service p99", Kind::Number),
-    ("trials", Kind::Number),
+    ("mean time", ColumnKind::Number),
+    ("per second", ColumnKind::Number),
+    ("p50", ColumnKind::Number),
+    ("p95", ColumnKind::Number),
+    ("p99", ColumnKind::Number),
+    ("service mean", ColumnKind::Number),
+    ("service p99", ColumnKind::Number),
+    ("trials", ColumnKind::Number),
 ];
 
 /// What is said where the clients of a cell never do the operation.
@@ -46,10 +48,10 @@ impl Section for Operations {
         "operations"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let blocks = |name: &str| {
-            let pairs = pairs::table(layout, name).map(Block::Table);
-            [Block::Heading(name.into()), Block::Table(table(layout, name))]
+            let pairs = pairs::table(layout, name).map(ReportBlock::Table);
+            [ReportBlock::Heading(name.into()), ReportBlock::Table(table(layout, name))]
                 .into_iter()
                 .chain(pairs)
         };
@@ -63,7 +65,7 @@ impl Section for Operations {
 
 /// What the levels are compared by at an operation: the time where some conditions have a rate and others
 /// are given one. `None` where nothing is compared.
-fn merit(layout: &Layout<'_>, operation: &str) -> Option<FigureOfMerit> {
+fn merit(layout: &DocumentLayout<'_>, operation: &str) -> Option<FigureOfMerit> {
     let any = layout.conditions.iter().find_map(|condition| layout.merit(operation, condition))?;
     Some(match operation {
         ALL_OPERATIONS => any,
@@ -72,9 +74,9 @@ fn merit(layout: &Layout<'_>, operation: &str) -> Option<FigureOfMerit> {
 }
 
 /// A row for each condition and level.
-fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
+fn table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
     let mut columns = cell_rows::names(layout);
-    columns.extend(COLUMNS.map(|(name, kind)| Column::new(kind, name)));
+    columns.extend(COLUMNS.map(|(name, kind)| ReportColumn::new(kind, name)));
     if let Some(name) = heading(layout, operation) {
         columns[layout.varying.len() + 1].name = name.into();
     }
@@ -84,15 +86,15 @@ fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
             let marks = cell_rows::marks(layout, condition, level);
             let cells = cells(layout, operation, condition, level).into_iter();
             let cells = cells.zip(COLUMNS).map(|(text, (_, kind))| match kind {
-                Kind::Verdict => Cell::verdict(text),
+                ColumnKind::Verdict => ReportCell::verdict(text),
                 _ => text.into(),
             });
             rows.push(cell_rows::row(layout, condition, level, number > 0, marks, cells));
         }
     }
-    let table = Table {
+    let table = ReportTable {
         caption: format!("{operation}: every cell").into(),
-        look: Look::Figures,
+        look: TableStyle::Figures,
         columns,
         rows,
         note: held_back(layout, operation),
@@ -103,7 +105,7 @@ fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
 }
 
 /// The heading of the figures that are compared, where it is not that of mean times.
-fn heading(layout: &Layout<'_>, operation: &str) -> Option<&'static str> {
+fn heading(layout: &DocumentLayout<'_>, operation: &str) -> Option<&'static str> {
     match merit(layout, operation) {
         Some(merit) if merit.is_rate() => Some(merit.words()),
         _ if layout.is_open() && layout.only_merit(operation).is_some() => Some("mean response"),
@@ -115,10 +117,10 @@ fn heading(layout: &Layout<'_>, operation: &str) -> Option<&'static str> {
 /// The conditions that there can be figures of an operation at: a rate of all of them is none where it
 /// is given.
 fn conditions<'b, 'a>(
-    layout: &'b Layout<'a>,
+    layout: &'b DocumentLayout<'a>,
     operation: &'b str,
-) -> impl Iterator<Item = &'b Condition<'a>> {
-    let has = move |condition: &&Condition<'a>| {
+) -> impl Iterator<Item = &'b ConditionLevels<'a>> {
+    let has = move |condition: &&ConditionLevels<'a>| {
         operation != ALL_OPERATIONS || layout.merit(operation, condition).is_some()
     };
     layout.conditions.iter().filter(has)
@@ -126,9 +128,9 @@ fn conditions<'b, 'a>(
 
 /// A text for each of [`COLUMNS`].
 fn cells<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     operation: &'a str,
-    condition: &Condition<'a>,
+    condition: &ConditionLevels<'a>,
     level: &'a str,
 ) -> [String; COLUMNS.len()] {
     let figures = layout.figures(operation, condition, level);
@@ -172,9 +174,9 @@ fn engine_only(comparison: &Comparison, by_rate: bool) -> Option<f64> {
 
 /// What is said of a level beside its figures.
 fn standing<'a>(
-    layout: &Layout<'a>,
-    (operation, condition, level): (&str, &Condition<'a>, &'a str),
-    amount: Option<Amount>,
+    layout: &DocumentLayout<'a>,
+    (operation, condition, level): (&str, &ConditionLevels<'a>, &'a str),
+    amount: Option<MeritAmount>,
     comparison: Option<&Comparison>,
 ) -> String {
     let figures = layout.figures(operation, condition, level);
@@ -198,7 +200,7 @@ fn standing<'a>(
 }
 
 /// What the mark of a verdict means, where a row of the operation's table has it.
-fn held_back(layout: &Layout<'_>, operation: &str) -> Option<String> {
+fn held_back(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
     let rows = layout.conditions.iter().flat_map(|condition| {
         let of = |level: &&str| layout.against_baseline(operation, condition, level);
         layout.levels.iter().filter(|level| !layout.is_harness(level)).filter_map(of)
@@ -209,9 +211,9 @@ fn held_back(layout: &Layout<'_>, operation: &str) -> Option<String> {
 
 /// Whether levels are compared by a rate there, and a cell that has operations has none.
 fn is_uncounted<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     operation: &str,
-    condition: &Condition<'a>,
+    condition: &ConditionLevels<'a>,
     level: &'a str,
 ) -> bool {
     let by_rate = layout.merit(operation, condition).is_some_and(FigureOfMerit::is_rate);
@@ -232,13 +234,14 @@ fn interval(comparison: &Comparison) -> String {
 }
 
 /// A row for each condition and a column for each level.
-fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
+fn compact<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
     let charted = layout.charted();
-    let condition = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
-    let levels = charted.iter().map(|level| Column::new(Kind::Number, *level));
-    let row = |condition: &Condition<'a>| {
+    let condition =
+        layout.varying.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
+    let levels = charted.iter().map(|level| ReportColumn::new(ColumnKind::Number, *level));
+    let row = |condition: &ConditionLevels<'a>| {
         let cells = charted.iter().map(|level| compact_cell(layout, operation, condition, level));
-        Row::of(condition.iter().map(|level| (*level).into()).chain(cells))
+        ReportRow::of(condition.iter().map(|level| (*level).into()).chain(cells))
     };
     let baseline = &layout.document.run.run.baseline;
     let compared = merit(layout, operation);
@@ -253,28 +256,28 @@ fn compact<'a>(layout: &Layout<'a>, operation: &'a str) -> Table {
         }
     };
     let service = if layout.is_open() { "; below, mean service time" } else { "" };
-    Table {
+    ReportTable {
         caption: format!("{shown}{service}").into(),
         columns: condition.chain(levels).collect(),
         rows: conditions(layout, operation).map(row).collect(),
         note: compact_note(layout, operation),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
 /// What stands below the figures.
-fn compact_note(layout: &Layout<'_>, operation: &str) -> Option<String> {
+fn compact_note(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
     let notes = [harness(layout, operation), held_back(layout, operation)];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// What an operation takes where nothing is done, in a line.
-fn harness(layout: &Layout<'_>, operation: &str) -> Option<String> {
+fn harness(layout: &DocumentLayout<'_>, operation: &str) -> Option<String> {
     let line = |level: &&str| {
         let amounts = layout.conditions.iter();
         let amounts = amounts.filter_map(|condition| layout.amount(operation, condition, level));
-        let is_slower = |one: &Amount, than: &Amount| match one.merit.is_rate() {
+        let is_slower = |one: &MeritAmount, than: &MeritAmount| match one.merit.is_rate() {
             true => one.value < than.value,
             false => one.value > than.value,
         };
@@ -288,16 +291,16 @@ fn harness(layout: &Layout<'_>, operation: &str) -> Option<String> {
 
 /// The mean and the verdict, and below them the ratio and its interval.
 fn compact_cell<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     operation: &'a str,
-    condition: &Condition<'a>,
+    condition: &ConditionLevels<'a>,
     level: &'a str,
-) -> Cell {
+) -> ReportCell {
     let figures = layout.figures(operation, condition, level);
     let comparison = layout.against_baseline(operation, condition, level);
     let amount = layout.amount(operation, condition, level);
     let standing = standing(layout, (operation, condition, level), amount, comparison);
-    let Some(amount) = amount else { return Cell::verdict(standing) };
+    let Some(amount) = amount else { return ReportCell::verdict(standing) };
     let tone = Tone::of(&standing);
     let cut_off = figures.is_some_and(|f| f.unfinished > 0);
     let mean = amount.text();
@@ -319,7 +322,7 @@ fn compact_cell<'a>(
     let lines: Vec<String> =
         [text].into_iter().chain(service).chain(other).chain(wrong.clone()).collect();
     let words = wrong.map(|text| (text, Tone::Bad));
-    Cell { words: words.chain([(standing, tone)]).collect(), ..lines.join("\n").into() }
+    ReportCell { words: words.chain([(standing, tone)]).collect(), ..lines.join("\n").into() }
 }
 
 /// "0.47 (0.42–0.53)", "≥ 31.0 (from 28.0)".

@@ -1,15 +1,16 @@
 //! How the trials went over time: what their clients got done, what the engines owed, and when they
 //! paid.
 
-use bakeoff_analysis::{CellView, OverTime, OwedOverTime, Piece};
+use bakeoff_analysis::{CellView, LinePiece, OverTime, OwedOverTime};
 use bakeoff_results::PaymentSeries;
 
 use crate::block::{
-    Block, Cell, Course, Folded, Kind, Line, Lines, Moments, Size, Timeline, Timelines, Track, Unit,
+    ColumnKind, CourseTracks, Folded, Moments, ReportBlock, ReportCell, Timeline, TimelineUnit,
+    Timelines, Track, TrackHeight, TrackLine, TrackLines,
 };
-use crate::cell_rows::{self, Head};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures::{self, NONE};
-use crate::layout::{Condition, Layout};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::section::Section;
 use crate::words;
 
@@ -34,14 +35,14 @@ const READ: &str = "A point a second; of a trial of over 300 seconds a point is 
                     the window that all other figures are from. Dashed: where the engine begins to pay \
                     at the latest. Ticks: when it was seen to have paid.";
 
-const COLUMNS: [Head; 7] = [
-    ("per second, first third", Some("1/s, first third"), Kind::Main),
-    ("second third", None, Kind::Number),
-    ("last third", Some("last third"), Kind::Main),
-    ("seconds with no operation", Some("no operation"), Kind::Number),
-    ("longest such stretch", Some("longest"), Kind::Number),
-    ("nearest to a limit", None, Kind::LongNumber),
-    ("paid", None, Kind::LongNumber),
+const COLUMNS: [ColumnHead; 7] = [
+    ("per second, first third", Some("1/s, first third"), ColumnKind::Main),
+    ("second third", None, ColumnKind::Number),
+    ("last third", Some("last third"), ColumnKind::Main),
+    ("seconds with no operation", Some("no operation"), ColumnKind::Number),
+    ("longest such stretch", Some("longest"), ColumnKind::Number),
+    ("nearest to a limit", None, ColumnKind::LongNumber),
+    ("paid", None, ColumnKind::LongNumber),
 ];
 
 impl Section for Over {
@@ -53,9 +54,9 @@ impl Section for Over {
         "Over time"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
-        let known = |condition: &&Condition| !courses(layout, condition).is_empty();
-        let settings: Vec<&Condition> = layout.conditions.iter().filter(known).collect();
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+        let known = |condition: &&ConditionLevels| !courses(layout, condition).is_empty();
+        let settings: Vec<&ConditionLevels> = layout.conditions.iter().filter(known).collect();
         if settings.is_empty() {
             return Vec::new();
         }
@@ -66,17 +67,21 @@ impl Section for Over {
         };
         let legend = charted.iter().map(|level| sign(layout, level)).collect();
         let mut blocks = vec![
-            Block::Lead(EXPLAINED.into()),
-            Block::Timelines(Timelines { explained: READ.into(), legend, charts: charts(&shown) }),
+            ReportBlock::Lead(EXPLAINED.into()),
+            ReportBlock::Timelines(Timelines {
+                explained: READ.into(),
+                legend,
+                charts: charts(&shown),
+            }),
         ];
         if !folded.is_empty() {
             let more = Timelines { charts: charts(&folded), ..Timelines::default() };
-            blocks.push(Block::Folded(Folded {
+            blocks.push(ReportBlock::Folded(Folded {
                 summary: format!(
                     "{} over time, more even than those above",
                     words::many(folded.len(), "setting")
                 ),
-                blocks: vec![Block::Timelines(more)],
+                blocks: vec![ReportBlock::Timelines(more)],
                 long: true,
             }));
         }
@@ -86,13 +91,16 @@ impl Section for Over {
         };
         let caption = "Over time: every cell";
         let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
-        blocks.extend(table.map(Block::Table));
+        blocks.extend(table.map(ReportBlock::Table));
         blocks
     }
 }
 
 /// The numbers of the settings that are shown, and of those that are folded, both in their order.
-fn least_even(layout: &Layout<'_>, settings: &[&Condition<'_>]) -> (Vec<usize>, Vec<usize>) {
+fn least_even(
+    layout: &DocumentLayout<'_>,
+    settings: &[&ConditionLevels<'_>],
+) -> (Vec<usize>, Vec<usize>) {
     let evenness = |at: &usize| {
         let courses = courses(layout, settings[*at]).into_iter();
         let of = |(_, course): (&str, &OverTime)| {
@@ -111,23 +119,30 @@ fn least_even(layout: &Layout<'_>, settings: &[&Condition<'_>]) -> (Vec<usize>, 
     (shown, folded)
 }
 
-fn sign(layout: &Layout<'_>, level: &str) -> Cell {
-    Cell { style: Some(layout.style(level)), ..level.into() }
+fn sign(layout: &DocumentLayout<'_>, level: &str) -> ReportCell {
+    ReportCell { style: Some(layout.style(level)), ..level.into() }
 }
 
 /// The levels of a setting whose course is known.
-fn courses<'a>(layout: &Layout<'a>, condition: &Condition<'a>) -> Vec<(&'a str, &'a OverTime)> {
+fn courses<'a>(
+    layout: &DocumentLayout<'a>,
+    condition: &ConditionLevels<'a>,
+) -> Vec<(&'a str, &'a OverTime)> {
     let of = |level| Some((level, layout.cell(condition, level)?.over_time.as_ref()?));
     layout.charted().into_iter().filter_map(of).collect()
 }
 
 /// A chart of what the clients of all levels got done, and one of what each level owed.
-fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> Vec<Timeline> {
+fn charts<'a>(
+    layout: &DocumentLayout<'a>,
+    number: usize,
+    condition: &ConditionLevels<'a>,
+) -> Vec<Timeline> {
     let courses = courses(layout, condition);
     let place = layout.place(condition).trim_start_matches(" with ").to_owned();
     let ran_s = courses.iter().map(|(_, it)| it.ran_s).fold(0.0, f64::max);
     let window_s = courses.iter().find_map(|(_, it)| it.window_s);
-    let mut charts = vec![Course {
+    let mut charts = vec![CourseTracks {
         id: format!("t{number}"),
         caption: words::capital(&place),
         description: description(&courses),
@@ -140,7 +155,7 @@ fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> 
         if !tracks.is_empty() {
             let name = words::contender(layout.compare, level);
             let with = if place.is_empty() { String::new() } else { format!(", with {place}") };
-            charts.push(Course {
+            charts.push(CourseTracks {
                 id: format!("t{number}d{at}"),
                 caption: format!("What {name} owed{with}"),
                 description: owed_in_words(course),
@@ -154,9 +169,9 @@ fn charts<'a>(layout: &Layout<'a>, number: usize, condition: &Condition<'a>) -> 
 }
 
 /// Throughput and latency, a line a level.
-fn work(layout: &Layout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track> {
-    let lines = |pieces: fn(&OverTime) -> &Vec<Piece>| {
-        let line = |(level, course): &(&str, &OverTime)| Line {
+fn work(layout: &DocumentLayout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track> {
+    let lines = |pieces: fn(&OverTime) -> &Vec<LinePiece>| {
+        let line = |(level, course): &(&str, &OverTime)| TrackLine {
             name: (*level).into(),
             style: layout.style(level),
             pieces: pieces(course).clone(),
@@ -164,25 +179,25 @@ fn work(layout: &Layout<'_>, courses: &[(&str, &OverTime)]) -> Vec<Track> {
         courses.iter().map(line).collect()
     };
     let track = |title: &str, unit, size, lines| {
-        Track::Lines(Lines { title: title.into(), unit, size, limit: None, lines })
+        Track::Lines(TrackLines { title: title.into(), unit, size, limit: None, lines })
     };
     let rate = lines(|course| &course.per_second);
     let latency = lines(|course| &course.latency_s);
     vec![
-        track("operations a second", Unit::Rate, Size::Tall, rate),
-        track(layout.metric(), Unit::Seconds, Size::Middle, latency),
+        track("operations a second", TimelineUnit::Rate, TrackHeight::Tall, rate),
+        track(layout.metric(), TimelineUnit::Seconds, TrackHeight::Middle, latency),
     ]
 }
 
 /// What a level owed, and when it paid.
 fn debts(course: &OverTime, style: usize) -> Vec<Track> {
     let owed = course.owed.iter().filter(|owed| !owed.pieces.is_empty()).map(|owed| {
-        Track::Lines(Lines {
+        Track::Lines(TrackLines {
             title: owed_title(owed),
-            unit: if owed.unit == "bytes" { Unit::Bytes } else { Unit::Count },
-            size: Size::Low,
+            unit: if owed.unit == "bytes" { TimelineUnit::Bytes } else { TimelineUnit::Count },
+            size: TrackHeight::Low,
             limit: owed.limit.map(|limit| limit as f64),
-            lines: vec![Line { name: owed.name.clone(), style, pieces: owed.pieces.clone() }],
+            lines: vec![TrackLine { name: owed.name.clone(), style, pieces: owed.pieces.clone() }],
         })
     });
     let paid = course.payments.iter().map(|payment| {

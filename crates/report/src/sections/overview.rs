@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use bakeoff_analysis::{Document, WarningKind};
 use bakeoff_results::{Cut, CutPlan, Machine, PlanShard, Status};
 
-use crate::block::{Block, Headline};
-use crate::changes::Changes;
-use crate::layout::{self, Layout};
+use crate::block::{Headline, ReportBlock};
+use crate::changes::JudgedChanges;
+use crate::layout::{self, DocumentLayout};
 use crate::losses::Losses;
 use crate::section::Section;
-use crate::sentence::Said;
+use crate::sentence::RunAnswer;
 use crate::verdict;
 use crate::words;
 
@@ -33,9 +33,9 @@ impl Section for Overview {
         "overview"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let document = layout.document;
-        let Said { on, broken, sentences, rest, confidence } = Said::of(layout);
+        let RunAnswer { on, broken, sentences, rest, confidence } = RunAnswer::of(layout);
         let confidence = confidence.map(|it| it.badge());
         let headline = Headline { on, broken, sentences, rest, confidence };
         let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
@@ -46,11 +46,11 @@ impl Section for Overview {
             None if layout::is_timed(document) => chart::strips(layout, &cases, &losses),
             None => None,
         };
-        let questions = questions::answered(layout, &cases, &Changes::of(layout), &losses);
-        let mut blocks = vec![Block::Headline(headline), Block::Facts(facts.collect())];
-        blocks.extend(chart.map(Block::Strips));
+        let questions = questions::answered(layout, &cases, &JudgedChanges::of(layout), &losses);
+        let mut blocks = vec![ReportBlock::Headline(headline), ReportBlock::Facts(facts.collect())];
+        blocks.extend(chart.map(ReportBlock::Strips));
         if !questions.is_empty() {
-            blocks.push(Block::Answers(questions));
+            blocks.push(ReportBlock::Answers(questions));
         }
         blocks
     }

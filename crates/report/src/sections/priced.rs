@@ -2,10 +2,10 @@
 
 use bakeoff_analysis::{CellView, PriceRatio, PricedView};
 
-use crate::block::{Block, Kind};
-use crate::cell_rows::{self, Head};
+use crate::block::{ColumnKind, ReportBlock};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures::{self, NONE};
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
@@ -23,16 +23,16 @@ const EXPLAINED: &str = "Priced, not watched: before the clients of a steady tri
                          31 beside each of the log. Left out: the engine’s own time, and whatever it does \
                          by the clock rather than by the work.";
 
-const COLUMNS: [Head; 9] = [
-    ("priced: device time a commit", Some("time a commit"), Kind::Main),
-    ("against the baseline", Some("ratio"), Kind::LongNumber),
-    ("of it put off", Some("put off"), Kind::Number),
-    ("of it reads", Some("reads"), Kind::Number),
-    ("priced: commits a second at most", Some("at most/s"), Kind::LongNumber),
-    ("watched: commits a second", Some("watched/s"), Kind::Number),
-    ("watched: device time a commit", Some("watched"), Kind::Number),
-    ("priced ÷ watched", Some("÷ watched"), Kind::Number),
-    ("cycles of deferred work traced", None, Kind::Number),
+const COLUMNS: [ColumnHead; 9] = [
+    ("priced: device time a commit", Some("time a commit"), ColumnKind::Main),
+    ("against the baseline", Some("ratio"), ColumnKind::LongNumber),
+    ("of it put off", Some("put off"), ColumnKind::Number),
+    ("of it reads", Some("reads"), ColumnKind::Number),
+    ("priced: commits a second at most", Some("at most/s"), ColumnKind::LongNumber),
+    ("watched: commits a second", Some("watched/s"), ColumnKind::Number),
+    ("watched: device time a commit", Some("watched"), ColumnKind::Number),
+    ("priced ÷ watched", Some("÷ watched"), ColumnKind::Number),
+    ("cycles of deferred work traced", None, ColumnKind::Number),
 ];
 
 impl Section for Priced {
@@ -49,7 +49,7 @@ impl Section for Priced {
     }
 
     /// A row for each cell that was priced.
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let views = || layout.document.cells.iter().filter_map(|cell| cell.priced);
         let cells = |_: &str, cell: &CellView| cell.priced.map(|it| cells(&it));
         let table = cell_rows::table(layout, "Priced", &COLUMNS, |_, _| Vec::new(), cells);
@@ -59,7 +59,7 @@ impl Section for Priced {
                         anything on that price before you know why.";
             table.note = Some(note.into());
         }
-        vec![Block::Lead(EXPLAINED.into()), Block::Table(table)]
+        vec![ReportBlock::Lead(EXPLAINED.into()), ReportBlock::Table(table)]
     }
 }
 

@@ -4,23 +4,23 @@ mod shares;
 
 use bakeoff_analysis::{CellView, GroupView};
 
-use crate::block::{Block, Kind, Words};
-use crate::cell_rows::{self, Head};
+use crate::block::{ColumnKind, ReportBlock, StyledText};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures;
 use crate::group_rows;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
 /// Processor time of a trial, by who used it.
 pub struct Processor;
 
-const COLUMNS: [Head; 5] = [
-    ("engine, clients at work", Some("at work"), Kind::Main),
-    ("engine, drain", Some("drain"), Kind::Number),
-    ("bakeoff’s clients", Some("harness"), Kind::Number),
-    ("disk daemon", Some("disk daemon"), Kind::Number),
-    ("neighbours", Some("neighbours"), Kind::Number),
+const COLUMNS: [ColumnHead; 5] = [
+    ("engine, clients at work", Some("at work"), ColumnKind::Main),
+    ("engine, drain", Some("drain"), ColumnKind::Number),
+    ("bakeoff’s clients", Some("harness"), ColumnKind::Number),
+    ("disk daemon", Some("disk daemon"), ColumnKind::Number),
+    ("neighbours", Some("neighbours"), ColumnKind::Number),
 ];
 
 impl Section for Processor {
@@ -36,15 +36,17 @@ impl Section for Processor {
         "Processor time"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let cells = |_: &str, cell: &CellView| Some(cells(layout, cell));
         let caption = "Processor time of a trial: every cell";
         let table = cell_rows::table(layout, caption, &COLUMNS, |_, _| Vec::new(), cells);
         let drain = if layout.has_engines() { "; of the engine in the drain, too" } else { "" };
-        let lead = Words::from(format!("Mean seconds of a trial while the clients ran{drain}."))
+        let lead = StyledText::from(format!("Mean seconds of a trial while the clients ran{drain}."))
             .marked(" Clients: bakeoff’s own. Disk daemon: the virtual disk with its model of the background I/O.");
         let mut blocks = shares::blocks(layout);
-        blocks.extend(table.map_or(Vec::new(), |it| vec![Block::Lead(lead), Block::Table(it)]));
+        blocks.extend(
+            table.map_or(Vec::new(), |it| vec![ReportBlock::Lead(lead), ReportBlock::Table(it)]),
+        );
         blocks.extend(groups(layout));
         blocks
     }
@@ -55,13 +57,13 @@ impl Section for Processor {
 }
 
 /// The columns that a group can have.
-const GROUP: [Head; 6] = [
-    ("clients at work", Some("at work"), Kind::Main),
-    ("drain", Some("drain"), Kind::Number),
-    ("processors", Some("processors"), Kind::Number),
-    ("periods with work", None, Kind::Number),
-    ("quota used up in", Some("used up"), Kind::Number),
-    ("waited for it", Some("waited"), Kind::Number),
+const GROUP: [ColumnHead; 6] = [
+    ("clients at work", Some("at work"), ColumnKind::Main),
+    ("drain", Some("drain"), ColumnKind::Number),
+    ("processors", Some("processors"), ColumnKind::Number),
+    ("periods with work", None, ColumnKind::Number),
+    ("quota used up in", Some("used up"), ColumnKind::Number),
+    ("waited for it", Some("waited"), ColumnKind::Number),
 ];
 
 /// What the columns of a quota hold.
@@ -70,7 +72,7 @@ const QUOTAS: &str = "Processors: the quota of a group of processes. It counts i
      then waited for the next period, summed over its processors.";
 
 /// What each group used where there are several, and how far quotas held them back.
-fn groups(layout: &Layout<'_>) -> Vec<Block> {
+fn groups(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     let several = group_rows::are_several(layout);
     let cells = |group: &GroupView| {
         (several || group.cpu_limit.is_some()).then(|| group_cells(group, several))
@@ -78,8 +80,8 @@ fn groups(layout: &Layout<'_>) -> Vec<Block> {
     let caption = "Processor time of a trial: every group of processes";
     let Some(table) = group_rows::table(layout, caption, &GROUP, cells) else { return Vec::new() };
     let mut all = layout.document.cells.iter().flat_map(|cell| &cell.groups);
-    let lead = all.any(|group| group.cpu_limit.is_some()).then(|| Block::Lead(QUOTAS.into()));
-    lead.into_iter().chain([Block::Table(table)]).collect()
+    let lead = all.any(|group| group.cpu_limit.is_some()).then(|| ReportBlock::Lead(QUOTAS.into()));
+    lead.into_iter().chain([ReportBlock::Table(table)]).collect()
 }
 
 /// A text for each of [`GROUP`]; the processor time only where it is not in the table of cells.
@@ -98,7 +100,7 @@ fn group_cells(group: &GroupView, several: bool) -> [String; GROUP.len()] {
 }
 
 /// A text for each of [`COLUMNS`].
-fn cells(layout: &Layout<'_>, cell: &CellView) -> [String; COLUMNS.len()] {
+fn cells(layout: &DocumentLayout<'_>, cell: &CellView) -> [String; COLUMNS.len()] {
     let cpu = cell.cpu_s;
     let counted = |seconds| figures::text(seconds, words::seconds);
     let engine =

@@ -4,18 +4,23 @@ mod lines;
 
 pub(super) use lines::theirs as figure_of;
 
-use bakeoff_analysis::{Ours, RatioIs, Shape, Statement};
-use bakeoff_results::published::{Figure, Published as Source, Quantity, Table as Figures, Value};
+use bakeoff_analysis::{Ours, PublishedStatement, RatioIs, RatioShape};
+use bakeoff_results::published::{
+    Publication as Source, PublishedFigure, PublishedTable as Figures, PublishedValue, Quantity,
+};
 
-use crate::block::{Block, Cell, Column, Folded, Kind, Mark, Row, Table, Tone, Words};
+use crate::block::{
+    CellMark, ColumnKind, Folded, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable,
+    StyledText, Tone,
+};
 use crate::cell_rows;
 use crate::figures::NONE;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
 /// Published figures.
-pub struct Published;
+pub struct PublishedSection;
 
 /// How the table is read.
 const EXPLAINED: &str = "Each side is divided by its own base, so that neither’s hardware has a part in it; \
@@ -29,7 +34,7 @@ const EXPLAINED: &str = "Each side is divided by its own base, so that neither�
 /// What is said of space, which is of no operation.
 const SPACE: &str = "space on disk";
 
-impl Section for Published {
+impl Section for PublishedSection {
     fn name(&self) -> &str {
         "published"
     }
@@ -42,22 +47,22 @@ impl Section for Published {
         "Published figures"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let document = layout.document;
         let source = document.run.run.published.as_ref();
         let Some((source, view)) = source.zip(document.published.as_ref()) else {
             return Vec::new();
         };
         let mut blocks = vec![
-            Block::Note(Words::default().stressed(source.question.as_str())),
-            Block::Facts(facts(source)),
+            ReportBlock::Note(StyledText::default().stressed(source.question.as_str())),
+            ReportBlock::Facts(facts(source)),
         ];
-        blocks.extend(sentence(layout, &view.statements).map(Block::Note));
-        blocks.push(Block::Note(counts(&view.statements, view.elsewhere).into()));
+        blocks.extend(sentence(layout, &view.statements).map(ReportBlock::Note));
+        blocks.push(ReportBlock::Note(counts(&view.statements, view.elsewhere).into()));
         if !view.statements.is_empty() {
-            blocks.extend(lines::lines(layout, &view.statements).map(Block::Sweeps));
-            blocks.push(Block::Lead(EXPLAINED.into()));
-            blocks.push(Block::Table(table(layout, &view.statements)));
+            blocks.extend(lines::lines(layout, &view.statements).map(ReportBlock::Sweeps));
+            blocks.push(ReportBlock::Lead(EXPLAINED.into()));
+            blocks.push(ReportBlock::Table(table(layout, &view.statements)));
         }
         blocks.push(all(source));
         blocks
@@ -75,21 +80,21 @@ fn facts(source: &Source) -> Vec<(String, String)> {
 
 /// The least and the most that was published of an operation, with ours, of what can be told; that nothing
 /// can where that is so. `None` where no published figure is of a cell of the plan.
-fn sentence(layout: &Layout<'_>, statements: &[Statement]) -> Option<Words> {
+fn sentence(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> Option<StyledText> {
     let told = || statements.iter().filter(|it| it.shape.sign() != "?");
     let known = || told().filter_map(|it| Some((it, middle(it.theirs?), it.ours?)));
-    let far = |it: &(&Statement, f64, Ours)| it.1.ln().abs();
+    let far = |it: &(&PublishedStatement, f64, Ours)| it.1.ln().abs();
     // What operations take comes before what their data take.
-    let weight = |it: &(&Statement, f64, Ours)| (it.0.of != Quantity::Space, far(it));
+    let weight = |it: &(&PublishedStatement, f64, Ours)| (it.0.of != Quantity::Space, far(it));
     let most = known().max_by(|one, other| {
         let ((is, one), (other_is, other)) = (weight(one), weight(other));
         is.cmp(&other_is).then(one.total_cmp(&other))
     });
     let Some(most) = most else {
         let nothing = "Nothing can be told of any figure here; the table says why.";
-        return (!statements.is_empty()).then(|| Words::default().plain(nothing));
+        return (!statements.is_empty()).then(|| StyledText::default().plain(nothing));
     };
-    let alike = |it: &(&Statement, f64, Ours)| {
+    let alike = |it: &(&PublishedStatement, f64, Ours)| {
         it.0.operation == most.0.operation && it.0.of == most.0.of && pair(it.0) == pair(most.0)
     };
     let least = known().filter(alike).min_by(|one, other| far(one).total_cmp(&far(other)))?;
@@ -97,7 +102,7 @@ fn sentence(layout: &Layout<'_>, statements: &[Statement]) -> Option<Words> {
     let what = most.0.operation.as_deref().unwrap_or(SPACE);
     let one = std::ptr::eq(least.0, most.0);
     let start = format!("{what}, {}: ours is ", pair(most.0));
-    let mut said = Words::default().plain(start);
+    let mut said = StyledText::default().plain(start);
     if !one {
         said = said.stressed(times(&least.2)).plain(format!("{} and ", place(layout, least.0)));
     }
@@ -111,10 +116,12 @@ fn sentence(layout: &Layout<'_>, statements: &[Statement]) -> Option<Words> {
 }
 
 /// A published ratio as a number to sort by.
-fn middle(value: Value) -> f64 {
+fn middle(value: PublishedValue) -> f64 {
     match value {
-        Value::Exactly(ratio) | Value::AtLeast(ratio) | Value::AtMost(ratio) => ratio,
-        Value::Between(low, high) => (low * high).sqrt(),
+        PublishedValue::Exactly(ratio)
+        | PublishedValue::AtLeast(ratio)
+        | PublishedValue::AtMost(ratio) => ratio,
+        PublishedValue::Between(low, high) => (low * high).sqrt(),
     }
 }
 
@@ -123,13 +130,13 @@ pub const COUNTED: [&str; 5] =
     ["same shape", "compatible", "same direction", "not the same", "can’t tell"];
 
 /// How many statements say each of [`COUNTED`].
-pub fn tally(statements: &[Statement]) -> [usize; 5] {
+pub fn tally(statements: &[PublishedStatement]) -> [usize; 5] {
     let of = |sign: &str| statements.iter().filter(|it| it.shape.sign() == sign).count();
     ["=", "~", "≈", "≠", "?"].map(of)
 }
 
 /// How many statements there are of each kind: none is left out.
-fn counts(statements: &[Statement], elsewhere: u32) -> String {
+fn counts(statements: &[PublishedStatement], elsewhere: u32) -> String {
     let counts =
         COUNTED.iter().zip(tally(statements)).map(|(told, count)| format!("{told} {count}"));
     let counts = counts.collect::<Vec<_>>().join(", ");
@@ -143,7 +150,7 @@ fn counts(statements: &[Statement], elsewhere: u32) -> String {
 }
 
 /// What is divided by what: `mariadb:innodb ÷ mariadb:rocksdb`.
-fn pair(statement: &Statement) -> String {
+fn pair(statement: &PublishedStatement) -> String {
     let side = |level: &dyn Fn(&String) -> Option<String>| {
         let sides: Vec<String> = statement.base.keys().filter_map(level).collect();
         sides.join(" and ")
@@ -156,7 +163,7 @@ fn pair(statement: &Statement) -> String {
 }
 
 /// The levels that vary here and are the same on both sides.
-fn condition(layout: &Layout<'_>, statement: &Statement) -> String {
+fn condition(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> String {
     let compare = [layout.compare].into_iter().filter(|_| layout.levels.len() > 1);
     let varying = compare.chain(layout.varying.iter().copied());
     let shared = varying.filter(|factor| !statement.base.contains_key(*factor));
@@ -168,49 +175,53 @@ fn condition(layout: &Layout<'_>, statement: &Statement) -> String {
 }
 
 /// The same in a sentence.
-fn place(layout: &Layout<'_>, statement: &Statement) -> String {
+fn place(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> String {
     let condition = condition(layout, statement);
     if condition.is_empty() { condition } else { format!(" with {condition}") }
 }
 
 /// A row for each statement.
-fn table(layout: &Layout<'_>, statements: &[Statement]) -> Table {
+fn table(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> ReportTable {
     let pairs: Vec<String> = statements.iter().map(pair).collect();
     let one = pairs.iter().all(|it| *it == pairs[0]);
-    let mut columns = vec![Column::new(Kind::Name, "what"), Column::new(Kind::Level, "with")];
+    let mut columns = vec![
+        ReportColumn::new(ColumnKind::Name, "what"),
+        ReportColumn::new(ColumnKind::Level, "with"),
+    ];
     if !one {
-        columns.push(Column::new(Kind::Level, "ratio"));
+        columns.push(ReportColumn::new(ColumnKind::Level, "ratio"));
     }
-    columns.push(Column::new(Kind::Number, "published"));
-    columns.push(Column::new(Kind::LongNumber, "ours"));
-    columns.push(Column::new(Kind::Verdict, "same shape?"));
-    let row = |(statement, pair): (&Statement, &String)| {
+    columns.push(ReportColumn::new(ColumnKind::Number, "published"));
+    columns.push(ReportColumn::new(ColumnKind::LongNumber, "ours"));
+    columns.push(ReportColumn::new(ColumnKind::Verdict, "same shape?"));
+    let row = |(statement, pair): (&PublishedStatement, &String)| {
         let what = statement.operation.as_deref().unwrap_or(SPACE);
         let place = match statement.of {
             Quantity::Space => String::new(),
             _ => condition(layout, statement),
         };
-        let mut cells: Vec<Cell> = vec![what.into(), place.into()];
+        let mut cells: Vec<ReportCell> = vec![what.into(), place.into()];
         if !one {
             cells.push(pair.as_str().into());
         }
         cells.push(statement.theirs.map_or(NONE.into(), theirs).into());
         let marks = marks(layout, statement);
-        cells.push(Cell { marks, ..statement.ours.as_ref().map_or(NONE.into(), ours).into() });
+        cells
+            .push(ReportCell { marks, ..statement.ours.as_ref().map_or(NONE.into(), ours).into() });
         cells.push(said(&statement.shape));
-        Row { cells, ..Row::default() }
+        ReportRow { cells, ..ReportRow::default() }
     };
     let caption = if one { pairs[0].clone() } else { String::new() };
-    Table {
+    ReportTable {
         caption: caption.into(),
         columns,
         rows: statements.iter().zip(&pairs).map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
 /// That a ratio of ours is of the page cache, where it is.
-fn marks(layout: &Layout<'_>, statement: &Statement) -> Vec<Mark> {
+fn marks(layout: &DocumentLayout<'_>, statement: &PublishedStatement) -> Vec<CellMark> {
     if statement.ours.is_none() || statement.of == Quantity::Space {
         return Vec::new();
     }
@@ -220,22 +231,22 @@ fn marks(layout: &Layout<'_>, statement: &Statement) -> Vec<Mark> {
 }
 
 /// The word, with its sign.
-fn said(shape: &Shape) -> Cell {
+fn said(shape: &RatioShape) -> ReportCell {
     let tone = match shape.sign() {
         "=" => Tone::Good,
         "?" => Tone::Open,
         _ => Tone::Plain,
     };
-    Cell { tone, ..format!("{} {}", shape.sign(), shape.words()).into() }
+    ReportCell { tone, ..format!("{} {}", shape.sign(), shape.words()).into() }
 }
 
 /// A published ratio.
-fn theirs(value: Value) -> String {
+fn theirs(value: PublishedValue) -> String {
     match value {
-        Value::Exactly(ratio) => words::ratio(ratio),
-        Value::AtLeast(ratio) => words::ratio_or_bound(ratio, RatioIs::AtLeast),
-        Value::AtMost(ratio) => words::ratio_or_bound(ratio, RatioIs::AtMost),
-        Value::Between(low, high) => words::ratio_range(low, high),
+        PublishedValue::Exactly(ratio) => words::ratio(ratio),
+        PublishedValue::AtLeast(ratio) => words::ratio_or_bound(ratio, RatioIs::AtLeast),
+        PublishedValue::AtMost(ratio) => words::ratio_or_bound(ratio, RatioIs::AtMost),
+        PublishedValue::Between(low, high) => words::ratio_range(low, high),
     }
 }
 
@@ -249,45 +260,45 @@ fn ours(it: &Ours) -> String {
 }
 
 /// All that was published, as it was.
-fn all(source: &Source) -> Block {
-    let blocks = source.tables.iter().map(|table| Block::Table(as_published(table)));
-    Block::Folded(Folded {
+fn all(source: &Source) -> ReportBlock {
+    let blocks = source.tables.iter().map(|table| ReportBlock::Table(as_published(table)));
+    ReportBlock::Folded(Folded {
         summary: "All published figures, as they were published".into(),
         blocks: blocks.collect(),
         long: true,
     })
 }
 
-fn as_published(table: &Figures) -> Table {
+fn as_published(table: &Figures) -> ReportTable {
     let mut factors: Vec<&str> = Vec::new();
     for factor in table.figures.iter().flat_map(|figure| figure.levels.keys()) {
         if !factors.contains(&factor.as_str()) {
             factors.push(factor);
         }
     }
-    let mut columns = vec![Column::new(Kind::Name, "what")];
-    columns.extend(factors.iter().map(|factor| Column::new(Kind::Level, *factor)));
-    columns.push(Column::new(Kind::Number, "published"));
-    let row = |figure: &Figure| {
+    let mut columns = vec![ReportColumn::new(ColumnKind::Name, "what")];
+    columns.extend(factors.iter().map(|factor| ReportColumn::new(ColumnKind::Level, *factor)));
+    columns.push(ReportColumn::new(ColumnKind::Number, "published"));
+    let row = |figure: &PublishedFigure| {
         let level = |factor: &&str| figure.levels.get(*factor).map_or(NONE, String::as_str);
         let what = figure.operation.as_deref().unwrap_or(SPACE);
         let value = figure.value.map_or(NONE.into(), |value| {
             let number = match value {
-                Value::Exactly(value) => words::digits(value),
-                Value::AtLeast(value) => format!("≥ {}", words::digits(value)),
-                Value::AtMost(value) => format!("≤ {}", words::digits(value)),
+                PublishedValue::Exactly(value) => words::digits(value),
+                PublishedValue::AtLeast(value) => format!("≥ {}", words::digits(value)),
+                PublishedValue::AtMost(value) => format!("≤ {}", words::digits(value)),
                 // As it was published.
-                Value::Between(low, high) => format!("{low}–{high}"),
+                PublishedValue::Between(low, high) => format!("{low}–{high}"),
             };
             format!("{number} {}", figure.unit)
         });
         let levels: Vec<&str> = factors.iter().map(level).collect();
-        Row::of([what].into_iter().chain(levels).chain([value.as_str()]))
+        ReportRow::of([what].into_iter().chain(levels).chain([value.as_str()]))
     };
-    Table {
+    ReportTable {
         caption: table.file.as_str().into(),
         columns,
         rows: table.figures.iter().map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }

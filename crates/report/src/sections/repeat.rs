@@ -1,7 +1,7 @@
 //! The command that repeats a run.
 
-use crate::block::{Block, Words};
-use crate::layout::Layout;
+use crate::block::{ReportBlock, StyledText};
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 
 /// The command, and what it takes for the same run.
@@ -16,15 +16,15 @@ impl Section for Repeat {
         "Run it again"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let run = &layout.document.run.run;
-        let lead = Words::default()
+        let lead = StyledText::default()
             .plain("With bakeoff ")
             .plain(&run.version)
             .plain(" this does the same in the same order: the seed is ")
             .plain(run.seed.to_string())
             .plain(". Figures are those of the machine that it runs on.");
-        vec![Block::Lead(lead), Block::Command(run.command.clone())]
+        vec![ReportBlock::Lead(lead), ReportBlock::Command(run.command.clone())]
     }
 
     fn is_background(&self) -> bool {

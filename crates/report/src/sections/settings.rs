@@ -2,14 +2,14 @@
 
 use bakeoff_results::{Applied, EngineFact, Run};
 
-use crate::block::{Block, Column, Folded, Kind, Row, Table};
-use crate::layout::Layout;
+use crate::block::{ColumnKind, Folded, ReportBlock, ReportColumn, ReportRow, ReportTable};
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 
 /// The settings of the engines.
-pub struct Settings;
+pub struct SettingsSection;
 
-impl Section for Settings {
+impl Section for SettingsSection {
     fn name(&self) -> &str {
         "settings"
     }
@@ -22,14 +22,14 @@ impl Section for Settings {
         "Settings"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let run = &layout.document.run.run;
-        let levels = (!run.engines.is_empty()).then(|| Block::Table(levels(&run.engines)));
+        let levels = (!run.engines.is_empty()).then(|| ReportBlock::Table(levels(&run.engines)));
         let differing = differing(run);
         let rest = (!differing.is_empty()).then(|| {
             let summary = "Settings that differ from the default, and why".to_owned();
-            let blocks = vec![Block::Table(differing_table(differing))];
-            Block::Folded(Folded { summary, blocks, long: false })
+            let blocks = vec![ReportBlock::Table(differing_table(differing))];
+            ReportBlock::Folded(Folded { summary, blocks, long: false })
         });
         levels.into_iter().chain(rest).collect()
     }
@@ -40,7 +40,7 @@ impl Section for Settings {
 }
 
 /// The settings that give each durability level.
-fn levels(engines: &[EngineFact]) -> Table {
+fn levels(engines: &[EngineFact]) -> ReportTable {
     let durabilities = durabilities(engines);
     let row = |engine: &EngineFact| {
         let given = |durability: &str| {
@@ -48,15 +48,18 @@ fn levels(engines: &[EngineFact]) -> Table {
             found.map_or("can’t give it", |(_, settings)| settings).to_owned()
         };
         let settings = durabilities.iter().map(|durability| given(durability));
-        Row::of([engine.name.clone(), engine.version.clone()].into_iter().chain(settings))
+        ReportRow::of([engine.name.clone(), engine.version.clone()].into_iter().chain(settings))
     };
-    let names = [Column::new(Kind::Name, "engine"), Column::new(Kind::Text, "version")];
-    let levels = durabilities.iter().map(|name| Column::new(Kind::LongCode, *name));
-    Table {
+    let names = [
+        ReportColumn::new(ColumnKind::Name, "engine"),
+        ReportColumn::new(ColumnKind::Text, "version"),
+    ];
+    let levels = durabilities.iter().map(|name| ReportColumn::new(ColumnKind::LongCode, *name));
+    ReportTable {
         caption: "Settings that give each durability level".into(),
         columns: names.into_iter().chain(levels).collect(),
         rows: engines.iter().map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 
@@ -120,19 +123,19 @@ fn differing(run: &Run) -> Vec<Differing> {
     sorted
 }
 
-fn differing_table(rows: Vec<Differing>) -> Table {
-    let row = |it: Differing| Row::of([it.engine, it.name, it.value, it.at, it.reason]);
-    Table {
+fn differing_table(rows: Vec<Differing>) -> ReportTable {
+    let row = |it: Differing| ReportRow::of([it.engine, it.name, it.value, it.at, it.reason]);
+    ReportTable {
         caption: "Settings that differ from the engine’s own default".into(),
         columns: vec![
-            Column::new(Kind::Name, "engine"),
-            Column::new(Kind::Code, "setting"),
-            Column::new(Kind::LongCode, "value"),
-            Column::new(Kind::Text, "at"),
-            Column::new(Kind::Reason, "why"),
+            ReportColumn::new(ColumnKind::Name, "engine"),
+            ReportColumn::new(ColumnKind::Code, "setting"),
+            ReportColumn::new(ColumnKind::LongCode, "value"),
+            ReportColumn::new(ColumnKind::Text, "at"),
+            ReportColumn::new(ColumnKind::Reason, "why"),
         ],
         rows: rows.into_iter().map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     }
 }
 

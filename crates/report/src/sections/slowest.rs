@@ -3,12 +3,14 @@
 
 use bakeoff_results::{FigureOfMerit, OperationSummary};
 
-use crate::block::{Block, Cell, Strip, StripGroup, StripHead, StripRow, Strips, Words};
+use crate::block::{
+    ReportBlock, ReportCell, Strip, StripGroup, StripHead, StripRow, Strips, StyledText,
+};
 use crate::cell_rows;
 use crate::heads;
-use crate::layout::{Condition, Layout};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::section::Section;
-use crate::strip::{self, Axis, Drawn};
+use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
 /// A strip for each cell and operation.
@@ -40,26 +42,29 @@ impl Section for Slowest {
         "Slowest operations"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         // Of a search each rate has its row in the table of rates.
         let is_search = layout.document.run.run.limit.is_some();
         let Some(strips) = strips(layout).filter(|_| !is_search) else { return Vec::new() };
-        vec![Block::Lead(Words::default().marked(EXPLAINED)), Block::Strips(strips)]
+        vec![
+            ReportBlock::Lead(StyledText::default().marked(EXPLAINED)),
+            ReportBlock::Strips(strips),
+        ]
     }
 }
 
 /// The chart; `None` where no cell has a longest operation.
-fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
+fn strips<'a>(layout: &DocumentLayout<'a>) -> Option<Strips> {
     let levels = layout.charted();
     let mut conditions = heads::by_promise(layout);
     let all = conditions.len();
     conditions.truncate((ROWS / levels.len().max(1)).max(1));
-    let cells: Vec<(&Condition<'a>, &'a str)> = conditions
+    let cells: Vec<(&ConditionLevels<'a>, &'a str)> = conditions
         .iter()
         .flat_map(|condition| levels.iter().map(move |level| (*condition, *level)))
         .collect();
     let tails = |operation: &str| -> Vec<Tail> {
-        let of = |(condition, level): &(&Condition<'a>, &'a str)| {
+        let of = |(condition, level): &(&ConditionLevels<'a>, &'a str)| {
             Tail::of(layout.figures(operation, condition, level)?)
         };
         cells.iter().filter_map(of).collect()
@@ -74,7 +79,7 @@ fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
     if ends.is_empty() {
         return None;
     }
-    let axis = Axis::of_amounts(FigureOfMerit::Time, &ends, &[]);
+    let axis = StripAxis::of_amounts(FigureOfMerit::Time, &ends, &[]);
     let head = |operation: &&str| StripHead {
         name: (*operation).to_owned(),
         unit: "p50, p99 and longest, log scale".into(),
@@ -84,7 +89,7 @@ fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
     let tailless = |operation: &&str| tails(operation).iter().any(|it| it.p99.is_none());
     let mut notes = notes((conditions.len(), all), left_out);
     notes.extend(operations.iter().any(tailless).then(|| NO_P99.to_owned()));
-    let chart = Chart { layout, levels, operations, axis };
+    let chart = SlowestChart { layout, levels, operations, axis };
     Some(Strips {
         caption: "How long operations took at most".into(),
         names: layout.compare.to_owned(),
@@ -97,29 +102,29 @@ fn strips<'a>(layout: &Layout<'a>) -> Option<Strips> {
     })
 }
 
-struct Chart<'b, 'a> {
-    layout: &'b Layout<'a>,
+struct SlowestChart<'b, 'a> {
+    layout: &'b DocumentLayout<'a>,
     levels: Vec<&'a str>,
     operations: Vec<&'a str>,
-    axis: Axis,
+    axis: StripAxis,
 }
 
-impl<'a> Chart<'_, 'a> {
-    fn group(&self, condition: &Condition<'a>) -> StripGroup {
+impl<'a> SlowestChart<'_, 'a> {
+    fn group(&self, condition: &ConditionLevels<'a>) -> StripGroup {
         let (title, tool) = heads::title(self.layout, condition);
         let rows = self.levels.iter().map(|level| self.row(condition, level)).collect();
         StripGroup { title, tool, rows }
     }
 
-    fn row(&self, condition: &Condition<'a>, level: &'a str) -> StripRow {
+    fn row(&self, condition: &ConditionLevels<'a>, level: &'a str) -> StripRow {
         let style = self.layout.style(level);
         let strip = |operation: &&'a str| {
             let tail = self.layout.figures(operation, condition, level).and_then(Tail::of);
             let mut drawn = match tail {
                 Some(tail) => drawn(&self.axis, tail),
-                None => Drawn {
+                None => StripContent {
                     label: cell_rows::missing(self.layout, operation, condition, level).into(),
-                    ..Drawn::default()
+                    ..StripContent::default()
                 },
             };
             drawn.style = style;
@@ -128,7 +133,7 @@ impl<'a> Chart<'_, 'a> {
         };
         let marks = cell_rows::marks(self.layout, condition, level);
         StripRow {
-            name: Cell { style: Some(style), marks, ..level.into() },
+            name: ReportCell { style: Some(style), marks, ..level.into() },
             strips: self.operations.iter().map(strip).collect(),
             cells: Vec::new(),
             against: Vec::new(),
@@ -169,14 +174,14 @@ impl Tail {
 }
 
 /// From p50, hollow, to p99, and on to the longest. Without a p99 the mark is the longest.
-fn drawn(axis: &Axis, tail: Tail) -> Drawn {
+fn drawn(axis: &StripAxis, tail: Tail) -> StripContent {
     let longest = axis.place(tail.longest);
-    Drawn {
+    StripContent {
         at: Some(tail.p99.map_or(longest, |p99| axis.place(p99))),
         interval: tail.p99.map(|p99| axis.interval((p99, tail.longest))),
         from: tail.p50.map(|p50| (axis.place(p50), None)),
         label: tail.text(),
-        ..Drawn::default()
+        ..StripContent::default()
     }
 }
 

@@ -1,18 +1,20 @@
 //! What each level takes on disk.
 
-use crate::block::{Block, Cell, Chart, Charts, Column, Kind, Row, Table};
-use crate::chart::{self, Size};
+use crate::block::{
+    Charts, ColumnKind, ReportBlock, ReportCell, ReportColumn, ReportRow, ReportTable, SvgChart,
+};
+use crate::chart::{self, SizeBar};
 use crate::figures;
-use crate::layout::Layout;
-use crate::panels::{self, Panel};
+use crate::layout::DocumentLayout;
+use crate::panels::{self, ConditionPanel};
 use crate::section::Section;
 use crate::words;
 
 /// Space on disk after the drain.
-pub struct Space;
+pub struct SpaceSection;
 
 /// What a level takes over all cells of a panel, in bytes.
-struct Taken<'a> {
+struct SpaceTaken<'a> {
     level: &'a str,
     median: u64,
     least: u64,
@@ -21,7 +23,7 @@ struct Taken<'a> {
     amplification: Option<f64>,
 }
 
-impl Section for Space {
+impl Section for SpaceSection {
     fn name(&self) -> &str {
         "space"
     }
@@ -30,9 +32,9 @@ impl Section for Space {
         "Space on disk"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let panels = panels::panels(layout);
-        let taken: Vec<Vec<Taken>> = panels.iter().map(|panel| taken(layout, panel)).collect();
+        let taken: Vec<Vec<SpaceTaken>> = panels.iter().map(|panel| taken(layout, panel)).collect();
         if taken.iter().all(Vec::is_empty) {
             return Vec::new();
         }
@@ -43,9 +45,9 @@ impl Section for Space {
         let lead = "After everything put off was done: checkpoints, flushes, compactions.";
         let charts = charts(layout, &panels, &taken);
         vec![
-            Block::Lead(lead.into()),
-            Block::Charts(Charts { explained: explained.into(), legend: Vec::new(), charts }),
-            Block::Table(table(layout, &panels, &taken)),
+            ReportBlock::Lead(lead.into()),
+            ReportBlock::Charts(Charts { explained: explained.into(), legend: Vec::new(), charts }),
+            ReportBlock::Table(table(layout, &panels, &taken)),
         ]
     }
 
@@ -54,7 +56,7 @@ impl Section for Space {
     }
 }
 
-fn taken<'a>(layout: &Layout<'a>, panel: &Panel<'a>) -> Vec<Taken<'a>> {
+fn taken<'a>(layout: &DocumentLayout<'a>, panel: &ConditionPanel<'a>) -> Vec<SpaceTaken<'a>> {
     let of = |level: &&'a str| {
         let bytes = |condition| layout.cell(condition, level)?.space_bytes;
         let mut bytes: Vec<u64> = panel.conditions.iter().filter_map(bytes).collect();
@@ -67,51 +69,59 @@ fn taken<'a>(layout: &Layout<'a>, panel: &Panel<'a>) -> Vec<Taken<'a>> {
         // A target without an engine has no rows.
         let middle = shares.get(shares.len().saturating_sub(1) / 2);
         let amplification = middle.copied().filter(|_| layout.has_engines());
-        Some(Taken { level, median: bytes[(bytes.len() - 1) / 2], least, most, amplification })
+        Some(SpaceTaken { level, median: bytes[(bytes.len() - 1) / 2], least, most, amplification })
     };
     layout.levels.iter().filter_map(of).collect()
 }
 
 /// A chart of sizes for each combination of the factors that are no load.
-fn charts(layout: &Layout<'_>, panels: &[Panel<'_>], taken: &[Vec<Taken<'_>>]) -> Vec<Chart> {
+fn charts(
+    layout: &DocumentLayout<'_>,
+    panels: &[ConditionPanel<'_>],
+    taken: &[Vec<SpaceTaken<'_>>],
+) -> Vec<SvgChart> {
     let charted = layout.charted();
-    let chart = |(number, (panel, taken)): (usize, (&Panel, &Vec<Taken>))| {
+    let chart = |(number, (panel, taken)): (usize, (&ConditionPanel, &Vec<SpaceTaken>))| {
         let shown = taken.iter().filter(|it| charted.contains(&it.level));
-        let size = |it: &Taken| Size {
+        let size = |it: &SpaceTaken| SizeBar {
             name: it.level.into(),
             style: layout.style(it.level),
             bytes: it.median,
             range: (it.least, it.most),
         };
-        let rows: Vec<Size> = shown.map(size).collect();
+        let rows: Vec<SizeBar> = shown.map(size).collect();
         let svg = chart::sizes(&format!("s{number}"), "Space on disk", &rows);
-        Chart { caption: panels::caption(layout, panel), svg }
+        SvgChart { caption: panels::caption(layout, panel), svg }
     };
     panels.iter().zip(taken).enumerate().map(chart).collect()
 }
 
-fn table(layout: &Layout<'_>, panels: &[Panel<'_>], taken: &[Vec<Taken<'_>>]) -> Table {
+fn table(
+    layout: &DocumentLayout<'_>,
+    panels: &[ConditionPanel<'_>],
+    taken: &[Vec<SpaceTaken<'_>>],
+) -> ReportTable {
     let condition = panels::factors(layout).into_iter();
-    let mut columns: Vec<Column> =
-        condition.map(|factor| Column::new(Kind::Condition, factor)).collect();
-    columns.push(Column::new(Kind::Name, layout.compare));
-    columns.push(Column::new(Kind::Main, "median"));
+    let mut columns: Vec<ReportColumn> =
+        condition.map(|factor| ReportColumn::new(ColumnKind::Condition, factor)).collect();
+    columns.push(ReportColumn::new(ColumnKind::Name, layout.compare));
+    columns.push(ReportColumn::new(ColumnKind::Main, "median"));
     let figures = ["least", "most", "median per byte of the rows"];
-    columns.extend(figures.map(|name| Column::new(Kind::Number, name)));
-    let row = |(panel, it): (&Panel, &Taken)| {
-        let name = Cell { style: Some(layout.style(it.level)), ..it.level.into() };
+    columns.extend(figures.map(|name| ReportColumn::new(ColumnKind::Number, name)));
+    let row = |(panel, it): (&ConditionPanel, &SpaceTaken)| {
+        let name = ReportCell { style: Some(layout.style(it.level)), ..it.level.into() };
         let bytes = [it.median, it.least, it.most].map(|bytes| words::bytes(bytes).into());
-        let share: Cell = figures::text(it.amplification, words::digits).into();
+        let share: ReportCell = figures::text(it.amplification, words::digits).into();
         let names = panel.levels.iter().map(|level| (*level).into()).chain([name]);
-        Row::of(names.chain(bytes).chain([share]))
+        ReportRow::of(names.chain(bytes).chain([share]))
     };
     let rows =
         panels.iter().zip(taken).flat_map(|(panel, all)| all.iter().map(move |it| (panel, it)));
-    let table = Table {
+    let table = ReportTable {
         caption: "Over the load’s levels".into(),
         columns,
         rows: rows.map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     };
     table.without_empty_columns(|_| true)
 }

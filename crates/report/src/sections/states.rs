@@ -2,26 +2,26 @@
 
 use bakeoff_analysis::{CellView, RestartView, SteadyView};
 
-use crate::block::{Block, Kind};
-use crate::cell_rows::{self, Head};
+use crate::block::{ColumnKind, ReportBlock};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures::NONE;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
 /// Restarts, and steady trials.
-pub struct States;
+pub struct StatesSection;
 
 /// What the figures of restarts mean, for a reader.
 const RESTARTS: &str = "After a restart the caches are empty, and the disk takes its time from the \
                         engine's opening on. Opening: until it answers; then the mean latency of the \
                         first operations of all clients together.";
 
-const RESTART: [Head; 4] = [
-    ("time to open", Some("opening"), Kind::Main),
-    ("mean of the first 10 operations", Some("first 10"), Kind::Number),
-    ("of the first 100", Some("first 100"), Kind::Number),
-    ("of the first 1,000", Some("first 1,000"), Kind::Number),
+const RESTART: [ColumnHead; 4] = [
+    ("time to open", Some("opening"), ColumnKind::Main),
+    ("mean of the first 10 operations", Some("first 10"), ColumnKind::Number),
+    ("of the first 100", Some("first 100"), ColumnKind::Number),
+    ("of the first 1,000", Some("first 1,000"), ColumnKind::Number),
 ];
 
 /// What the figures of steady trials mean.
@@ -37,15 +37,15 @@ const SHARED: &str = "Trials that differ in their background I/O alone (the fact
                       changes from repetition to repetition. A later one begins with the deferred work that \
                       the one before it has left, and the last alone was drained.";
 
-const ROUNDS: [Head; 5] = [
-    ("preconditioned by", Some("preconditioned"), Kind::Number),
-    ("whole cycle of deferred work", Some("whole cycle"), Kind::Verdict),
-    ("size at the start", Some("size"), Kind::Number),
-    ("steady trials", Some("steady"), Kind::Main),
-    ("largest range of the rounds", Some("range"), Kind::Number),
+const ROUNDS: [ColumnHead; 5] = [
+    ("preconditioned by", Some("preconditioned"), ColumnKind::Number),
+    ("whole cycle of deferred work", Some("whole cycle"), ColumnKind::Verdict),
+    ("size at the start", Some("size"), ColumnKind::Number),
+    ("steady trials", Some("steady"), ColumnKind::Main),
+    ("largest range of the rounds", Some("range"), ColumnKind::Number),
 ];
 
-impl Section for States {
+impl Section for StatesSection {
     fn name(&self) -> &str {
         "states"
     }
@@ -59,7 +59,7 @@ impl Section for States {
     }
 
     /// A row for each cell that began with a restart, and for each that was to be steady.
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let restart = |_: &str, cell: &CellView| cell.restart.map(|it| restart(&it));
         let steady = |_: &str, cell: &CellView| cell.steady.map(|it| steady(&it, cell.trials));
         let shares = |cell: &CellView| cell.steady.is_some_and(|steady| steady.followed_others > 0);
@@ -76,7 +76,9 @@ impl Section for States {
             (told, cell_rows::table(layout, "Steady trials", &ROUNDS, |_, _| Vec::new(), steady)),
         ];
         let tables = tables.into_iter().filter_map(|(text, table)| Some((text, table?)));
-        tables.flat_map(|(text, table)| [Block::Lead(text.into()), Block::Table(table)]).collect()
+        tables
+            .flat_map(|(text, table)| [ReportBlock::Lead(text.into()), ReportBlock::Table(table)])
+            .collect()
     }
 
     fn is_of_cells(&self) -> bool {

@@ -9,44 +9,44 @@ mod shapes;
 mod standing;
 mod times;
 
-use bakeoff_analysis::{PointState, RatioIs, Sweep, SweepPoint, Told};
+use bakeoff_analysis::{FastestVerdict, PointState, RatioIs, Sweep, SweepPoint};
 
-use crate::block::{Block, Sweeps, Words};
-use crate::layout::Layout;
+use crate::block::{ReportBlock, StyledText, Sweeps};
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::sentence::over;
 
-pub use times::Times;
+pub use times::SweepTimesSection;
 
 /// The lines over the run's numeric factor.
-pub struct Lines;
+pub struct SweepSection;
 
-impl Section for Lines {
+impl Section for SweepSection {
     fn name(&self) -> &str {
         "lines"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let Some(sweep) = &layout.document.sweep else { return Vec::new() };
         let panels = panels::panels(layout, sweep);
         if panels.is_empty() {
             return Vec::new();
         }
-        let mut blocks = vec![Block::Heading(format!("Over {}", sweep.factor))];
+        let mut blocks = vec![ReportBlock::Heading(format!("Over {}", sweep.factor))];
         if layout.contenders().len() > 1 {
-            blocks.extend(over::told(layout, sweep).into_iter().map(Block::Note));
+            blocks.extend(over::told(layout, sweep).into_iter().map(ReportBlock::Note));
         }
-        blocks.extend(cached::note(layout, sweep).map(|note| Block::Note(note.into())));
+        blocks.extend(cached::note(layout, sweep).map(|note| ReportBlock::Note(note.into())));
         let standing = standing::table(layout, sweep);
         let sweeps = Sweeps::of(explained(layout, sweep), panels, standing);
-        blocks.push(Block::Sweeps(sweeps));
-        blocks.extend(knees::table(layout, sweep).map(Block::Table));
+        blocks.push(ReportBlock::Sweeps(sweeps));
+        blocks.extend(knees::table(layout, sweep).map(ReportBlock::Table));
         blocks
     }
 }
 
 /// How the lines are read, with what occurs in them alone.
-fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
+fn explained(layout: &DocumentLayout<'_>, sweep: &Sweep) -> StyledText {
     let series = || sweep.panels.iter().flat_map(|panel| &panel.series);
     let point =
         |wanted: &dyn Fn(&SweepPoint) -> bool| series().flat_map(|it| &it.points).any(wanted);
@@ -62,9 +62,9 @@ fn explained(layout: &Layout<'_>, sweep: &Sweep) -> Words {
     }
     let aside = point(&|it| it.state == PointState::SetAside);
     for (occurs, words) in [
-        (told(Told::TooClose), " ≈: undecided."),
+        (told(FastestVerdict::TooClose), " ≈: undecided."),
         (
-            told(Told::Unknown),
+            told(FastestVerdict::Unknown),
             " ?: it can’t be told, since a cell is set aside, has too few operations or is too \
              uneven.",
         ),

@@ -3,26 +3,28 @@
 mod course;
 mod listed;
 
-use bakeoff_analysis::{Attempts, OpenLoop, Steadiness, Total, steadiness};
+use bakeoff_analysis::{Attempts, OpenLoopView, Steadiness, Total, steadiness};
 use bakeoff_results::measure::*;
 use bakeoff_results::{FigureOfMerit, OperationSummary, TrialSummary};
 
-use crate::amount::Amount;
+use crate::amount::MeritAmount;
 use crate::behind::BEHIND;
-use crate::block::{Block, Column, Folded, Kind, Look, Row, Table};
+use crate::block::{
+    ColumnKind, Folded, ReportBlock, ReportColumn, ReportRow, ReportTable, TableStyle,
+};
 use crate::figures;
-use crate::layout::{self, Layout};
+use crate::layout::{self, DocumentLayout};
 use crate::ran_on::RanOn;
 use crate::section::Section;
 use crate::words;
 
 /// Every trial, in the order in which they ran.
-pub struct Trials;
+pub struct TrialsSection;
 
 /// From this many trials on, their table is left out on paper.
 const PAPER: usize = 500;
 
-impl Section for Trials {
+impl Section for TrialsSection {
     fn name(&self) -> &str {
         "trials"
     }
@@ -31,7 +33,7 @@ impl Section for Trials {
         "Every trial"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         if !layout::is_timed(layout.document) {
             return Vec::new();
         }
@@ -43,12 +45,12 @@ impl Section for Trials {
             }
             _ => words::many(trials, "trial"),
         };
-        let folded = Block::Folded(Folded {
+        let folded = ReportBlock::Folded(Folded {
             summary: format!("{count}, in the order in which they ran"),
-            blocks: vec![Block::Table(table)],
+            blocks: vec![ReportBlock::Table(table)],
             long: trials > PAPER,
         });
-        course::charts(layout).map(Block::Charts).into_iter().chain([folded]).collect()
+        course::charts(layout).map(ReportBlock::Charts).into_iter().chain([folded]).collect()
     }
 
     fn is_background(&self) -> bool {
@@ -61,7 +63,7 @@ const LEFT_OUT: &str = "Listed are trials with a note, and then those whose mean
                         the means of their cells. Every trial: --format csv.";
 
 /// A row for each trial that is listed; a column that says nothing in any row is left out.
-fn table(layout: &Layout<'_>) -> Table {
+fn table(layout: &DocumentLayout<'_>) -> ReportTable {
     let trials = &layout.document.trials;
     let attempts = Attempts::of(trials);
     let listed = listed::listed(layout.document, |it| !note(it, &attempts).is_empty());
@@ -71,38 +73,38 @@ fn table(layout: &Layout<'_>) -> Table {
         let machine = ran_on.fields(trial).join(", ");
         let machine = machine.trim_matches([' ', ',']).to_owned();
         let cells = trial_cells(layout, trial).into_iter().chain([machine, note]);
-        Row { bad: !trial.valid, ..Row::of(cells) }
+        ReportRow { bad: !trial.valid, ..ReportRow::of(cells) }
     };
     let left_out = listed.len() < trials.len();
-    let table = Table {
+    let table = ReportTable {
         caption: if left_out { "Trials" } else { "Every trial" }.into(),
-        look: Look::Records,
+        look: TableStyle::Records,
         columns: trial_columns(layout),
         note: left_out.then(|| LEFT_OUT.to_owned()),
         rows: listed.into_iter().map(row).collect(),
-        ..Table::default()
+        ..ReportTable::default()
     };
     table.without_empty_columns(|_| true)
 }
 
-fn trial_columns(layout: &Layout<'_>) -> Vec<Column> {
-    let number = |name: String| Column::new(Kind::Number, name);
-    let mut columns: Vec<Column> = ["block", "order"].map(str::to_owned).map(number).into();
+fn trial_columns(layout: &DocumentLayout<'_>) -> Vec<ReportColumn> {
+    let number = |name: String| ReportColumn::new(ColumnKind::Number, name);
+    let mut columns: Vec<ReportColumn> = ["block", "order"].map(str::to_owned).map(number).into();
     let factors = layout.varying.iter().copied().chain([layout.compare]);
-    columns.extend(factors.map(|factor| Column::new(Kind::Text, factor)));
+    columns.extend(factors.map(|factor| ReportColumn::new(ColumnKind::Text, factor)));
     for operation in &layout.document.run.run.operations {
         let figures = ["mean, ms", "p99, ms", "service, ms", "per s"];
         columns.extend(figures.map(|figure| number(format!("{operation} {figure}"))));
     }
     columns.extend(rate(layout).map(|merit| number(merit.words().into())));
     columns.extend(REST.map(str::to_owned).map(number));
-    columns.push(Column::new(Kind::Text, "machine, shard"));
-    columns.push(Column::new(Kind::Remark, "note"));
+    columns.push(ReportColumn::new(ColumnKind::Text, "machine, shard"));
+    columns.push(ReportColumn::new(ColumnKind::Remark, "note"));
     columns
 }
 
 /// The rate that levels are compared by, if they are.
-fn rate(layout: &Layout<'_>) -> Option<FigureOfMerit> {
+fn rate(layout: &DocumentLayout<'_>) -> Option<FigureOfMerit> {
     Some(layout.document.run.run.figure_of_merit).filter(|merit| merit.is_rate())
 }
 
@@ -119,7 +121,7 @@ const REST: [&str; 8] = [
 ];
 
 /// A text for each of [`trial_columns`] but the last two.
-fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
+fn trial_cells(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> Vec<String> {
     let figure = |value: Option<f64>| value.map_or(figures::NONE.into(), words::digits);
     let milliseconds = |value: Option<f64>, cut_off: bool| match value {
         Some(seconds) if cut_off => format!("{}{}", words::OVER, words::digits(seconds * 1e3)),
@@ -145,7 +147,9 @@ fn trial_cells(layout: &Layout<'_>, trial: &TrialSummary) -> Vec<String> {
         let total = Total::of(trial);
         let value = total.and_then(|total| total.rate(merit));
         let is_bound = total.is_some_and(|total| total.at_most);
-        value.map_or(figures::NONE.into(), |value| Amount { merit, value, is_bound }.in_column())
+        value.map_or(figures::NONE.into(), |value| {
+            MeritAmount { merit, value, is_bound }.in_column()
+        })
     }));
     let sum = |of: fn(&OperationSummary) -> u64| {
         let all = trial.operations.iter().map(of);
@@ -175,7 +179,7 @@ fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
         Some(Steadiness::CannotTell) => notes.push("cannot tell whether it was steady"),
         Some(Steadiness::Steady) | None => {}
     }
-    if OpenLoop::of(trial).is_some_and(|open| !open.kept_up) {
+    if OpenLoopView::of(trial).is_some_and(|open| !open.kept_up) {
         notes.push(BEHIND);
     }
     let notes = notes.join("; ");

@@ -2,42 +2,42 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_analysis::{CellView, Each, Figure, Total, Unknown, WorkView};
+use bakeoff_analysis::{CellView, Each, Total, Unknown, WorkFigure, WorkView};
 use bakeoff_results::FigureOfMerit;
 
-use crate::amount::Amount;
-use crate::block::{Block, Kind, Table};
-use crate::cell_rows::{self, Head};
+use crate::amount::MeritAmount;
+use crate::block::{ColumnKind, ReportBlock, ReportTable};
+use crate::cell_rows::{self, ColumnHead};
 use crate::figures::{self, NONE, few};
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::section::Section;
 use crate::words;
 
 /// What the work took.
-pub struct Work;
+pub struct WorkSection;
 
 /// The columns that a cell can have where rows are counted.
-const OF_ROWS: [Head; 8] = [
-    ("rows a second", Some("rows/s"), Kind::Main),
-    ("cache misses a row", Some("misses/row"), Kind::Number),
-    ("device reads a row", Some("reads/row"), Kind::Number),
-    ("device bytes read a row", Some("read/row"), Kind::Number),
-    ("engine CPU a row", Some("engine CPU/row"), Kind::Number),
-    ("clients’ CPU a row", Some("client CPU/row"), Kind::Number),
-    ("read amplification", Some("read ampl."), Kind::Number),
-    ("write amplification", Some("write ampl."), Kind::Number),
+const OF_ROWS: [ColumnHead; 8] = [
+    ("rows a second", Some("rows/s"), ColumnKind::Main),
+    ("cache misses a row", Some("misses/row"), ColumnKind::Number),
+    ("device reads a row", Some("reads/row"), ColumnKind::Number),
+    ("device bytes read a row", Some("read/row"), ColumnKind::Number),
+    ("engine CPU a row", Some("engine CPU/row"), ColumnKind::Number),
+    ("clients’ CPU a row", Some("client CPU/row"), ColumnKind::Number),
+    ("read amplification", Some("read ampl."), ColumnKind::Number),
+    ("write amplification", Some("write ampl."), ColumnKind::Number),
 ];
 
 /// The same where they are not.
-const OF_OPERATIONS: [Head; 8] = [
-    ("operations a second", Some("op/s"), Kind::Main),
-    ("cache misses an operation", Some("misses/op"), Kind::Number),
-    ("device reads an operation", Some("reads/op"), Kind::Number),
-    ("device bytes read an operation", Some("read/op"), Kind::Number),
-    ("engine CPU an operation", Some("engine CPU/op"), Kind::Number),
-    ("clients’ CPU an operation", Some("client CPU/op"), Kind::Number),
-    ("read amplification", Some("read ampl."), Kind::Number),
-    ("write amplification", Some("write ampl."), Kind::Number),
+const OF_OPERATIONS: [ColumnHead; 8] = [
+    ("operations a second", Some("op/s"), ColumnKind::Main),
+    ("cache misses an operation", Some("misses/op"), ColumnKind::Number),
+    ("device reads an operation", Some("reads/op"), ColumnKind::Number),
+    ("device bytes read an operation", Some("read/op"), ColumnKind::Number),
+    ("engine CPU an operation", Some("engine CPU/op"), ColumnKind::Number),
+    ("clients’ CPU an operation", Some("client CPU/op"), ColumnKind::Number),
+    ("read amplification", Some("read ampl."), ColumnKind::Number),
+    ("write amplification", Some("write ampl."), ColumnKind::Number),
 ];
 
 /// What the figures are of.
@@ -47,7 +47,7 @@ const EXPLAINED: &str = "All operations of a cell’s trials together, while the
      read from storage for each byte of the rows that were returned. Write amplification: bytes \
      that went to the device, those of the drain among them, for each byte of the rows that were written.";
 
-impl Section for Work {
+impl Section for WorkSection {
     fn name(&self) -> &str {
         "work"
     }
@@ -62,7 +62,7 @@ impl Section for Work {
 
     /// A row for each cell; nothing without engines, and where neither rows were counted nor a device is
     /// modelled.
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let charted = layout.charted();
         let shown = |level: &str| layout.has_engines() && charted.contains(&level);
         let levels = layout.levels.iter().copied().filter(|level| shown(level));
@@ -85,8 +85,8 @@ impl Section for Work {
         let Some(table) = cell_rows::table(layout, caption, heads, marks, figures) else {
             return Vec::new();
         };
-        let table = Table { note: lacks(&works), ..table };
-        vec![Block::Lead(EXPLAINED.into()), Block::Table(table)]
+        let table = ReportTable { note: lacks(&works), ..table };
+        vec![ReportBlock::Lead(EXPLAINED.into()), ReportBlock::Table(table)]
     }
 
     fn is_of_cells(&self) -> bool {
@@ -102,7 +102,7 @@ fn texts(cell: &CellView, work: &WorkView) -> [String; OF_ROWS.len()] {
     };
     let rate = cell.total.as_ref().and_then(|total| {
         let Total { at_most: is_bound, .. } = total.typical;
-        Some(Amount { merit, value: total.typical.rate(merit)?, is_bound })
+        Some(MeritAmount { merit, value: total.typical.rate(merit)?, is_bound })
     });
     [
         rate.map_or(NONE.into(), |rate| rate.in_column()),
@@ -118,7 +118,7 @@ fn texts(cell: &CellView, work: &WorkView) -> [String; OF_ROWS.len()] {
 
 /// What the dashes stand for, in sentences; `None` where there is none.
 fn lacks(works: &[(&str, &WorkView)]) -> Option<String> {
-    let mut levels: BTreeMap<(Figure, Unknown), Vec<&str>> = BTreeMap::new();
+    let mut levels: BTreeMap<(WorkFigure, Unknown), Vec<&str>> = BTreeMap::new();
     let all: BTreeSet<&str> = works.iter().map(|(level, _)| *level).collect();
     for (level, work) in works {
         for lack in &work.lacks {
@@ -128,7 +128,7 @@ fn lacks(works: &[(&str, &WorkView)]) -> Option<String> {
             }
         }
     }
-    let sentence = |((figure, why), levels): (&(Figure, Unknown), &Vec<&str>)| {
+    let sentence = |((figure, why), levels): (&(WorkFigure, Unknown), &Vec<&str>)| {
         let whose = match levels.len() == all.len() {
             true => String::new(),
             false => format!(" of {}", words::list(levels)),
@@ -140,15 +140,15 @@ fn lacks(works: &[(&str, &WorkView)]) -> Option<String> {
 }
 
 /// A figure, as the columns have it.
-fn name(figure: Figure) -> &'static str {
+fn name(figure: WorkFigure) -> &'static str {
     match figure {
-        Figure::CacheMisses => "cache misses",
-        Figure::DeviceReads => "device reads",
-        Figure::DeviceReadBytes => "device bytes read",
-        Figure::EngineCpuS => "engine CPU",
-        Figure::ClientCpuS => "clients’ CPU",
-        Figure::WriteAmplification => "write amplification",
-        Figure::ReadAmplification => "read amplification",
+        WorkFigure::CacheMisses => "cache misses",
+        WorkFigure::DeviceReads => "device reads",
+        WorkFigure::DeviceReadBytes => "device bytes read",
+        WorkFigure::EngineCpuS => "engine CPU",
+        WorkFigure::ClientCpuS => "clients’ CPU",
+        WorkFigure::WriteAmplification => "write amplification",
+        WorkFigure::ReadAmplification => "read amplification",
     }
 }
 

@@ -9,24 +9,24 @@ use bakeoff_results::FigureOfMerit;
 
 use super::{all, rate_of};
 use crate::amount;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::leads::figures;
-use crate::verdict::{Case, Contrast, Outcome};
+use crate::verdict::{Contrast, LeaderOutcome, OperationCase};
 use crate::words;
 
 /// A level beside the first one, at the operation and condition of a case.
-struct Pair<'b, 'a> {
-    case: &'b Case<'a>,
+struct CaseContrast<'b, 'a> {
+    case: &'b OperationCase<'a>,
     /// How many times slower the level is.
     contrast: Contrast,
 }
 
 /// A clause for each level but the first. `None` where engines are compared, where there are few cells, where one
 /// of two levels is fastest throughout, and where no level is shown to be faster or slower than the first.
-pub fn against<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
+pub fn against<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
     let contenders = layout.contenders();
     let leader = cases.first()?.leader;
-    let won = |case: &Case| case.outcome == Outcome::Won && case.leader == leader;
+    let won = |case: &OperationCase| case.outcome == LeaderOutcome::Won && case.leader == leader;
     let is_plain = contenders.len() == 2 && cases.iter().all(won);
     if layout.compare == "engine" || cases.len() < 2 || is_plain {
         return None;
@@ -37,7 +37,7 @@ pub fn against<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
     let mut is_any_decided = false;
     for level in contenders.into_iter().filter(|level| *level != baseline) {
         let pair = |case| pair(layout, baseline, level, case);
-        let pairs: Vec<Pair> = cases.iter().filter_map(pair).collect();
+        let pairs: Vec<CaseContrast> = cases.iter().filter_map(pair).collect();
         if pairs.is_empty() {
             continue;
         }
@@ -53,17 +53,20 @@ pub fn against<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
 }
 
 fn pair<'b, 'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     baseline: &str,
     level: &str,
-    case: &'b Case<'a>,
-) -> Option<Pair<'b, 'a>> {
+    case: &'b OperationCase<'a>,
+) -> Option<CaseContrast<'b, 'a>> {
     let comparison = layout.pair(case.operation, &case.condition, baseline, level)?;
-    Some(Pair { case, contrast: Contrast::of(&comparison)? })
+    Some(CaseContrast { case, contrast: Contrast::of(&comparison)? })
 }
 
 /// The pairs that have this verdict.
-fn of<'p, 'b, 'a>(pairs: &'p [Pair<'b, 'a>], verdict: Verdict) -> Vec<&'p Pair<'b, 'a>> {
+fn of<'p, 'b, 'a>(
+    pairs: &'p [CaseContrast<'b, 'a>],
+    verdict: Verdict,
+) -> Vec<&'p CaseContrast<'b, 'a>> {
     pairs.iter().filter(|pair| pair.contrast.verdict == verdict).collect()
 }
 
@@ -71,9 +74,9 @@ fn of<'p, 'b, 'a>(pairs: &'p [Pair<'b, 'a>], verdict: Verdict) -> Vec<&'p Pair<'
 /// with 500 clients and postgres)"; of all but the first clause "step read 0.99 to 1.4 times (undecided in all 30
 /// comparisons)".
 fn one_way<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     [name, other]: &[String; 2],
-    pairs: &[Pair<'_, 'a>],
+    pairs: &[CaseContrast<'_, 'a>],
     (rate, is_first): (Option<FigureOfMerit>, bool),
 ) -> String {
     let is_faster = !of(pairs, Verdict::Faster).is_empty();
@@ -86,13 +89,14 @@ fn one_way<'a>(
         (None, false) => ("takes ", " as long".to_owned(), ["slower", "slowest"]),
     };
     let turn = rate.is_some() || is_faster;
-    let shown = |pair: &Pair<'_, 'a>| if turn { pair.contrast.turned() } else { pair.contrast };
+    let shown =
+        |pair: &CaseContrast<'_, 'a>| if turn { pair.contrast.turned() } else { pair.contrast };
     let contrasts: Vec<Contrast> = pairs.iter().map(shown).collect();
     let range = figures(&contrasts).unwrap_or_default();
     // Of a rate each clause goes on with what the first one has said.
     let (verb, what) = if rate.is_some() && !is_first { ("", String::new()) } else { (verb, what) };
     let other = if is_first { format!(" as {other}") } else { String::new() };
-    let by_ratio = |one: &&Pair<'_, 'a>, next: &&Pair<'_, 'a>| {
+    let by_ratio = |one: &&CaseContrast<'_, 'a>, next: &&CaseContrast<'_, 'a>| {
         one.contrast.ratio.total_cmp(&next.contrast.ratio)
     };
     let furthest = match is_faster {
@@ -108,8 +112,12 @@ fn one_way<'a>(
 }
 
 /// "in create_issue with 4 clients and sqlite": what sets a pair's cell apart; `None` of the only one.
-fn place_of<'a>(layout: &Layout<'a>, pair: &Pair<'_, 'a>, all: &[Pair<'_, 'a>]) -> Option<String> {
-    let Case { operation, condition, .. } = pair.case;
+fn place_of<'a>(
+    layout: &DocumentLayout<'a>,
+    pair: &CaseContrast<'_, 'a>,
+    all: &[CaseContrast<'_, 'a>],
+) -> Option<String> {
+    let OperationCase { operation, condition, .. } = pair.case;
     let several = all.iter().any(|other| other.case.operation != *operation);
     let operation = several.then(|| format!("in {operation}"));
     let varies =
@@ -125,7 +133,7 @@ fn place_of<'a>(layout: &Layout<'a>, pair: &Pair<'_, 'a>, all: &[Pair<'_, 'a>]) 
 
 /// "more in 22 of 30 comparisons"; "more in all 6 comparisons"; of none that is decided "the same within 5 % in 9 of 30
 /// comparisons", "undecided in all 30 comparisons" or "void in all 3 comparisons".
-fn tally(pairs: &[Pair<'_, '_>], word: &str) -> String {
+fn tally(pairs: &[CaseContrast<'_, '_>], word: &str) -> String {
     let decided = of(pairs, Verdict::Faster).len() + of(pairs, Verdict::Slower).len();
     let same = of(pairs, Verdict::Same).len();
     let (word, number) = match (decided, same) {
@@ -142,12 +150,17 @@ fn tally(pairs: &[Pair<'_, '_>], word: &str) -> String {
 
 /// "memory 1G against memory 256M depends on clients: faster with 64 clients (1.4 to 2.0 times as fast), slower with 1
 /// client (1.2 times as long)"; where no single factor tells, how often it is which.
-fn turned<'a>(layout: &Layout<'a>, [name, other]: &[String; 2], pairs: &[Pair<'_, 'a>]) -> String {
+fn turned<'a>(
+    layout: &DocumentLayout<'a>,
+    [name, other]: &[String; 2],
+    pairs: &[CaseContrast<'_, 'a>],
+) -> String {
     // Two factors that explain the directions equally well explain nothing.
     let mut splits = splits(layout, pairs);
     if let (Some((factor, [faster, slower])), true) = (splits.pop(), splits.is_empty()) {
         let times = |verdict: Verdict, turn: bool| {
-            let shown = |pair: &&Pair| if turn { pair.contrast.turned() } else { pair.contrast };
+            let shown =
+                |pair: &&CaseContrast| if turn { pair.contrast.turned() } else { pair.contrast };
             let contrasts: Vec<Contrast> = of(pairs, verdict).iter().map(shown).collect();
             figures(&contrasts).unwrap_or_default()
         };
@@ -169,10 +182,13 @@ fn turned<'a>(layout: &Layout<'a>, [name, other]: &[String; 2], pairs: &[Pair<'_
 
 /// The factors, or the operation, at each of whose levels all decided pairs say the same; with the levels that are
 /// faster, and those that are slower.
-fn splits<'a>(layout: &Layout<'a>, pairs: &[Pair<'_, 'a>]) -> Vec<(String, [Vec<String>; 2])> {
+fn splits<'a>(
+    layout: &DocumentLayout<'a>,
+    pairs: &[CaseContrast<'_, 'a>],
+) -> Vec<(String, [Vec<String>; 2])> {
     let factors = std::iter::once("operation").chain(layout.varying.iter().copied());
     let split = |(number, factor): (usize, &'a str)| {
-        let level_of = |pair: &Pair<'_, 'a>| match number {
+        let level_of = |pair: &CaseContrast<'_, 'a>| match number {
             0 => pair.case.operation,
             number => pair.case.condition[number - 1],
         };

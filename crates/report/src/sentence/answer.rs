@@ -4,24 +4,28 @@ use bakeoff_analysis::{RatioIs, Verdict};
 
 use super::{capital, finding, rate_of};
 use crate::amount;
-use crate::block::Words;
+use crate::block::StyledText;
 use crate::durability;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::leads::{
-    Group, as_long, backed, bare, both_ends, bracket, bracket_of_times, figures, groups, named,
-    open_word, wordless,
+    PromiseCases, as_long, backed, bare, both_ends, bracket, bracket_of_times, figures, groups,
+    named, open_word, wordless,
 };
 use crate::promises;
-use crate::verdict::{Case, Contrast, Outcome};
+use crate::verdict::{Contrast, LeaderOutcome, OperationCase};
 use crate::words;
 
 /// A sentence for each promise; in the past where the answer is of low confidence.
-pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec<Words> {
+pub fn sentences<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+    past: bool,
+) -> Vec<StyledText> {
     let alone = too_few_kept(layout, cases);
     if cases.is_empty() && alone.is_empty() {
-        return vec![Words::from(capital(layout.document, &finding(layout, cases)) + ".")];
+        return vec![StyledText::from(capital(layout.document, &finding(layout, cases)) + ".")];
     }
-    let told = |group: &Group<'a>| -> (Option<&'a str>, Words) {
+    let told = |group: &PromiseCases<'a>| -> (Option<&'a str>, StyledText) {
         let without = group.durability.and_then(|it| promises::without(layout.document, it));
         let sentence = sentence(group, layout, past);
         let sentence = match without {
@@ -38,8 +42,11 @@ pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec
 
 /// "With every commit kept, only sqlite kept that promise: nothing is compared.": of each level of
 /// durability that fewer than two engines kept.
-fn too_few_kept<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<(&'a str, Words)> {
-    let mut told: Vec<(&str, Words)> = Vec::new();
+fn too_few_kept<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+) -> Vec<(&'a str, StyledText)> {
+    let mut told: Vec<(&str, StyledText)> = Vec::new();
     for condition in &layout.conditions {
         let measured =
             layout.contenders().into_iter().filter(|it| layout.cell(condition, it).is_some());
@@ -51,10 +58,10 @@ fn too_few_kept<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<(&'a str, Wo
         if is_told || cases.iter().any(|case| case.condition == *condition) || kept.len() > 1 {
             continue;
         }
-        let lead = Words::default().stressed(durability::clause(level) + ",").plain(" ");
+        let lead = StyledText::default().stressed(durability::clause(level) + ",").plain(" ");
         let who = match kept.first() {
-            Some(only) => Words::from("only ").then(named(layout, only)),
-            None => Words::from("none"),
+            Some(only) => StyledText::from("only ").then(named(layout, only)),
+            None => StyledText::from("none"),
         };
         told.push((level, lead.then(who).plain(" kept that promise: nothing is compared.")));
     }
@@ -62,29 +69,33 @@ fn too_few_kept<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<(&'a str, Wo
 }
 
 /// Whether a level was measured where these cases are, and broke its promise there.
-fn has_broken_promise(group: &Group<'_>, layout: &Layout<'_>) -> bool {
-    let broken = |case: &Case<'_>| {
+fn has_broken_promise(group: &PromiseCases<'_>, layout: &DocumentLayout<'_>) -> bool {
+    let broken = |case: &OperationCase<'_>| {
         let contenders = layout.contenders();
         layout.contenders_at(&case.condition).len() < contenders.len()
     };
     group.cases.iter().any(broken)
 }
 
-fn sentence<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Words {
+fn sentence<'a>(group: &PromiseCases<'a>, layout: &DocumentLayout<'a>, past: bool) -> StyledText {
     let kept = if has_broken_promise(group, layout) { ", of those that kept it" } else { "" };
     let lead = group.durability.map(|level| durability::clause(level) + kept);
     let answer = won(group, layout, past)
         .or_else(|| undecided_which(group, layout, past))
         .or_else(|| partly(group, layout, past));
     match (lead, answer) {
-        (Some(lead), Some(answer)) => Words::default().stressed(lead + ",").plain(" ").then(answer),
+        (Some(lead), Some(answer)) => {
+            StyledText::default().stressed(lead + ",").plain(" ").then(answer)
+        }
         (Some(lead), None) => {
             let finding = within(&finding(layout, &group.cases));
-            Words::default().stressed(lead + ",").plain(format!(" {finding}."))
+            StyledText::default().stressed(lead + ",").plain(format!(" {finding}."))
         }
         (None, Some(answer)) if layout.compare == "engine" => answer,
         (None, Some(answer)) => answer.capital(),
-        (None, None) => Words::from(capital(layout.document, &finding(layout, &group.cases)) + "."),
+        (None, None) => {
+            StyledText::from(capital(layout.document, &finding(layout, &group.cases)) + ".")
+        }
     }
 }
 
@@ -102,19 +113,23 @@ const NAMED: usize = 3;
 
 /// "lmdb is fastest: sqlite takes 1.4 times as long (1.2–1.6); fjall is slower, too."; by a rate "lmdb serves 1.4
 /// times as many rows a second as sqlite (1.2–1.6)."
-fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
+fn won<'a>(
+    group: &PromiseCases<'a>,
+    layout: &DocumentLayout<'a>,
+    past: bool,
+) -> Option<StyledText> {
     let leader = group.winner()?;
     let ranked = group.ranked(layout);
     let second = ranked.iter().find(|level| **level != leader)?;
     let leads = group.ratios(layout, leader, second);
-    let told = Words::default().then(named(layout, leader));
+    let told = StyledText::default().then(named(layout, leader));
     let others: Vec<&str> = ranked.iter().copied().filter(|it| it != second).collect();
     let end = slower_too(group, layout, &others, past).plain(".");
     let Some(merit) = rate_of(layout, &group.cases.iter().collect::<Vec<_>>()) else {
         let (is, takes) =
             if past { (" was fastest: ", " took ") } else { (" is fastest: ", " takes ") };
         let told = told.plain(is).then(named(layout, second)).plain(takes);
-        return Some(told.then(as_long(&leads, &Words::default())?).then(end));
+        return Some(told.then(as_long(&leads, &StyledText::default())?).then(end));
     };
     let leads = bare(&leads);
     let told = told
@@ -125,7 +140,12 @@ fn won<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> 
 }
 
 /// "; fjall is slower, too": those of some levels that are slower than the fastest in each case.
-fn slower_too<'a>(group: &Group<'a>, layout: &Layout<'a>, levels: &[&str], past: bool) -> Words {
+fn slower_too<'a>(
+    group: &PromiseCases<'a>,
+    layout: &DocumentLayout<'a>,
+    levels: &[&str],
+    past: bool,
+) -> StyledText {
     let is_behind = |level: &&str| group.cases.iter().all(|case| case.behind.contains(level));
     let behind: Vec<&str> = levels.iter().copied().filter(is_behind).collect();
     let verb = match (behind.len(), past) {
@@ -135,18 +155,18 @@ fn slower_too<'a>(group: &Group<'a>, layout: &Layout<'a>, levels: &[&str], past:
         (_, false) => "are",
     };
     match behind.len() {
-        0 => Words::default(),
+        0 => StyledText::default(),
         1..=NAMED => {
             let names = listed(layout, &behind, " and ");
-            Words::from("; ").then(names).plain(format!(" {verb} slower, too"))
+            StyledText::from("; ").then(names).plain(format!(" {verb} slower, too"))
         }
-        number => Words::from(format!("; {number} others {verb} slower, too")),
+        number => StyledText::from(format!("; {number} others {verb} slower, too")),
     }
 }
 
 /// "sqlite, lmdb or fjall", each with its sign.
-fn listed(layout: &Layout<'_>, levels: &[&str], last: &str) -> Words {
-    let mut told = Words::default();
+fn listed(layout: &DocumentLayout<'_>, levels: &[&str], last: &str) -> StyledText {
+    let mut told = StyledText::default();
     for (number, level) in levels.iter().enumerate() {
         told = told.plain(match number {
             0 => "",
@@ -160,14 +180,19 @@ fn listed(layout: &Layout<'_>, levels: &[&str], last: &str) -> Words {
 
 /// "lmdb is fastest in create_issue: sqlite takes 1.4 times as long (1.2–1.6); in process_issues it is undecided
 /// (0.9–1.3×).": where one level leads in all of a few operations, and wins some.
-fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
+fn partly<'a>(
+    group: &PromiseCases<'a>,
+    layout: &DocumentLayout<'a>,
+    past: bool,
+) -> Option<StyledText> {
     group.condition()?;
-    let (won, open): (Vec<&Case>, Vec<&Case>) =
-        group.cases.iter().partition(|case| case.outcome == Outcome::Won);
+    let (won, open): (Vec<&OperationCase>, Vec<&OperationCase>) =
+        group.cases.iter().partition(|case| case.outcome == LeaderOutcome::Won);
     let first = *won.first()?;
     let alike = won.iter().all(|case| case.next == first.next)
         && group.cases.iter().all(|case| case.leader == first.leader);
-    let is_open = |case: &&Case| matches!(case.outcome, Outcome::Open | Outcome::Noise);
+    let is_open =
+        |case: &&OperationCase| matches!(case.outcome, LeaderOutcome::Open | LeaderOutcome::Noise);
     let by_time = rate_of(layout, &group.cases.iter().collect::<Vec<_>>()).is_none();
     if !alike || !by_time || open.len() != 1 || !open.iter().all(is_open) {
         return None;
@@ -175,13 +200,13 @@ fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Word
     let leads: Vec<_> = won.iter().map(|case| (case.operation, case.contrast)).collect();
     let operations: Vec<&str> = won.iter().map(|case| case.operation).collect();
     let (is, takes) = if past { (" was", " took ") } else { (" is", " takes ") };
-    let told = Words::default()
+    let told = StyledText::default()
         .then(named(layout, first.leader))
         .plain(format!("{is} fastest in {}: ", words::list(&operations)))
         .then(named(layout, first.next))
         .plain(takes)
-        .then(as_long(&leads, &Words::default())?);
-    let rest = |case: &&Case| {
+        .then(as_long(&leads, &StyledText::default())?);
+    let rest = |case: &&OperationCase| {
         let word = wordless(&[case.contrast]).unwrap_or(Verdict::Undecided.word());
         format!("; in {} it{is} {word}{}", case.operation, bracket_of_times(&[case.contrast]))
     };
@@ -190,14 +215,21 @@ fn partly<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Word
 
 /// "lmdb or sqlite is fastest, undecided which: sqlite takes 0.9–1.2 times as long as lmdb; fjall takes 1.4 times as
 /// long as lmdb (1.2–1.6).": where the intervals leave it open who is fastest, and nothing else is amiss.
-fn undecided_which<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Option<Words> {
+fn undecided_which<'a>(
+    group: &PromiseCases<'a>,
+    layout: &DocumentLayout<'a>,
+    past: bool,
+) -> Option<StyledText> {
     group.condition()?;
-    let is_open = |case: &Case| {
-        let outcome = matches!(case.outcome, Outcome::Open | Outcome::Noise | Outcome::Even);
+    let is_open = |case: &OperationCase| {
+        let outcome = matches!(
+            case.outcome,
+            LeaderOutcome::Open | LeaderOutcome::Noise | LeaderOutcome::Even
+        );
         let is_close = case.contrast.verdict != Verdict::ShortOfProcessors;
         outcome && is_close && case.contrast.blocks > 1 && case.contrast.is == RatioIs::Exact
     };
-    let even = group.cases.iter().all(|case| case.outcome == Outcome::Even);
+    let even = group.cases.iter().all(|case| case.outcome == LeaderOutcome::Even);
     if even || !group.cases.iter().all(is_open) {
         return None;
     }
@@ -228,7 +260,7 @@ fn undecided_which<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Op
     };
     if let Some(next) = far.first() {
         let takes = if past { " took " } else { " takes " };
-        let than = Words::from(" as ").then(named(layout, first));
+        let than = StyledText::from(" as ").then(named(layout, first));
         told = told.plain("; ").then(named(layout, next)).plain(takes);
         told = told.then(as_long(&group.ratios(layout, first, next), &than)?);
         told = told.then(not_behind(group, layout, next, &tied[1..]));
@@ -239,17 +271,17 @@ fn undecided_which<'a>(group: &Group<'a>, layout: &Layout<'a>, past: bool) -> Op
 /// ", undecided which: sqlite takes 0.9–1.2 times as long as lmdb"; by a rate ", undecided which: sqlite serves
 /// 0.8–1.1 times as many rows a second as lmdb". From the lowest end of all operations to the highest.
 fn between<'a>(
-    group: &Group<'a>,
-    layout: &Layout<'a>,
+    group: &PromiseCases<'a>,
+    layout: &DocumentLayout<'a>,
     (first, second): (&str, &str),
     past: bool,
-) -> Words {
+) -> StyledText {
     let rate = rate_of(layout, &group.cases.iter().collect::<Vec<_>>()).map(amount::counted);
     let contrasts = group.contrasts(layout, first, second).into_iter();
     let shown = |it: Contrast| if rate.is_some() { it.turned() } else { it };
     let contrasts: Vec<Contrast> = contrasts.map(shown).collect();
     let Some(ends) = both_ends(&contrasts) else {
-        return Words::from(format!(": undecided which{}", bracket(&contrasts)));
+        return StyledText::from(format!(": undecided which{}", bracket(&contrasts)));
     };
     let (verb, how) = match (rate, past) {
         (None, true) => ("took", "as long".to_owned()),
@@ -257,13 +289,18 @@ fn between<'a>(
         (Some(what), true) => ("served", format!("as many {what} a second")),
         (Some(what), false) => ("serves", format!("as many {what} a second")),
     };
-    let told = Words::from(", undecided which: ").then(named(layout, second));
+    let told = StyledText::from(", undecided which: ").then(named(layout, second));
     told.plain(format!(" {verb} {ends} times {how} as ")).then(named(layout, first))
 }
 
 /// "; fjall against sqlite: undecided", of each level that another one is not shown to be slower than.
-fn not_behind<'a>(group: &Group<'a>, layout: &Layout<'a>, level: &str, than: &[&str]) -> Words {
-    let mut told = Words::default();
+fn not_behind<'a>(
+    group: &PromiseCases<'a>,
+    layout: &DocumentLayout<'a>,
+    level: &str,
+    than: &[&str],
+) -> StyledText {
+    let mut told = StyledText::default();
     for other in than {
         let contrasts = group.contrasts(layout, other, level);
         let is_whole = contrasts.len() == group.cases.len();

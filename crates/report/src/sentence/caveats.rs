@@ -10,13 +10,13 @@ use bakeoff_analysis::{
 use bakeoff_results::Status;
 
 use crate::durability;
-use crate::layout::{self, Condition, Layout};
-use crate::verdict::{Case, Contrast, Outcome};
+use crate::layout::{self, ConditionLevels, DocumentLayout};
+use crate::verdict::{Contrast, LeaderOutcome, OperationCase};
 use crate::words;
 
 /// What was still running when its trial was cut off, where no word of the finding tells it: how
 /// many cells have it, and of the slowest how long it took at least.
-pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
+pub fn cut_off<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
     if layout.contenders().len() < 2 {
         return None;
     }
@@ -25,10 +25,11 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
     for operation in layout.operations() {
         for condition in &layout.conditions {
             // Where a rate of all operations is compared, that says it of each.
-            let is_of = |it: &&Case| it.operation == operation || it.operation == ALL_OPERATIONS;
+            let is_of =
+                |it: &&OperationCase| it.operation == operation || it.operation == ALL_OPERATIONS;
             let case = cases.iter().find(|it| is_of(it) && it.condition == *condition);
             let told = |level: &str| {
-                case.is_some_and(|it| it.outcome == Outcome::Won && it.leader != level)
+                case.is_some_and(|it| it.outcome == LeaderOutcome::Won && it.leader != level)
             };
             for level in layout.contenders().into_iter().filter(|level| !told(level)) {
                 let figures = layout.figures(operation, condition, level);
@@ -57,7 +58,10 @@ pub fn cut_off<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
 /// What the leads would be if the warm-up counted, and if the trials that were set aside did, where a lead would
 /// be another: "if the warm-up counted, sqlite would take 2.7 times as long as lmdb in create_issue (slower), and not
 /// 5.1".
-pub fn otherwise_counted<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
+pub fn otherwise_counted<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+) -> Vec<String> {
     type Otherwise = fn(&Comparison) -> Option<OtherwiseCounted>;
     let kinds: [(&str, Otherwise); 2] = [
         ("if the warm-up counted", |it| it.with_warm_up),
@@ -67,11 +71,11 @@ pub fn otherwise_counted<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<Str
         let differing = cases.iter().filter_map(|case| {
             let pair = layout.pair(case.operation, &case.condition, case.leader, case.next)?;
             let other = otherwise(&pair)?;
-            let is_won = case.outcome == Outcome::Won;
+            let is_won = case.outcome == LeaderOutcome::Won;
             let differs = other.is_outside(&pair) || is_won && other.verdict != pair.verdict;
             differs.then_some((case, other))
         });
-        let differing: Vec<(&Case<'a>, OtherwiseCounted)> = differing.collect();
+        let differing: Vec<(&OperationCase<'a>, OtherwiseCounted)> = differing.collect();
         let (case, other) = differing.first()?;
         let more = match differing.len() {
             1 => String::new(),
@@ -102,9 +106,9 @@ pub fn otherwise_counted<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<Str
 
 /// "process_issues takes lmdb over 2.50 s with 4 clients, at least 31.0 times as long as sqlite".
 fn bound<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     operation: &'a str,
-    condition: &Condition<'a>,
+    condition: &ConditionLevels<'a>,
     level: &'a str,
     leader: Option<&str>,
 ) -> String {
@@ -126,7 +130,7 @@ fn bound<'a>(
 
 /// The levels that had only deferred work: their figures are those before the first checkpoint or
 /// compaction.
-pub fn fresh(layout: &Layout<'_>) -> Option<String> {
+pub fn fresh(layout: &DocumentLayout<'_>) -> Option<String> {
     if layout.contenders().len() < 2 {
         return None;
     }
@@ -153,8 +157,8 @@ pub fn fresh(layout: &Layout<'_>) -> Option<String> {
 }
 
 /// Differences that a level shows against itself, too.
-pub fn below_noise(cases: &[Case<'_>]) -> Option<String> {
-    let number = cases.iter().filter(|case| case.outcome == Outcome::Noise).count();
+pub fn below_noise(cases: &[OperationCase<'_>]) -> Option<String> {
+    let number = cases.iter().filter(|case| case.outcome == LeaderOutcome::Noise).count();
     let text = match number {
         0 => return None,
         1 => "1 difference is no larger than what one level shows against itself, and counts as undecided".into(),
@@ -164,7 +168,7 @@ pub fn below_noise(cases: &[Case<'_>]) -> Option<String> {
 }
 
 /// Differences that would have a word if nothing else had been compared.
-pub fn held_back(layout: &Layout<'_>) -> Option<String> {
+pub fn held_back(layout: &DocumentLayout<'_>) -> Option<String> {
     let held: Vec<&Comparison> = layout.contending().filter(|it| it.is_held_back()).collect();
     let over = held.iter().map(|comparison| comparison.adjusted_over).max()?;
     let over = words::count(over.into());
@@ -186,7 +190,7 @@ const NAMED: usize = 2;
 /// The conditions that ended without a decision, in a run that goes on until there is one: "some comparisons are
 /// still undecided with every commit kept (lmdb against fjall), because the run’s time was over"; of all
 /// "some comparisons are still undecided, because the run’s time was over".
-pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
+pub fn not_decided(layout: &DocumentLayout<'_>) -> Option<String> {
     let conditions = &layout.document.conditions;
     let reasons = [
         (ConditionState::OutOfReach, "no further verdict was likely"),
@@ -212,7 +216,7 @@ pub fn not_decided(layout: &Layout<'_>) -> Option<String> {
 }
 
 /// " (lmdb against fjall)": the pairs of a condition that have no word; empty where they are many.
-fn open_pairs(layout: &Layout<'_>, condition: &ConditionView) -> String {
+fn open_pairs(layout: &DocumentLayout<'_>, condition: &ConditionView) -> String {
     let mut pairs: Vec<String> = Vec::new();
     for comparison in layout.contending() {
         let of_it = |(factor, level)| comparison.levels.get(factor) == Some(level);
@@ -233,7 +237,7 @@ fn open_pairs(layout: &Layout<'_>, condition: &ConditionView) -> String {
 }
 
 /// "with every commit kept and 4 clients": the levels that set a condition apart; empty where none does.
-fn levels(layout: &Layout<'_>, condition: &ConditionView) -> String {
+fn levels(layout: &DocumentLayout<'_>, condition: &ConditionView) -> String {
     let level = |factor: &&str| {
         let level = condition.levels.get(*factor)?;
         let is_promise = *factor == durability::FACTOR && layout.has_engines();
@@ -244,7 +248,7 @@ fn levels(layout: &Layout<'_>, condition: &ConditionView) -> String {
 }
 
 /// The levels that were tried in vain while others finished.
-pub fn missing(layout: &Layout<'_>, cases: &[Case<'_>]) -> Option<String> {
+pub fn missing(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> Option<String> {
     let missing: Vec<String> = layout
         .contenders()
         .into_iter()
@@ -273,7 +277,7 @@ const TOLD_OF_ERROR: usize = 200;
 
 /// The first trial that failed or in which an operation ended in an error, and what was said then. Trials that were
 /// set aside and run again are left out.
-pub fn first_error(layout: &Layout<'_>) -> Option<String> {
+pub fn first_error(layout: &DocumentLayout<'_>) -> Option<String> {
     let trials = &layout.document.trials;
     let attempts = Attempts::of(trials);
     let mut standing = trials.iter().filter(|trial| !attempts.set_aside(trial));

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::{all, backing, contrast, example, it, lead, over, range, rate_of, rest, whereabouts};
-use crate::layout::Layout;
-use crate::verdict::{Case, Outcome};
+use crate::layout::DocumentLayout;
+use crate::verdict::{LeaderOutcome, OperationCase};
 use crate::words;
 
 /// Several levels win: a factor that turns the result round, or that nobody wins throughout.
 pub fn depends<'a>(
-    layout: &Layout<'a>,
-    cases: &[Case<'a>],
-    wins: &BTreeMap<&str, Vec<&Case<'a>>>,
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+    wins: &BTreeMap<&str, Vec<&OperationCase<'a>>>,
 ) -> String {
     // Two factors that explain the wins equally well explain nothing.
     let mut splits = splits(layout, cases);
@@ -23,11 +23,11 @@ pub fn depends<'a>(
 
 /// "sqlite is fastest in 3 of 8 comparisons, fjall in 1": and where each is most clearly so.
 fn no_winner<'a>(
-    layout: &Layout<'a>,
-    cases: &[Case<'a>],
-    wins: &BTreeMap<&str, Vec<&Case<'a>>>,
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+    wins: &BTreeMap<&str, Vec<&OperationCase<'a>>>,
 ) -> String {
-    let mut wins: Vec<(&str, &[&Case])> =
+    let mut wins: Vec<(&str, &[&OperationCase])> =
         wins.iter().map(|(leader, won)| (*leader, won.as_slice())).collect();
     wins.sort_by_key(|(_, won)| std::cmp::Reverse(won.len()));
     let mut shares = Vec::new();
@@ -51,8 +51,12 @@ fn no_winner<'a>(
 }
 
 /// "both with 4 clients": what several cases share, and others don't.
-fn shared<'a>(layout: &Layout<'a>, some: &[&Case<'a>], cases: &[Case<'a>]) -> String {
-    let others: Vec<&Case> = cases.iter().filter(|case| !some.contains(case)).collect();
+fn shared<'a>(
+    layout: &DocumentLayout<'a>,
+    some: &[&OperationCase<'a>],
+    cases: &[OperationCase<'a>],
+) -> String {
+    let others: Vec<&OperationCase> = cases.iter().filter(|case| !some.contains(case)).collect();
     let all = match some.len() {
         0 | 1 => return String::new(),
         2 => "both",
@@ -63,20 +67,21 @@ fn shared<'a>(layout: &Layout<'a>, some: &[&Case<'a>], cases: &[Case<'a>]) -> St
 }
 
 /// The case whose interval is furthest from a tie.
-fn strongest<'b, 'a>(won: &[&'b Case<'a>]) -> &'b Case<'a> {
-    let low = |case: &Case| case.contrast.ends.0.unwrap_or(0.0);
+fn strongest<'b, 'a>(won: &[&'b OperationCase<'a>]) -> &'b OperationCase<'a> {
+    let low = |case: &OperationCase| case.contrast.ends.0.unwrap_or(0.0);
     won.iter().copied().max_by(|a, b| low(a).total_cmp(&low(b))).expect("a case that was won")
 }
 
 /// A sentence for each factor (or the operation) that turns the result round: at each of its
 /// levels one contender wins more than half of the comparisons and no other wins any, and it is
 /// not the same one at all of them.
-fn splits<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
+fn splits<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Vec<String> {
     let factors = std::iter::once("operation").chain(layout.varying.iter().copied());
     let sentence = |(number, factor): (usize, &'a str)| {
-        let level_of =
-            |case: &Case<'a>| if number == 0 { case.operation } else { case.condition[number - 1] };
-        let mut groups: Vec<(&str, Vec<&Case>)> = Vec::new();
+        let level_of = |case: &OperationCase<'a>| {
+            if number == 0 { case.operation } else { case.condition[number - 1] }
+        };
+        let mut groups: Vec<(&str, Vec<&OperationCase>)> = Vec::new();
         for case in cases {
             match groups.iter_mut().find(|(level, _)| *level == level_of(case)) {
                 Some((_, group)) => group.push(case),
@@ -94,9 +99,14 @@ fn splits<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<String> {
 }
 
 /// What one level of the dividing factor says; `None` where it has no clear winner of its own.
-fn part<'a>(layout: &Layout<'a>, place: &str, group: &[&Case<'a>]) -> Option<String> {
+fn part<'a>(
+    layout: &DocumentLayout<'a>,
+    place: &str,
+    group: &[&OperationCase<'a>],
+) -> Option<String> {
     let winner = over::winner(group)?;
-    let won: Vec<&Case> = group.iter().copied().filter(|c| c.outcome == Outcome::Won).collect();
+    let won: Vec<&OperationCase> =
+        group.iter().copied().filter(|c| c.outcome == LeaderOutcome::Won).collect();
     let first = won.first()?;
     let leader = words::contender(layout.compare, winner);
     let scope = match group.len() {

@@ -5,13 +5,13 @@ use bakeoff_analysis::{ALL_OPERATIONS, Apart};
 use super::rate_of;
 use crate::amount;
 use crate::apart::OverMachines;
-use crate::layout::Layout;
-use crate::verdict::Case;
+use crate::layout::DocumentLayout;
+use crate::verdict::OperationCase;
 use crate::words;
 
 /// "the machines disagree: on each alone, sqlite takes 0.73 to 9.3 times as long as lmdb"; of several
 /// comparisons on how many, and where most. `None` where the machines are not far apart.
-pub fn apart<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
+pub fn apart<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
     let OverMachines { disagree, far } = OverMachines::of(layout, cases);
     let (what, how, told) = if disagree.is_empty() {
         ("the machines’ own ratios lie far apart, which may be chance,", "in", far)
@@ -30,7 +30,7 @@ pub fn apart<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<String> {
 }
 
 /// " in create_issue with 4 clients".
-fn place<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
+fn place<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>) -> String {
     let operation = match case.operation {
         ALL_OPERATIONS => String::new(),
         operation => format!(" in {operation}"),
@@ -40,7 +40,7 @@ fn place<'a>(layout: &Layout<'a>, case: &Case<'a>) -> String {
 
 /// "sqlite takes 0.73 to 9.3 times as long as lmdb"; by a rate "lmdb serves 0.73 to 9.3 times as many rows a
 /// second as sqlite".
-fn ratios<'a>(layout: &Layout<'a>, case: &Case<'a>, apart: &Apart) -> String {
+fn ratios<'a>(layout: &DocumentLayout<'a>, case: &OperationCase<'a>, apart: &Apart) -> String {
     let [leader, next] =
         [case.leader, case.next].map(|level| words::contender(layout.compare, level));
     let range = format!("{} to {}", words::two(apart.least), words::two(apart.most));

@@ -4,11 +4,11 @@ use bakeoff_analysis::{ALL_OPERATIONS, CellTotal};
 
 use crate::amount;
 use crate::behind;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::words;
 
 /// No two levels can be held against each other.
-pub fn without_cases(layout: &Layout<'_>) -> String {
+pub fn without_cases(layout: &DocumentLayout<'_>) -> String {
     let contenders = layout.contenders();
     let finished: Vec<&str> = contenders
         .iter()
@@ -47,7 +47,7 @@ pub fn without_cases(layout: &Layout<'_>) -> String {
 }
 
 /// Whether levels would be compared by a rate, and no cell has it.
-fn is_uncounted(layout: &Layout<'_>) -> bool {
+fn is_uncounted(layout: &DocumentLayout<'_>) -> bool {
     let merit = layout.document.run.run.figure_of_merit;
     let rate = |total: &CellTotal| total.typical.rate(merit);
     let mut cells = layout.document.cells.iter().filter(|cell| cell.open_loop.is_none());
@@ -55,7 +55,7 @@ fn is_uncounted(layout: &Layout<'_>) -> bool {
 }
 
 /// Whether there are levels beside each other, and no operation that two of them do.
-fn do_other_things(layout: &Layout<'_>) -> bool {
+fn do_other_things(layout: &DocumentLayout<'_>) -> bool {
     let mut beside = false;
     for condition in &layout.conditions {
         let cells = layout.contenders().into_iter().filter_map(|it| layout.cell(condition, it));
@@ -76,7 +76,7 @@ fn do_other_things(layout: &Layout<'_>) -> bool {
 }
 
 /// What the only level took, where that is one figure an operation.
-fn alone<'a>(layout: &Layout<'a>, only: &'a str) -> String {
+fn alone<'a>(layout: &DocumentLayout<'a>, only: &'a str) -> String {
     let [condition] = layout.conditions.as_slice() else { return String::new() };
     if layout.cell(condition, only).is_some_and(behind::is_behind) {
         return String::new();

@@ -1,20 +1,20 @@
 //! Who is fastest over a numeric factor, in sentences: at which levels who is, and by how much at the
 //! ends.
 
-use bakeoff_analysis::{Sweep, SweepPanel, Told};
+use bakeoff_analysis::{FastestVerdict, Sweep, SweepPanel};
 use bakeoff_results::FigureOfMerit;
 
 use crate::amount;
-use crate::block::Words;
-use crate::layout::Layout;
-use crate::verdict::{Case, Outcome};
+use crate::block::StyledText;
+use crate::layout::DocumentLayout;
+use crate::verdict::{LeaderOutcome, OperationCase};
 use crate::words;
 
 /// Levels in a row of which the same is told: from one to another.
-struct Stretch {
+struct LevelStretch {
     /// The places of the first and of the last.
     ends: (usize, usize),
-    told: Told,
+    told: FastestVerdict,
     /// Who is fastest; empty where that is not told.
     winner: String,
 }
@@ -24,7 +24,7 @@ const TOGETHER: usize = 3;
 
 /// A sentence for each panel: who is fastest, stressed, and by how much. Where many say the same, they
 /// say it together.
-pub fn told(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Words> {
+pub fn told(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Vec<StyledText> {
     let mut groups: Vec<(String, Vec<&SweepPanel>)> = Vec::new();
     for panel in &sweep.panels {
         let leads = leads(layout, sweep, panel);
@@ -34,8 +34,9 @@ pub fn told(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Words> {
         }
     }
     let place = |panel: &&SweepPanel| place(layout, sweep, panel);
-    let sentence =
-        |place: &str, leads: &str| Words::default().plain(format!("{place}: ")).stressed(leads);
+    let sentence = |place: &str, leads: &str| {
+        StyledText::default().plain(format!("{place}: ")).stressed(leads)
+    };
     let mut told = Vec::new();
     for (leads, group) in groups {
         if group.len() < TOGETHER {
@@ -53,7 +54,7 @@ pub fn told(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Words> {
 }
 
 /// "create_issue with strict durability".
-fn place(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
+fn place(layout: &DocumentLayout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
     let others = layout.varying.iter().filter(|factor| **factor != sweep.factor);
     let levels: Vec<String> =
         others.filter_map(|it| Some(words::level(it, panel.levels.get(*it)?))).collect();
@@ -64,9 +65,10 @@ fn place(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
 }
 
 /// "sqlite is fastest with 1 client, lmdb from 4 clients on; undecided with 2 clients."
-fn leads(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
+fn leads(layout: &DocumentLayout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
     let stretches = stretches(panel);
-    let won: Vec<&Stretch> = stretches.iter().filter(|it| it.told == Told::Won).collect();
+    let won: Vec<&LevelStretch> =
+        stretches.iter().filter(|it| it.told == FastestVerdict::Won).collect();
     let mut parts = Vec::new();
     let mut clauses = Vec::new();
     for it in &won {
@@ -78,7 +80,9 @@ fn leads(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
         parts.push("none is shown to be fastest at any level".to_owned());
     } else {
         parts.push(clauses.join(", "));
-        for (told, words) in [(Told::TooClose, "undecided"), (Told::Unknown, "can’t tell")] {
+        for (told, words) in
+            [(FastestVerdict::TooClose, "undecided"), (FastestVerdict::Unknown, "can’t tell")]
+        {
             let open: Vec<String> = stretches
                 .iter()
                 .filter(|it| it.told == told)
@@ -92,13 +96,13 @@ fn leads(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
     format!("{}.", parts.join("; "))
 }
 
-fn stretches(panel: &SweepPanel) -> Vec<Stretch> {
-    let mut stretches: Vec<Stretch> = Vec::new();
+fn stretches(panel: &SweepPanel) -> Vec<LevelStretch> {
+    let mut stretches: Vec<LevelStretch> = Vec::new();
     for (at, fastest) in panel.fastest.iter().enumerate() {
         let winner = panel.winner(at).unwrap_or_default();
         match stretches.last_mut().filter(|it| it.told == fastest.told && it.winner == winner) {
             Some(last) => last.ends.1 = at,
-            None => stretches.push(Stretch {
+            None => stretches.push(LevelStretch {
                 ends: (at, at),
                 told: fastest.told,
                 winner: winner.to_owned(),
@@ -123,7 +127,7 @@ fn range(sweep: &Sweep, (from, to): (usize, usize)) -> String {
 
 /// " With 1 client lmdb takes 1.20 times as long as sqlite (1.10 to 1.30)": the next best at both ends,
 /// where one is shown to be fastest.
-fn ends(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
+fn ends(layout: &DocumentLayout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
     let mut clauses = Vec::new();
     for at in [0, sweep.levels.len() - 1] {
         let Some(leader) = panel.winner(at) else { continue };
@@ -149,15 +153,15 @@ fn ends(layout: &Layout<'_>, sweep: &Sweep, panel: &SweepPanel) -> String {
 }
 
 /// Cases by the levels of a factor that they are of: what these are, in words, and the cases.
-type Placed<'b, 'a> = Vec<(String, Vec<&'b Case<'a>>)>;
+type PlacedCases<'b, 'a> = Vec<(String, Vec<&'b OperationCase<'a>>)>;
 
 /// The cases of each level of a factor, or of the operation, with where that is. Levels in a row of the
 /// run's numeric factor at which the same is fastest are told together.
 pub(super) fn joined<'b, 'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     factor: &str,
-    mut groups: Vec<(&str, Vec<&'b Case<'a>>)>,
-) -> Placed<'b, 'a> {
+    mut groups: Vec<(&str, Vec<&'b OperationCase<'a>>)>,
+) -> PlacedCases<'b, 'a> {
     let with = if factor == "operation" { "for" } else { "with" };
     let levels = layout.document.sweep.as_ref().filter(|it| it.factor == factor);
     let Some(levels) = levels.map(|it| &it.levels) else {
@@ -165,10 +169,10 @@ pub(super) fn joined<'b, 'a>(
         return groups.into_iter().map(one).collect();
     };
     groups.sort_by_key(|(level, _)| levels.iter().position(|it| it.level == *level));
-    let same = |one: &(&str, Vec<&Case>), other: &(&str, Vec<&Case>)| {
+    let same = |one: &(&str, Vec<&OperationCase>), other: &(&str, Vec<&OperationCase>)| {
         winner(&one.1).is_some() && winner(&one.1) == winner(&other.1)
     };
-    let together = |group: &[(&str, Vec<&'b Case<'a>>)]| {
+    let together = |group: &[(&str, Vec<&'b OperationCase<'a>>)]| {
         let [first, .., last] = group else {
             let (level, cases) = &group[0];
             return (format!("with {}", words::level(factor, level)), cases.clone());
@@ -181,8 +185,9 @@ pub(super) fn joined<'b, 'a>(
 }
 
 /// Who wins more than half of some cases, where no other wins any.
-pub(super) fn winner<'a>(group: &[&Case<'a>]) -> Option<&'a str> {
-    let won: Vec<&Case> = group.iter().copied().filter(|c| c.outcome == Outcome::Won).collect();
+pub(super) fn winner<'a>(group: &[&OperationCase<'a>]) -> Option<&'a str> {
+    let won: Vec<&OperationCase> =
+        group.iter().copied().filter(|c| c.outcome == LeaderOutcome::Won).collect();
     let first = won.first()?;
     let alone = 2 * won.len() > group.len() && won.iter().all(|case| case.leader == first.leader);
     alone.then_some(first.leader)

@@ -3,14 +3,14 @@
 use bakeoff_analysis::Verdict;
 
 use super::{all, backing, contrast, middle, rest};
-use crate::layout::Layout;
-use crate::verdict::{Case, Outcome};
+use crate::layout::DocumentLayout;
+use crate::verdict::{LeaderOutcome, OperationCase};
 use crate::words;
 
 /// No case has a winner.
-pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
+pub fn undecided<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
     let slower = behind(layout, cases);
-    if cases.iter().all(|case| case.outcome == Outcome::Even) && slower.is_empty() {
+    if cases.iter().all(|case| case.outcome == LeaderOutcome::Even) && slower.is_empty() {
         let levels: Vec<String> = layout
             .contenders()
             .iter()
@@ -30,24 +30,24 @@ pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
     format!("Nothing is shown to be fastest{scope}: {cause}{slower}")
 }
 
-fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
+fn cause<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> String {
     if cases.iter().all(|case| case.contrast.blocks < 2) {
         return "each was run in one block only, and an interval needs two".into();
     }
-    if cases.iter().all(|case| case.outcome == Outcome::Spiky) {
+    if cases.iter().all(|case| case.outcome == LeaderOutcome::Spiky) {
         return "single blocks differ too much from the rest for an interval to be trusted".into();
     }
-    if cases.iter().all(|case| case.outcome == Outcome::TooFew) {
+    if cases.iter().all(|case| case.outcome == LeaderOutcome::TooFew) {
         let each = if cases.len() > 1 { "each" } else { "it" };
         return format!(
             "{each} rests on trials with fewer than 20 operations, too few for a verdict"
         );
     }
-    if cases.iter().all(|case| case.outcome == Outcome::NeverSteady) {
+    if cases.iter().all(|case| case.outcome == LeaderOutcome::NeverSteady) {
         let each = if cases.len() > 1 { "each holds" } else { "it holds" };
         return format!("{each} a trial that was to be steady and was not");
     }
-    if cases.iter().all(|case| case.outcome == Outcome::Void) {
+    if cases.iter().all(|case| case.outcome == LeaderOutcome::Void) {
         return "levels did not answer alike, left something broken or broke their promise, so that what \
                 was timed is not the same work"
             .into();
@@ -56,7 +56,8 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
         return "threads waited for a processor for so long that the verdict could be another without it"
             .into();
     }
-    let all: Vec<&Case> = cases.iter().filter(|c| c.outcome != Outcome::Even).collect();
+    let all: Vec<&OperationCase> =
+        cases.iter().filter(|c| c.outcome != LeaderOutcome::Even).collect();
     let closest = if all.is_empty() { &cases[0] } else { middle(&all) };
     let leader = words::contender(layout.compare, closest.leader);
     let tally =
@@ -70,11 +71,11 @@ fn cause<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> String {
 }
 
 /// The levels that are shown to be slower than the leader of some case, and in how many.
-fn behind(layout: &Layout<'_>, cases: &[Case<'_>]) -> String {
+fn behind(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> String {
     let mut parts = Vec::new();
     for level in layout.contenders() {
         let number = cases.iter().filter(|case| case.behind.contains(&level)).count();
-        if number > 0 && cases.iter().any(|case| case.outcome != Outcome::Noise) {
+        if number > 0 && cases.iter().any(|case| case.outcome != LeaderOutcome::Noise) {
             let name = words::contender(layout.compare, level);
             parts.push(format!("{name} is slower in {number}"));
         }

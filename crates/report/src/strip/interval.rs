@@ -13,14 +13,14 @@ const HEAD: (f64, f64) = (7.0, 4.5);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Its lower end.
-    pub low: End,
+    pub low: IntervalEnd,
     /// Its upper end.
-    pub high: End,
+    pub high: IntervalEnd,
 }
 
 /// An end of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct End {
+pub struct IntervalEnd {
     /// Where it is on the axis; of one that lies beyond, where the axis ends.
     pub place: f64,
     /// Whether it lies beyond the axis.
@@ -74,17 +74,17 @@ fn arrow(out: &mut String, at: f64, back: f64, y: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, Drawn};
+    use super::super::{StripAxis, StripContent};
 
     /// An axis that its intervals are too wide for.
-    fn axis() -> Axis {
-        Axis::between_levels(&[0.9, 1.2], &[0.01, 50.0])
+    fn axis() -> StripAxis {
+        StripAxis::between_levels(&[0.9, 1.2], &[0.01, 50.0])
     }
 
-    fn drawn(ends: (f64, f64)) -> Drawn {
+    fn drawn(ends: (f64, f64)) -> StripContent {
         let axis = axis();
         let (at, interval) = (Some(axis.place(1.0)), Some(axis.interval(ends)));
-        Drawn { at, interval, ..Drawn::default() }
+        StripContent { at, interval, ..StripContent::default() }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::chart::marker;
 
 /// What a mark of strips stands for.
 #[derive(Clone, Debug, Serialize)]
-pub struct Key {
+pub struct LegendKey {
     /// The mark as an `<svg>` element.
     pub svg: String,
     /// The mark in a terminal, and in one that shows ASCII alone; `None` where a terminal does not draw it.
@@ -30,15 +30,19 @@ pub struct Means {
 
 impl Means {
     /// The legend.
-    pub fn legend(&self) -> Vec<Key> {
-        let mean = Key { svg: icon(44, &mark_at(22.0, "mark")), signs: None, text: "mean" };
+    pub fn legend(&self) -> Vec<LegendKey> {
+        let mean = LegendKey { svg: icon(44, &mark_at(22.0, "mark")), signs: None, text: "mean" };
         let bar = bar("mean; the bar: where it lies, 19 times in 20, by its own trials alone");
         let mut legend = vec![if self.bars { bar } else { mean }];
         legend.extend(self.beyond.then(open_end));
         if self.trials {
             let dots = [14.0, 22.0, 27.0]
                 .map(|x| format!("<circle class=\"trial\" cx=\"{x}\" cy=\"7\" r=\"2.2\"/>"));
-            legend.push(Key { svg: icon(44, &dots.concat()), signs: None, text: "single trials" });
+            legend.push(LegendKey {
+                svg: icon(44, &dots.concat()),
+                signs: None,
+                text: "single trials",
+            });
         }
         if self.origin {
             let way = [
@@ -46,7 +50,7 @@ impl Means {
                 mark_at(6.0, "hollow"),
                 mark_at(38.0, "mark"),
             ];
-            legend.push(Key {
+            legend.push(LegendKey {
                 svg: icon(44, &way.concat()),
                 signs: Some(("○┄●", "o..*")),
                 text: "hollow mark: the same engine with less promised; 2×: keeping the promise takes twice as long",
@@ -57,13 +61,13 @@ impl Means {
 }
 
 /// What the marks are of strips of ratios; `beyond` says whether bars go on beyond their axis.
-pub fn legend_of_ratios(beyond: bool) -> Vec<Key> {
+pub fn legend_of_ratios(beyond: bool) -> Vec<LegendKey> {
     let ratio = bar("ratio; the bar: its 95 % interval, from pairs of trials");
     [ratio].into_iter().chain(beyond.then(open_end)).collect()
 }
 
 /// What the marks of strips are that go from an operation like most to the longest one.
-pub fn legend_of_tails() -> Vec<Key> {
+pub fn legend_of_tails() -> Vec<LegendKey> {
     let marks = [
         line_of("price", (6.0, 30.0), (7.0, 7.0)),
         line_of("ci", (30.0, 58.0), (7.0, 7.0)),
@@ -71,7 +75,7 @@ pub fn legend_of_tails() -> Vec<Key> {
         mark_at(6.0, "hollow"),
         mark_at(30.0, "mark"),
     ];
-    vec![Key {
+    vec![LegendKey {
         svg: icon(64, &marks.concat()),
         signs: Some(("○┄┄●──", "o..*--")),
         text: "hollow: half of the operations took no longer (p50); filled: 99 in 100 took no longer (p99); the end of \
@@ -80,7 +84,7 @@ pub fn legend_of_tails() -> Vec<Key> {
 }
 
 /// What the marks are of strips of rates that keep a limit.
-pub fn legend_of_rates() -> Vec<Key> {
+pub fn legend_of_rates() -> Vec<LegendKey> {
     let marks = [
         line_of("price", (12.0, 58.0), (7.0, 7.0)),
         line_of("ci", (6.0, 20.0), (7.0, 7.0)),
@@ -88,7 +92,7 @@ pub fn legend_of_rates() -> Vec<Key> {
         mark_at(58.0, "hollow"),
         mark_at(6.0, "mark"),
     ];
-    vec![Key {
+    vec![LegendKey {
         svg: icon(64, &marks.concat()),
         signs: Some(("●─┄┄○", "*-..o")),
         text: "filled: the highest rate that kept the limit each time; the bar goes to the lowest that broke it; \
@@ -97,18 +101,18 @@ pub fn legend_of_rates() -> Vec<Key> {
 }
 
 /// A mark within its interval.
-fn bar(text: &'static str) -> Key {
+fn bar(text: &'static str) -> LegendKey {
     let drawn = [
         line_of("ci", (4.0, 40.0), (7.0, 7.0)),
         line_of("ci", (4.0, 4.0), (1.0, 13.0)),
         line_of("ci", (40.0, 40.0), (1.0, 13.0)),
         mark_at(22.0, "mark"),
     ];
-    Key { svg: icon(44, &drawn.concat()), signs: Some(("─●─", "-*-")), text }
+    LegendKey { svg: icon(44, &drawn.concat()), signs: Some(("─●─", "-*-")), text }
 }
 
 /// An interval that goes on beyond its axis.
-fn open_end() -> Key {
+fn open_end() -> LegendKey {
     let drawn = [
         line_of("ci", (4.0, 40.0), (7.0, 7.0)),
         line_of("ci", (4.0, 4.0), (1.0, 13.0)),
@@ -117,7 +121,7 @@ fn open_end() -> Key {
         mark_at(22.0, "mark"),
     ];
     let text = "arrow: the interval goes on beyond the scale";
-    Key { svg: icon(44, &drawn.concat()), signs: Some(("─●→", "-*>")), text }
+    LegendKey { svg: icon(44, &drawn.concat()), signs: Some(("─●→", "-*>")), text }
 }
 
 /// A drawing beside words, so many pixels wide.

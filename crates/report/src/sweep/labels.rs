@@ -1,8 +1,8 @@
 //! Names and figures at the ends of lines: each at the height of its line's end, or as near to it as the
 //! others let it.
 
-use super::{LABEL, LEFT, PLOT, ROW_NAME, Scale, TOP, class};
-use crate::block::sweep::{Line, Panel, Point, Source};
+use super::{LABEL, LEFT, PLOT, PanelScale, ROW_NAME, TOP, class};
+use crate::block::sweep::{LinePanel, LinePoint, LineSource, SweepLine};
 use crate::chart::{escape, line, marker, shortened, text};
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ const FREE: f64 = 1.0;
 
 /// A name at the end of a line.
 struct Label<'a> {
-    line: &'a Line,
+    line: &'a SweepLine,
     /// Where the line ends.
     end: (f64, f64),
     /// What it is there.
@@ -32,11 +32,11 @@ struct Label<'a> {
 /// Draws the names of a panel's lines.
 pub(super) fn draw<'a>(
     out: &mut String,
-    panel: &'a Panel,
+    panel: &'a LinePanel,
     x: &dyn Fn(usize) -> f64,
-    scale: &Scale,
+    scale: &PanelScale,
 ) {
-    let label = |line: &'a Line| {
+    let label = |line: &'a SweepLine| {
         let (at, value) = last(line)?;
         let y = scale.y(value.value);
         Some(Label { line, end: (x(at), y), figure: line.says(&panel.amount, &value), y })
@@ -54,9 +54,9 @@ pub(super) fn draw<'a>(
 }
 
 /// How much room the names and figures of a panel need right of its plot.
-pub(super) fn room(panel: &Panel) -> f64 {
+pub(super) fn room(panel: &LinePanel) -> f64 {
     let letters = |text: &str| text.chars().count() as f64;
-    let label = |it: &Line| {
+    let label = |it: &SweepLine| {
         let (_, value) = last(it)?;
         let figure = letters(&it.says(&panel.amount, &value)) * BOLD;
         Some(TEXT + letters(&shortened(&it.name, NAME)) * LETTER + SPACE + figure + FREE)
@@ -68,14 +68,14 @@ pub(super) fn room(panel: &Panel) -> f64 {
 }
 
 /// Whether a line has its name at its end; a model's is told beside the line that it is for.
-fn is_named(it: &Line) -> bool {
-    !it.pale && it.source != Source::Modelled
+fn is_named(it: &SweepLine) -> bool {
+    !it.pale && it.source != LineSource::Modelled
 }
 
 /// The last figure of a line.
-fn last(line: &Line) -> Option<(usize, crate::block::sweep::Value)> {
+fn last(line: &SweepLine) -> Option<(usize, crate::block::sweep::LineValue)> {
     let points = line.points.iter().enumerate().rev();
-    points.filter_map(|(at, point)| Some((at, Point::known(point)?))).next()
+    points.filter_map(|(at, point)| Some((at, LinePoint::known(point)?))).next()
 }
 
 /// The heights at which labels stand that want such heights, from the top: apart from each other, and
@@ -99,7 +99,7 @@ fn draw_label(out: &mut String, label: &Label<'_>) {
     let Label { line: it, end, figure, y } = label;
     let (right, y) = (LEFT + PLOT, *y);
     line(out, "leader", (end.0 + 6.0, end.1), (right + SIGN - 8.0, y));
-    let mark = if it.source == Source::Published { "mark hollow" } else { "mark" };
+    let mark = if it.source == LineSource::Published { "mark hollow" } else { "mark" };
     let (style, sign) = (class(it), marker(it.style, right + SIGN, y));
     let _ = write!(out, "<g class=\"{mark} {style}\">{sign}</g>");
     let (name, full) = (escape(&shortened(&it.name, NAME)), escape(&it.name));

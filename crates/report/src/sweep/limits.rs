@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use super::{Scale, class};
-use crate::block::sweep::{Line, Panel};
+use super::{PanelScale, class};
+use crate::block::sweep::{LinePanel, SweepLine};
 use crate::chart::escape;
 
 /// Draws the line of a model. A single figure is a short stroke at its level.
 pub(super) fn draw(
     out: &mut String,
-    panel: &Panel,
-    it: &Line,
+    panel: &LinePanel,
+    it: &SweepLine,
     x: &dyn Fn(usize) -> f64,
-    scale: &Scale,
+    scale: &PanelScale,
 ) {
     let known = it.points.iter().enumerate();
     let known = known.filter_map(|(at, point)| Some((at, point.known()?.value)));
@@ -46,11 +46,12 @@ pub(super) fn draw(
 #[cfg(test)]
 mod tests {
     use crate::block::Sweeps;
-    use crate::block::sweep::{Amount, Line, Panel, Point, Source, Tick};
+    use crate::block::sweep::{LinePanel, LinePoint, LineSource, SweepLine, SweepUnit, Tick};
 
-    fn line(name: &str, source: Source, figures: &[Option<f64>]) -> Line {
-        let point = |it: &Option<f64>| it.map_or(Point::NotRun, |it| Point::Known(it.into()));
-        Line {
+    fn line(name: &str, source: LineSource, figures: &[Option<f64>]) -> SweepLine {
+        let point =
+            |it: &Option<f64>| it.map_or(LinePoint::NotRun, |it| LinePoint::Known(it.into()));
+        SweepLine {
             name: name.into(),
             style: 0,
             source,
@@ -61,15 +62,15 @@ mod tests {
         }
     }
 
-    fn panel(lines: Vec<Line>) -> Panel {
+    fn panel(lines: Vec<SweepLine>) -> LinePanel {
         let tick = |value: f64| Tick { name: value.to_string(), value, marked: true };
-        Panel {
+        LinePanel {
             id: "lines0".into(),
             caption: "read".into(),
             description: String::new(),
             factor: "clients".into(),
             ticks: vec![tick(1.0), tick(2.0), tick(4.0)],
-            amount: Amount::Rate("/s"),
+            amount: SweepUnit::Rate("/s"),
             title: "operations a second, up is faster".into(),
             lines,
             fastest: Vec::new(),
@@ -82,22 +83,22 @@ mod tests {
     #[test]
     fn a_model_is_a_dashed_line_without_marks_or_a_name_at_its_end() {
         let figures = [Some(70.0), Some(80.0), Some(90.0)];
-        let ours = line("hdd", Source::Ours, &figures);
+        let ours = line("hdd", LineSource::Ours, &figures);
         let name = "hdd, the device alone";
-        let model = line(name, Source::Modelled, &[Some(75.0), None, Some(150.0)]);
+        let model = line(name, LineSource::Modelled, &[Some(75.0), None, Some(150.0)]);
         let svg = |lines| {
             let sweeps = Sweeps::of("".into(), vec![panel(lines)], None);
             sweeps.charts[0].chart.svg.clone()
         };
         let (with, without) = (svg(vec![ours.clone(), model]), svg(vec![ours.clone()]));
         assert_eq!(with.matches("stroke-dasharray").count(), 1, "{with}");
-        let says = |value| Amount::Rate("/s").text(value);
+        let says = |value| SweepUnit::Rate("/s").text(value);
         let title = format!("{name}, clients 1: {}, clients 4: {}", says(75.0), says(150.0));
         assert!(with.contains(&title), "{with}");
         for sign in ["class=\"mark", "class=\"name", "class=\"dash"] {
             assert_eq!(with.matches(sign).count(), without.matches(sign).count(), "{sign}");
         }
-        let nothing = line(name, Source::Modelled, &[None; 3]);
+        let nothing = line(name, LineSource::Modelled, &[None; 3]);
         assert!(!svg(vec![ours, nothing]).contains("stroke-dasharray"));
     }
 }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use bakeoff_analysis::RatioIs;
 
-use super::{Scale, class, labels};
-use crate::block::sweep::{Line, Panel, Point, Source, Value};
+use super::{PanelScale, class, labels};
+use crate::block::sweep::{LinePanel, LinePoint, LineSource, LineValue, SweepLine};
 use crate::chart::{escape, line, marker};
 use crate::words;
 
@@ -17,10 +17,10 @@ const BESIDE: f64 = 8.0;
 /// Draws a line's marks; the line has such a number among those of its panel.
 pub(super) fn draw(
     out: &mut String,
-    panel: &Panel,
-    (number, it): (usize, &Line),
+    panel: &LinePanel,
+    (number, it): (usize, &SweepLine),
     x: &dyn Fn(usize) -> f64,
-    scale: &Scale,
+    scale: &PanelScale,
 ) {
     let beside = BESIDE * (number as f64 - (panel.lines.len() as f64 - 1.0) / 2.0);
     for (at, point) in it.points.iter().enumerate() {
@@ -28,9 +28,9 @@ pub(super) fn draw(
         let says =
             |what: &str| escape(&format!("{}, {} {}: {what}", it.name, panel.factor, tick.name));
         match point {
-            Point::Known(value) if tick.marked => {
+            LinePoint::Known(value) if tick.marked => {
                 // The ends of what was published are its range, which is told already.
-                let has_interval = it.source != Source::Published
+                let has_interval = it.source != LineSource::Published
                     && value.ends != (None, None)
                     && words::ends(value.ends, value.is, 1).is_some();
                 let interval =
@@ -38,14 +38,14 @@ pub(super) fn draw(
                 let says = says(&format!("{}{interval}", it.says(&panel.amount, value)));
                 known(out, it, (x(at), value), scale, &says);
             }
-            Point::Known(_) => {}
-            Point::SetAside(value, why) => {
+            LinePoint::Known(_) => {}
+            LinePoint::SetAside(value, why) => {
                 let says = says(&format!("set aside: {why}"));
                 set_aside(out, it, (x(at), beside, *value), scale, &says);
             }
             // A publication has what it has.
-            Point::NotRun if it.source == Source::Published => {}
-            Point::NotRun => {
+            LinePoint::NotRun if it.source == LineSource::Published => {}
+            LinePoint::NotRun => {
                 let class = format!("dash {}", class(it));
                 let (x, y) = (x(at) + beside, scale.base() - 5.0);
                 let says = says("not run");
@@ -58,7 +58,7 @@ pub(super) fn draw(
 }
 
 /// " (1.90 to 2.40 ms)".
-fn interval_words(panel: &Panel, value: &Value) -> String {
+fn interval_words(panel: &LinePanel, value: &LineValue) -> String {
     let text = |end: f64| panel.amount.text(end);
     match value.ends {
         (Some(low), Some(high)) => format!(" ({} to {})", text(low), text(high)),
@@ -69,7 +69,13 @@ fn interval_words(panel: &Panel, value: &Value) -> String {
 }
 
 /// A figure, its interval where that is longer than the mark, and an arrow where it is a bound.
-fn known(out: &mut String, it: &Line, (x, value): (f64, &Value), scale: &Scale, says: &str) {
+fn known(
+    out: &mut String,
+    it: &SweepLine,
+    (x, value): (f64, &LineValue),
+    scale: &PanelScale,
+    says: &str,
+) {
     let (y, whisker) = (scale.y(value.value), format!("whisker {}", class(it)));
     if let (Some(low), Some(high)) = value.ends {
         let (low, high) = (scale.y(low), scale.y(high));
@@ -90,16 +96,16 @@ fn known(out: &mut String, it: &Line, (x, value): (f64, &Value), scale: &Scale, 
         }
     }
     let (class, sign) = (class(it), marker(it.style, x, y));
-    let mark = if it.source == Source::Published { "mark hollow" } else { "mark" };
+    let mark = if it.source == LineSource::Published { "mark hollow" } else { "mark" };
     let _ = write!(out, "<g class=\"{mark} {class}\">{sign}<title>{says}</title></g>");
 }
 
 /// A pale, crossed mark; at the foot where it has no figure.
 fn set_aside(
     out: &mut String,
-    it: &Line,
+    it: &SweepLine,
     (x, beside, value): (f64, f64, Option<f64>),
-    scale: &Scale,
+    scale: &PanelScale,
     says: &str,
 ) {
     let class = class(it);

@@ -3,8 +3,8 @@
 use bakeoff_analysis::RatioIs;
 
 use super::figures;
-use crate::block::sweep::{Amount, Line, Panel, Point, Sign, Source};
-use crate::block::{Column, Kind, Row, Table};
+use crate::block::sweep::{LinePanel, LinePoint, LineSource, Sign, SweepLine, SweepUnit};
+use crate::block::{ColumnKind, ReportColumn, ReportRow, ReportTable};
 use crate::figures::NONE;
 use crate::verdict::{self, HELD_BACK};
 use crate::words;
@@ -13,35 +13,36 @@ use crate::words;
 const SIGNS: [(&str, &str); 4] =
     [("*", "fastest"), ("~", "undecided"), ("×", "set aside"), (words::OVER, "at least")];
 
-impl Panel {
+impl LinePanel {
     /// The panel as a table of all its levels.
-    pub(crate) fn table(&self) -> Table {
+    pub(crate) fn table(&self) -> ReportTable {
         let all: Vec<usize> = (0..self.ticks.len()).collect();
         self.table_of(&all)
     }
 
     /// The panel as a table of some of its levels.
-    pub(crate) fn table_of(&self, levels: &[usize]) -> Table {
+    pub(crate) fn table_of(&self, levels: &[usize]) -> ReportTable {
         let unit = self.unit();
-        let row = |(number, line): (usize, &Line)| {
+        let row = |(number, line): (usize, &SweepLine)| {
             let figures = levels.iter().map(|at| self.cell(number, *at, unit));
             let against = (!self.against.is_empty()).then(|| line.against.clone());
-            Row::of(std::iter::once(self.name(line)).chain(figures).chain(against))
+            ReportRow::of(std::iter::once(self.name(line)).chain(figures).chain(against))
         };
         let shown = self.lines.iter().enumerate().filter(|(_, line)| !line.pale);
-        let rows: Vec<Row> = shown.map(row).collect();
-        let name = Column::new(Kind::Name, self.factor.clone());
-        let figures =
-            levels.iter().map(|at| Column::new(Kind::Number, self.ticks[*at].name.clone()));
+        let rows: Vec<ReportRow> = shown.map(row).collect();
+        let name = ReportColumn::new(ColumnKind::Name, self.factor.clone());
+        let figures = levels
+            .iter()
+            .map(|at| ReportColumn::new(ColumnKind::Number, self.ticks[*at].name.clone()));
         let against = Some(&self.against).filter(|against| !against.is_empty());
-        let against = against.map(|against| Column::new(Kind::Text, against.clone()));
+        let against = against.map(|against| ReportColumn::new(ColumnKind::Text, against.clone()));
         let note = self.note(&rows, levels);
-        Table {
+        ReportTable {
             caption: self.heading().into(),
             columns: std::iter::once(name).chain(figures).chain(against).collect(),
             rows,
             note: Some(note).filter(|note| !note.is_empty()),
-            ..Table::default()
+            ..ReportTable::default()
         }
     }
 
@@ -63,7 +64,7 @@ impl Panel {
     /// What it is of, and what its figures are.
     fn heading(&self) -> String {
         let unit = match (&self.amount, self.unit()) {
-            (Amount::Seconds, Some((_, unit))) => format!("{unit}, "),
+            (SweepUnit::Seconds, Some((_, unit))) => format!("{unit}, "),
             _ => String::new(),
         };
         let caption =
@@ -75,16 +76,16 @@ impl Panel {
     fn unit(&self) -> Option<(f64, &'static str)> {
         let most = figures(self).fold(0.0, f64::max);
         let least = figures(self).fold(f64::INFINITY, f64::min);
-        (self.amount == Amount::Seconds && most > 0.0 && most / least < 1e4)
+        (self.amount == SweepUnit::Seconds && most > 0.0 && most / least < 1e4)
             .then(|| words::second_unit(most))
     }
 
-    fn name(&self, line: &Line) -> String {
-        let both = self.lines.iter().any(|it| it.source == Source::Published);
+    fn name(&self, line: &SweepLine) -> String {
+        let both = self.lines.iter().any(|it| it.source == LineSource::Published);
         match (both, line.source) {
-            (false, _) | (true, Source::Modelled) => line.name.clone(),
-            (true, Source::Ours) => format!("{}, ours", line.name),
-            (true, Source::Published) => format!("{}, published", line.name),
+            (false, _) | (true, LineSource::Modelled) => line.name.clone(),
+            (true, LineSource::Ours) => format!("{}, ours", line.name),
+            (true, LineSource::Published) => format!("{}, published", line.name),
         }
     }
 
@@ -96,13 +97,13 @@ impl Panel {
             None => self.amount.text(value),
         };
         match &line.points[at] {
-            Point::NotRun => NONE.into(),
-            Point::SetAside(Some(value), _) => format!("×{}", text(*value)),
-            Point::SetAside(None, _) => "×".into(),
-            Point::Known(value) if line.source == Source::Published => {
+            LinePoint::NotRun => NONE.into(),
+            LinePoint::SetAside(Some(value), _) => format!("×{}", text(*value)),
+            LinePoint::SetAside(None, _) => "×".into(),
+            LinePoint::Known(value) if line.source == LineSource::Published => {
                 line.says(&self.amount, value)
             }
-            Point::Known(value) => {
+            LinePoint::Known(value) => {
                 let bound = match value.is {
                     RatioIs::Exact => "",
                     RatioIs::AtLeast => words::OVER,
@@ -115,8 +116,8 @@ impl Panel {
 
     /// How a line stands at a level.
     fn sign(&self, number: usize, at: usize) -> &'static str {
-        let Line { name, source, .. } = &self.lines[number];
-        if *source != Source::Ours {
+        let SweepLine { name, source, .. } = &self.lines[number];
+        if *source != LineSource::Ours {
             return "";
         }
         let alone = self.fastest.len() > 1;
@@ -130,7 +131,7 @@ impl Panel {
 
     /// What the signs stand for that occur, at which levels it can't be told who is fastest, and how many
     /// levels are left out.
-    fn note(&self, rows: &[Row], levels: &[usize]) -> String {
+    fn note(&self, rows: &[ReportRow], levels: &[usize]) -> String {
         let texts = || rows.iter().flat_map(|row| &row.cells[1..]);
         let occurs = |sign: &str| texts().any(|cell| cell.text.starts_with(sign.trim()));
         let bound =

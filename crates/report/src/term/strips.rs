@@ -1,8 +1,8 @@
 //! Strips in a terminal: marks in signs, with their figures, and below them how the rows stand.
 
-use super::Lines;
+use super::TerminalWriter;
 use super::table::folded;
-use crate::block::{Key, StripGroup, StripHead, StripRow, Strips};
+use crate::block::{LegendKey, StripGroup, StripHead, StripRow, Strips};
 
 /// The widest that a name is; a longer one has several lines.
 const NAME: usize = 34;
@@ -10,7 +10,7 @@ const NAME: usize = 34;
 const NARROW: usize = 12;
 const WIDE: usize = 64;
 
-impl Lines {
+impl TerminalWriter {
     /// What the marks and words are. Then each group: a chart for each of its heads, and a table of what stands
     /// behind them. Then what else has to be known.
     pub fn strips(&self, of: &Strips) -> String {
@@ -24,7 +24,7 @@ impl Lines {
     }
 
     /// A mark and what it stands for; `None` where it is not drawn here.
-    fn key(&self, key: &Key) -> Option<String> {
+    fn key(&self, key: &LegendKey) -> Option<String> {
         let (sign, ascii) = key.signs?;
         let sign = if self.unicode { sign } else { ascii };
         Some(self.fill(&format!("{sign} {}", key.text)) + "\n")

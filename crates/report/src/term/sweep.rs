@@ -1,8 +1,8 @@
 //! Lines over a numeric factor in a terminal: a table a panel, of the levels that have room.
 
-use super::Lines as Terminal;
-use crate::block::sweep::Panel;
-use crate::block::{Sweeps, Table};
+use super::TerminalWriter as Terminal;
+use crate::block::sweep::LinePanel;
+use crate::block::{ReportTable, Sweeps};
 
 /// What a table puts around each of its columns.
 const AROUND: usize = 2;
@@ -18,7 +18,7 @@ impl Terminal {
     }
 
     /// A panel's table with as many of its levels as have room, the weightiest first.
-    fn that_fits(&self, panel: &Panel) -> Table {
+    fn that_fits(&self, panel: &LinePanel) -> ReportTable {
         let mut levels = panel.by_weight();
         loop {
             let mut shown = levels.clone();
@@ -34,8 +34,8 @@ impl Terminal {
 }
 
 /// How wide a table is where its headings may take several lines.
-fn width(table: &Table) -> usize {
-    let column = |(at, column): (usize, &crate::block::Column)| {
+fn width(table: &ReportTable) -> usize {
+    let column = |(at, column): (usize, &crate::block::ReportColumn)| {
         let word = column.name.split(' ').map(length).max().unwrap_or(0).min(HEADING);
         let cells = table.rows.iter().map(|row| length(&row.cells[at].text));
         cells.max().unwrap_or(0).max(word) + AROUND

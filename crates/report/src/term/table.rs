@@ -1,8 +1,8 @@
 //! A table in a terminal. Every row is there at any width: what names a row keeps its whole width where
 //! it can be had, and columns that don't fit beside each other follow below.
 
-use super::Lines;
-use crate::block::{Cell, Column, Look, Row, Table, Tone};
+use super::TerminalWriter;
+use crate::block::{ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle, Tone};
 
 /// The widest that a heading makes a column whose figures are narrower.
 const HEADING: usize = 16;
@@ -18,18 +18,18 @@ const AROUND: usize = 2;
 const EDGE: usize = 1;
 
 /// A column that is shown.
-struct Shown<'a> {
-    column: &'a Column,
+struct ShownColumn<'a> {
+    column: &'a ReportColumn,
     heading: &'a str,
     /// Its cells, from the first row to the last.
-    cells: Vec<&'a Cell>,
+    cells: Vec<&'a ReportCell>,
     width: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownColumn<'a> {
     /// The columns with their headings on one line where all have room then, and else in as many as
     /// they have words.
-    fn of(table: &'a Table, room: usize) -> Vec<Self> {
+    fn of(table: &'a ReportTable, room: usize) -> Vec<Self> {
         let whole = Self::with(table, length);
         if around(&whole) <= room {
             return whole;
@@ -37,11 +37,11 @@ impl<'a> Shown<'a> {
         Self::with(table, |heading| heading.split(' ').map(length).max().unwrap_or(0))
     }
 
-    fn with(table: &'a Table, of_heading: impl Fn(&str) -> usize) -> Vec<Self> {
+    fn with(table: &'a ReportTable, of_heading: impl Fn(&str) -> usize) -> Vec<Self> {
         let columns = table.columns.iter().enumerate();
         let shown = columns.filter_map(|(at, column)| {
             let heading = column.short.as_deref()?;
-            let cells: Vec<&Cell> = table.rows.iter().map(|row| &row.cells[at]).collect();
+            let cells: Vec<&ReportCell> = table.rows.iter().map(|row| &row.cells[at]).collect();
             let lines = cells.iter().flat_map(|cell| cell.text.lines()).map(length).max();
             let lines = lines.unwrap_or(0);
             Some(Self {
@@ -55,22 +55,22 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Lines {
+impl TerminalWriter {
     /// The table as lines that end in a break.
-    pub fn table(&self, table: &Table) -> String {
+    pub fn table(&self, table: &ReportTable) -> String {
         let room = self.width.saturating_sub(EDGE);
-        let mut shown = Shown::of(table, room);
+        let mut shown = ShownColumn::of(table, room);
         let heads = shown.iter().take_while(|it| it.column.kind.names_the_row()).count();
         fit(&mut shown, heads, room);
         let (names, figures) = shown.split_at(heads);
         let room = room.saturating_sub(around(names));
         let each = portion(figures, room);
         // What is not under a heading of its own says what it is.
-        let caption = Some(&table.caption.text).filter(|_| table.look == Look::Plain);
+        let caption = Some(&table.caption.text).filter(|_| table.look == TableStyle::Plain);
         let caption = caption.filter(|caption| !caption.is_empty());
         let mut out = caption.map_or(String::new(), |caption| self.fill(caption) + "\n");
         // Where there is no figure, there is still a row for each name.
-        let portions: Vec<&[Shown]> = match figures {
+        let portions: Vec<&[ShownColumn]> = match figures {
             [] => vec![figures],
             figures => figures.chunks(each).collect(),
         };
@@ -81,22 +81,27 @@ impl Lines {
     }
 
     /// The columns that fit beside each other.
-    fn portion(&self, names: &[Shown<'_>], figures: &[Shown<'_>], rows: &[Row]) -> String {
-        let columns: Vec<&Shown> = names.iter().chain(figures).collect();
-        let headings: Vec<Cell> = columns.iter().map(|it| it.heading.into()).collect();
+    fn portion(
+        &self,
+        names: &[ShownColumn<'_>],
+        figures: &[ShownColumn<'_>],
+        rows: &[ReportRow],
+    ) -> String {
+        let columns: Vec<&ShownColumn> = names.iter().chain(figures).collect();
+        let headings: Vec<ReportCell> = columns.iter().map(|it| it.heading.into()).collect();
         let mut out = self.row(&columns, &headings.iter().collect::<Vec<_>>(), false);
         let width = EDGE + columns.iter().map(|it| it.width + AROUND).sum::<usize>() - 1;
         out += &format!("{}\n", "─".repeat(width.min(self.width)));
         for (at, row) in rows.iter().enumerate() {
-            let cells: Vec<&Cell> = columns.iter().map(|it| it.cells[at]).collect();
+            let cells: Vec<&ReportCell> = columns.iter().map(|it| it.cells[at]).collect();
             out += &self.row(&columns, &cells, row.bad);
         }
         out
     }
 
     /// A row, its cells broken into lines; figures stand at the right of their columns.
-    fn row(&self, columns: &[&Shown<'_>], cells: &[&Cell], bad: bool) -> String {
-        let fold = |(cell, it): (&&Cell, &&Shown)| folded(&cell.text, it.width);
+    fn row(&self, columns: &[&ShownColumn<'_>], cells: &[&ReportCell], bad: bool) -> String {
+        let fold = |(cell, it): (&&ReportCell, &&ShownColumn)| folded(&cell.text, it.width);
         let folded: Vec<Vec<String>> = cells.iter().zip(columns).map(fold).collect();
         let height = folded.iter().map(Vec::len).max().unwrap_or(0);
         let mut out = String::new();
@@ -119,7 +124,7 @@ impl Lines {
     }
 
     /// A line of a cell in its colours.
-    fn toned(&self, cell: &Cell, line: &str) -> String {
+    fn toned(&self, cell: &ReportCell, line: &str) -> String {
         if line.is_empty() {
             return String::new();
         }
@@ -133,12 +138,13 @@ impl Lines {
 }
 
 /// Makes columns narrower until the names and the widest of the figures have room.
-fn fit(shown: &mut [Shown<'_>], heads: usize, room: usize) {
+fn fit(shown: &mut [ShownColumn<'_>], heads: usize, room: usize) {
     if around(shown) > room {
         shown[..heads].iter_mut().for_each(|it| it.width = it.width.min(NAME));
     }
     let (names, figures) = shown.split_at_mut(heads);
-    let widest = |figures: &[Shown]| figures.iter().map(|it| it.width + AROUND).max().unwrap_or(0);
+    let widest =
+        |figures: &[ShownColumn]| figures.iter().map(|it| it.width + AROUND).max().unwrap_or(0);
     if around(names) + widest(figures) > room {
         let left = room.saturating_sub(around(names) + AROUND).max(FIGURE);
         figures.iter_mut().for_each(|it| it.width = it.width.min(left));
@@ -152,12 +158,12 @@ fn fit(shown: &mut [Shown<'_>], heads: usize, room: usize) {
 }
 
 /// What columns take beside each other.
-fn around(columns: &[Shown<'_>]) -> usize {
+fn around(columns: &[ShownColumn<'_>]) -> usize {
     columns.iter().map(|it| it.width + AROUND).sum()
 }
 
 /// How many columns there are to a portion: as few portions as can be, of about the same number.
-fn portion(figures: &[Shown<'_>], room: usize) -> usize {
+fn portion(figures: &[ShownColumn<'_>], room: usize) -> usize {
     let each = |number| figures.len().div_ceil(number);
     let fits = |each: &usize| figures.chunks(*each).all(|portion| around(portion) <= room);
     (1..=figures.len()).map(each).find(fits).unwrap_or(1)

@@ -1,13 +1,15 @@
 //! Charts over time in a terminal: rows of signs, one column for all of a track and of those above and
 //! below it.
 
-use bakeoff_analysis::Piece;
+use bakeoff_analysis::LinePiece;
 
-use super::Lines as Terminal;
-use crate::block::{Course, Line, Lines, Moments, Size, Timelines, Track, Unit};
+use super::TerminalWriter as Terminal;
+use crate::block::{
+    CourseTracks, Moments, TimelineUnit, Timelines, Track, TrackHeight, TrackLine, TrackLines,
+};
 use crate::chart::shortened;
 use crate::scale::Time;
-use crate::timeline::Axis;
+use crate::timeline::TrackAxis;
 use crate::words;
 
 /// The widest that a name is.
@@ -33,7 +35,7 @@ struct Frame {
 
 /// What a column of a plot shows.
 #[derive(Clone, Copy, Default)]
-struct Column {
+struct PlotColumn {
     mean: Option<f64>,
     idle: bool,
 }
@@ -44,9 +46,9 @@ impl Terminal {
         of.charts.iter().map(|chart| self.course(&chart.course)).collect()
     }
 
-    fn course(&self, course: &Course) -> String {
+    fn course(&self, course: &CourseTracks) -> String {
         let names = course.tracks.iter().flat_map(|track| match track {
-            Track::Lines(lines) if lines.size == Size::Low => vec![lines.title.as_str()],
+            Track::Lines(lines) if lines.size == TrackHeight::Low => vec![lines.title.as_str()],
             Track::Lines(lines) => lines.lines.iter().map(|line| line.name.as_str()).collect(),
             Track::Moments(moments) => vec![moments.title.as_str()],
         });
@@ -66,17 +68,17 @@ impl Terminal {
     }
 
     /// A plot a line; what they have in common stands above them.
-    fn lines(&self, lines: &Lines, ran_s: f64, frame: &Frame) -> String {
-        let axis = Axis::of(lines);
-        let height = if lines.size == Size::Tall { 3 } else { 1 };
+    fn lines(&self, lines: &TrackLines, ran_s: f64, frame: &Frame) -> String {
+        let axis = TrackAxis::of(lines);
+        let height = if lines.size == TrackHeight::Tall { 3 } else { 1 };
         let mut out = String::new();
-        if lines.size != Size::Low {
+        if lines.size != TrackHeight::Low {
             out += &format!("{}\n", self.fill(&heading(lines, &axis)));
         }
         for line in &lines.lines {
-            let name = if lines.size == Size::Low { &lines.title } else { &line.name };
+            let name = if lines.size == TrackHeight::Low { &lines.title } else { &line.name };
             let mut columns = columns(line, ran_s, frame.plot);
-            columns.iter_mut().for_each(|column| column.idle &= lines.unit == Unit::Rate);
+            columns.iter_mut().for_each(|column| column.idle &= lines.unit == TimelineUnit::Rate);
             let rows = self.rows(&columns, &axis, height);
             for (at, row) in rows.into_iter().enumerate() {
                 let name = if at == 0 { shortened(name, frame.name) } else { String::new() };
@@ -88,7 +90,7 @@ impl Terminal {
     }
 
     /// The rows of a plot, from the top.
-    fn rows(&self, columns: &[Column], axis: &Axis, height: usize) -> Vec<String> {
+    fn rows(&self, columns: &[PlotColumn], axis: &TrackAxis, height: usize) -> Vec<String> {
         let signs: &[char] = if self.unicode { &BLOCKS } else { &PLAIN };
         let steps = signs.len() * height;
         let filled = |value: f64| match axis.place(value) * steps as f64 {
@@ -97,7 +99,7 @@ impl Terminal {
             steps => (steps.round() as usize).max(1),
         };
         let row = |row: usize| -> String {
-            let sign = |column: &Column| {
+            let sign = |column: &PlotColumn| {
                 let filled = column.mean.map_or(0, filled).saturating_sub(row * signs.len());
                 match filled {
                     _ if row == 0 && column.idle => IDLE,
@@ -112,9 +114,9 @@ impl Terminal {
 }
 
 /// What the plots below it show, and how they are read.
-fn heading(lines: &Lines, axis: &Axis) -> String {
+fn heading(lines: &TrackLines, axis: &TrackAxis) -> String {
     let title = match lines.unit {
-        Unit::Rate => format!("{} ({IDLE}: a second without any)", lines.title),
+        TimelineUnit::Rate => format!("{} ({IDLE}: a second without any)", lines.title),
         _ => lines.title.clone(),
     };
     let log = if axis.is_log() { ", on a logarithmic scale" } else { "" };
@@ -122,7 +124,7 @@ fn heading(lines: &Lines, axis: &Axis) -> String {
 }
 
 /// The most of a line; where a limit is near, how much of it.
-fn most(lines: &Lines, line: &Line) -> String {
+fn most(lines: &TrackLines, line: &TrackLine) -> String {
     let most = line.pieces.iter().filter_map(|piece| piece.most).reduce(f64::max);
     match (most, lines.near_limit()) {
         (Some(most), Some(limit)) => format!("{} full", words::percent(most / limit)),
@@ -132,20 +134,20 @@ fn most(lines: &Lines, line: &Line) -> String {
 }
 
 /// What each column shows of a line: the mean of what is in it, or what was known last.
-fn columns(line: &Line, ran_s: f64, number: usize) -> Vec<Column> {
+fn columns(line: &TrackLine, ran_s: f64, number: usize) -> Vec<PlotColumn> {
     let width = ran_s / number as f64;
     let mut columns = Vec::with_capacity(number);
-    let (mut next, mut last) = (0, Column::default());
+    let (mut next, mut last) = (0, PlotColumn::default());
     for at in 0..number {
         let end_s = (at as f64 + 1.0) * width;
-        let starts = |piece: &&Piece| piece.start_s < end_s || at + 1 == number;
+        let starts = |piece: &&LinePiece| piece.start_s < end_s || at + 1 == number;
         let here = line.pieces[next..].iter().take_while(starts).count();
         let pieces = &line.pieces[next..next + here];
         next += here;
         if !pieces.is_empty() {
             let means: Vec<f64> = pieces.iter().filter_map(|piece| piece.mean).collect();
             let mean = means.iter().sum::<f64>() / means.len() as f64;
-            last = Column {
+            last = PlotColumn {
                 mean: (!means.is_empty()).then_some(mean),
                 idle: pieces.iter().any(|piece| piece.least == Some(0.0)),
             };

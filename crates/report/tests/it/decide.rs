@@ -3,7 +3,7 @@
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{ConditionState, ConditionView, Document};
 use bakeoff_report::Options;
-use bakeoff_results::{Host, Merged, PlanShard, Sequential, Status};
+use bakeoff_results::{HostIdentity, Merged, PlanShard, Sequential, Status};
 
 use crate::first_screen::words;
 use crate::machines;
@@ -96,7 +96,7 @@ fn a_shard_and_a_merged_run_are_given_no_command_of_one_machine() {
         index: 1,
         count: 4,
         trials: 10,
-        host: Host::default(),
+        host: HostIdentity::default(),
         blocks: Vec::new(),
         cuts: Vec::new(),
     });

@@ -464,7 +464,8 @@ fn costs_stand_in_every_format() {
     // Flushes of the device are not the engine's alone; and an older run counted nothing.
     for cell in &mut document.cells {
         let cost = cell.cost.as_mut().expect("a cost");
-        cost.sums.syncs.as_mut().expect("syncs").counted_by = bakeoff_analysis::Counter::Device;
+        cost.sums.syncs.as_mut().expect("syncs").counted_by =
+            bakeoff_analysis::SyncObserver::Device;
     }
     assert!(text(&document, "md").contains("| 1.07 (device) |"));
     document.cells.iter_mut().for_each(|cell| cell.cost = None);

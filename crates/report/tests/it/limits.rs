@@ -1,13 +1,13 @@
 //! What is said of the search for the highest rate that keeps a limit.
 
-use bakeoff_analysis::{Document, LimitOutcome, LimitView, ProbeView, Said};
+use bakeoff_analysis::{Document, LimitOutcome, LimitView, ProbeVerdict, ProbeView};
 use bakeoff_report::{Options, verdict};
-use bakeoff_results::limit::Limit;
+use bakeoff_results::limit::ResponseTimeLimit;
 
 use crate::formats::three;
 use crate::sample::{Sample, render};
 
-fn probe(per_second: f64, said: Said, response_ms: f64) -> ProbeView {
+fn probe(per_second: f64, said: ProbeVerdict, response_ms: f64) -> ProbeView {
     ProbeView {
         per_second,
         said,
@@ -15,7 +15,7 @@ fn probe(per_second: f64, said: Said, response_ms: f64) -> ProbeView {
         response_s: Some(response_ms / 1e3),
         service_p99_s: Some(0.004),
         backlog: Some(7),
-        kept_up: Some(said == Said::Keeps),
+        kept_up: Some(said == ProbeVerdict::Keeps),
         failed: None,
     }
 }
@@ -24,7 +24,7 @@ fn probe(per_second: f64, said: Said, response_ms: f64) -> ProbeView {
 fn document() -> Document {
     let sample = Sample { factors: vec![("durability", vec!["relaxed", "strict"])], ..three() };
     let mut document = sample.document();
-    document.run.run.limit = Some(Limit::read("p99=50ms").unwrap());
+    document.run.run.limit = Some(ResponseTimeLimit::read("p99=50ms").unwrap());
     let view = |durability: &str, probes, outcome| LimitView {
         levels: [("durability".to_owned(), durability.to_owned())].into(),
         closed_per_second: Some(1_234.0),
@@ -36,7 +36,8 @@ fn document() -> Document {
         confirmed: 0,
         outcome,
     };
-    let kept = vec![probe(600.0, Said::Breaks, 90.0), probe(580.0, Said::Keeps, 31.0)];
+    let kept =
+        vec![probe(600.0, ProbeVerdict::Breaks, 90.0), probe(580.0, ProbeVerdict::Keeps, 31.0)];
     let dead = ProbeView {
         failed: Some("the server ended".to_owned()),
         operation: None,
@@ -44,7 +45,7 @@ fn document() -> Document {
         service_p99_s: None,
         backlog: None,
         kept_up: None,
-        ..probe(610.0, Said::Breaks, 0.0)
+        ..probe(610.0, ProbeVerdict::Breaks, 0.0)
     };
     document.limits = vec![
         LimitView {

@@ -2,15 +2,15 @@
 
 use bakeoff_analysis::RatioIs;
 use bakeoff_report::block::sweep::{
-    Amount, Fastest, Line, Panel, Point, Sign, Source, Tick, Value,
+    Fastest, LinePanel, LinePoint, LineSource, LineValue, Sign, SweepLine, SweepUnit, Tick,
 };
-use bakeoff_report::block::{Block, Sweeps};
-use bakeoff_report::{Layout, Options, Reports, Section};
+use bakeoff_report::block::{ReportBlock, Sweeps};
+use bakeoff_report::{DocumentLayout, Options, Reports, Section};
 
 use crate::sample::Sample;
 
 /// A section of one block.
-struct Lines(Vec<Panel>);
+struct Lines(Vec<LinePanel>);
 
 impl Section for Lines {
     fn name(&self) -> &str {
@@ -21,13 +21,13 @@ impl Section for Lines {
         "Panels"
     }
 
-    fn blocks(&self, _: &Layout<'_>) -> Vec<Block> {
-        vec![Block::Sweeps(Sweeps::of("Explained".into(), self.0.clone(), None))]
+    fn blocks(&self, _: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+        vec![ReportBlock::Sweeps(Sweeps::of("Explained".into(), self.0.clone(), None))]
     }
 }
 
 /// What a format shows of panels: the section alone.
-fn shown(panels: Vec<Panel>, format: &str) -> String {
+fn shown(panels: Vec<LinePanel>, format: &str) -> String {
     let mut reports = Reports::standard();
     reports.section(Box::new(Lines(panels))).expect("a free name");
     let document = Sample { factors: vec![], ..Sample::default() }.document();
@@ -46,11 +46,11 @@ fn ticks(values: &[f64]) -> Vec<Tick> {
     values.iter().map(tick).collect()
 }
 
-fn line(name: &str, style: usize, points: Vec<Point>) -> Line {
-    Line {
+fn line(name: &str, style: usize, points: Vec<LinePoint>) -> SweepLine {
+    SweepLine {
         name: name.into(),
         style,
-        source: Source::Ours,
+        source: LineSource::Ours,
         shade: None,
         pale: false,
         points,
@@ -58,18 +58,18 @@ fn line(name: &str, style: usize, points: Vec<Point>) -> Line {
     }
 }
 
-fn known(value: f64) -> Point {
-    Point::Known(value.into())
+fn known(value: f64) -> LinePoint {
+    LinePoint::Known(value.into())
 }
 
-fn panel(values: &[f64], lines: Vec<Line>) -> Panel {
-    Panel {
+fn panel(values: &[f64], lines: Vec<SweepLine>) -> LinePanel {
+    LinePanel {
         id: "own0".into(),
         caption: "create <issue>".into(),
         description: "described".into(),
         factor: "clients".into(),
         ticks: ticks(values),
-        amount: Amount::Seconds,
+        amount: SweepUnit::Seconds,
         title: "mean time, down is faster".into(),
         lines,
         fastest: Vec::new(),
@@ -80,19 +80,19 @@ fn panel(values: &[f64], lines: Vec<Line>) -> Panel {
 }
 
 /// Three lines with everything that a point can be.
-fn eventful() -> Panel {
-    let bound = Value { is: RatioIs::AtLeast, ..0.3.into() };
-    let wide = Value { ends: (Some(0.01), Some(0.09)), ..0.03.into() };
+fn eventful() -> LinePanel {
+    let bound = LineValue { is: RatioIs::AtLeast, ..0.3.into() };
+    let wide = LineValue { ends: (Some(0.01), Some(0.09)), ..0.03.into() };
     let lines = vec![
-        line("sqlite", 0, vec![known(0.01), known(0.02), Point::NotRun, known(0.16)]),
+        line("sqlite", 0, vec![known(0.01), known(0.02), LinePoint::NotRun, known(0.16)]),
         line(
             "lmdb",
             1,
             vec![
-                Point::SetAside(Some(0.02), "slow <disk>".into()),
+                LinePoint::SetAside(Some(0.02), "slow <disk>".into()),
                 known(0.02),
-                Point::Known(wide),
-                Point::Known(bound),
+                LinePoint::Known(wide),
+                LinePoint::Known(bound),
             ],
         ),
         line(
@@ -100,7 +100,7 @@ fn eventful() -> Panel {
             2,
             vec![
                 known(0.012),
-                Point::SetAside(None, "no trial counts".into()),
+                LinePoint::SetAside(None, "no trial counts".into()),
                 known(0.013),
                 known(0.014),
             ],
@@ -113,7 +113,7 @@ fn eventful() -> Panel {
         Sign::Known("fjall".into(), 2),
     ];
     let fastest = vec![Fastest { name: String::new(), signs }];
-    Panel { fastest, slopes: true, ..panel(&[1.0, 2.0, 4.0, 8.0], lines) }
+    LinePanel { fastest, slopes: true, ..panel(&[1.0, 2.0, 4.0, 8.0], lines) }
 }
 
 #[test]
@@ -159,13 +159,13 @@ fn tables_have_the_signs_and_say_what_they_stand_for() {
 
 #[test]
 fn published_figures_are_hollow_and_have_no_gaps() {
-    let theirs = Line {
-        source: Source::Published,
-        ..line("MyRocks", 1, vec![known(1.0), Point::NotRun, known(0.5)])
+    let theirs = SweepLine {
+        source: LineSource::Published,
+        ..line("MyRocks", 1, vec![known(1.0), LinePoint::NotRun, known(0.5)])
     };
     let ours = line("MyRocks", 1, vec![known(1.0), known(0.8), known(0.6)]);
-    let of = |lines| Panel {
-        amount: Amount::Times,
+    let of = |lines| LinePanel {
+        amount: SweepUnit::Times,
         title: "speed left, small = 1".into(),
         base: Some(0),
         ..panel(&[0.0, 1.0, 4.0], lines)
@@ -184,9 +184,9 @@ fn published_figures_are_hollow_and_have_no_gaps() {
 /// all as wide.
 #[test]
 fn long_names_at_the_ends_of_lines_have_the_room_that_they_take() {
-    let of = |id: &str, name: &str| Panel {
+    let of = |id: &str, name: &str| LinePanel {
         id: id.into(),
-        amount: Amount::Rate("/s"),
+        amount: SweepUnit::Rate("/s"),
         ..panel(&[1.0, 16.0], vec![line(name, 0, vec![known(100.0), known(1230.0)])])
     };
     let widths = |html: &str| -> Vec<f64> {

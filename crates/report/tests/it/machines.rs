@@ -5,7 +5,7 @@ use bakeoff_analysis::{
     Warning, WarningKind,
 };
 use bakeoff_report::verdict;
-use bakeoff_results::{FigureOfMerit, Host, Levels, Machine, Member, Merged, PlanShard};
+use bakeoff_results::{FigureOfMerit, HostIdentity, Levels, Machine, Merged, PlanShard, RunMember};
 
 use crate::first_screen::words;
 use crate::formats::{parse_csv, text};
@@ -211,10 +211,10 @@ fn an_interval_that_goes_on_beyond_the_scale_has_an_open_end() {
 }
 
 /// A part of a run: the seventh of eight, with all blocks of the document.
-fn part(document: &Document) -> Member {
-    Member {
+fn part(document: &Document) -> RunMember {
+    RunMember {
         shard: Some(7),
-        host: Host { name: "node-a".into(), boot: String::new() },
+        host: HostIdentity { name: "node-a".into(), boot: String::new() },
         machine: Machine::default(),
         harness_s: 4.5e-8,
         load: None,
@@ -233,7 +233,7 @@ fn part(document: &Document) -> Member {
 fn a_merged_run_is_dated_from_its_first_start_to_its_last_end() {
     let mut document = merged();
     let parts = [(0.0, Some(3600.0)), (1800.0, Some(86_400.0)), (7200.0, None)];
-    let members = parts.map(|(from, to)| Member {
+    let members = parts.map(|(from, to)| RunMember {
         started_s: 1.7e9 + from,
         ended_s: to.map(|to| 1.7e9 + to),
         ..part(&document)
@@ -309,7 +309,7 @@ fn a_shard_says_that_it_is_a_part() {
         index: 2,
         count: 8,
         trials: 80,
-        host: Host { name: "node-a".into(), boot: String::new() },
+        host: HostIdentity { name: "node-a".into(), boot: String::new() },
         blocks: vec![(3, 2)],
         cuts: Vec::new(),
     });

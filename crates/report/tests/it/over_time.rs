@@ -1,7 +1,7 @@
 //! What is shown of trials over time.
 
-use bakeoff_analysis::{CellView, Document, OperationSeries, Piece, SlotView, TrialSeries};
-use bakeoff_report::{Options, Rows};
+use bakeoff_analysis::{CellView, Document, LinePiece, OperationSeries, SlotView, TrialSeries};
+use bakeoff_report::{CsvRows, Options};
 use bakeoff_results::{Debts, OwedSeries, PaymentSeries, TrialSummary};
 
 use crate::formats::text;
@@ -64,7 +64,7 @@ fn ends(stripe: &str) -> (f64, f64) {
 #[test]
 fn a_second_without_operations_is_seen() {
     let mut document = over_time(300);
-    let even = |at: u32, least: f64| Piece {
+    let even = |at: u32, least: f64| LinePiece {
         start_s: 3.0 * f64::from(at),
         end_s: 3.0 * f64::from(at) + 3.0,
         mean: Some(50.0),
@@ -204,7 +204,7 @@ fn every_second_of_every_trial_is_a_row_of_the_series() {
     let lengths = (0..document.trials.len() as u64).map(|at| 2 + at);
     document.series = lengths.clone().map(series).collect();
     document.series[2] = TrialSeries::default();
-    let options = Options { rows: Some(Rows::Series), ..Options::default() };
+    let options = Options { rows: Some(CsvRows::Series), ..Options::default() };
     let csv = render(&document, "csv", &options).expect("a table");
     let lines: Vec<&str> = csv.split("\r\n").filter(|line| !line.is_empty()).collect();
     let rows = lengths.map(|seconds| seconds + 3).sum::<u64>() - (2 + 2 + 3);

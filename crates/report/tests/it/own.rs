@@ -1,11 +1,12 @@
 //! A section and a format that are not built in.
 
-use bakeoff_analysis::{Document, Piece};
+use bakeoff_analysis::{Document, LinePiece};
 use bakeoff_report::block::{
-    Block, Cell, Chart, Charts, Column, Course, Finding, Folded, Kind, Line, Lines, Row, Size,
-    Table, Timelines, Track, Unit,
+    Charts, ColumnKind, CourseTracks, Finding, Folded, ReportBlock, ReportCell, ReportColumn,
+    ReportRow, ReportTable, SvgChart, TimelineUnit, Timelines, Track, TrackHeight, TrackLine,
+    TrackLines,
 };
-use bakeoff_report::{Error, Exporter, Layout, Options, Reports, Result, Section};
+use bakeoff_report::{DocumentLayout, Error, Exporter, Options, Reports, Result, Section};
 
 use crate::sample::Sample;
 
@@ -25,37 +26,38 @@ impl Section for Own {
         "Own figures"
     }
 
-    fn blocks(&self, layout: &Layout<'_>) -> Vec<Block> {
-        let table = Table {
+    fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
+        let table = ReportTable {
             caption: "Own table".into(),
             columns: vec![
-                Column::new(Kind::Name, "name"),
-                Column::new(Kind::Number, "shown").short(Some("few")),
-                Column::new(Kind::Number, "wide").short(None::<String>),
+                ReportColumn::new(ColumnKind::Name, "name"),
+                ReportColumn::new(ColumnKind::Number, "shown").short(Some("few")),
+                ReportColumn::new(ColumnKind::Number, "wide").short(None::<String>),
             ],
-            rows: vec![Row::of([layout.levels[0], HOSTILE, "12345"])],
+            rows: vec![ReportRow::of([layout.levels[0], HOSTILE, "12345"])],
             note: Some("Own remark".into()),
-            ..Table::default()
+            ..ReportTable::default()
         };
         let svg = "<svg><title>own chart</title></svg>".to_owned();
-        let piece = |at: f64| Piece {
+        let piece = |at: f64| LinePiece {
             start_s: at,
             end_s: at + 10.0,
             mean: Some(at),
             least: Some(at),
             most: Some(at),
         };
-        let line = Line { name: HOSTILE.into(), style: 1, pieces: vec![piece(1.0), piece(11.0)] };
-        let course = Course {
+        let line =
+            TrackLine { name: HOSTILE.into(), style: 1, pieces: vec![piece(1.0), piece(11.0)] };
+        let course = CourseTracks {
             id: "own".into(),
             caption: "Own course".into(),
             description: HOSTILE.into(),
             ran_s: 21.0,
             window_s: None,
-            tracks: vec![Track::Lines(Lines {
+            tracks: vec![Track::Lines(TrackLines {
                 title: "Own rate".into(),
-                unit: Unit::Rate,
-                size: Size::Tall,
+                unit: TimelineUnit::Rate,
+                size: TrackHeight::Tall,
                 limit: None,
                 lines: vec![line],
             })],
@@ -67,26 +69,26 @@ impl Section for Own {
             log: Some(("Own log".into(), HOSTILE.into())),
             again: Some("own again".into()),
         };
-        let folded = vec![Block::Facts(vec![("own fact".into(), HOSTILE.into())])];
+        let folded = vec![ReportBlock::Facts(vec![("own fact".into(), HOSTILE.into())])];
         vec![
-            Block::Heading("Own heading".into()),
-            Block::Lead("Own lead".into()),
-            Block::Note("Own note".into()),
-            Block::Prose("Own prose".into()),
-            Block::Table(table),
-            Block::Charts(Charts {
+            ReportBlock::Heading("Own heading".into()),
+            ReportBlock::Lead("Own lead".into()),
+            ReportBlock::Note("Own note".into()),
+            ReportBlock::Prose("Own prose".into()),
+            ReportBlock::Table(table),
+            ReportBlock::Charts(Charts {
                 explained: "Own bars".into(),
-                legend: vec![Cell { style: Some(1), ..HOSTILE.into() }],
-                charts: vec![Chart { caption: "Own caption".into(), svg }],
+                legend: vec![ReportCell { style: Some(1), ..HOSTILE.into() }],
+                charts: vec![SvgChart { caption: "Own caption".into(), svg }],
             }),
-            Block::Timelines(Timelines {
+            ReportBlock::Timelines(Timelines {
                 explained: "Own lines".into(),
                 legend: Vec::new(),
                 charts: vec![course.into()],
             }),
-            Block::Findings(vec![finding]),
-            Block::Folded(Folded { summary: "Own fold".into(), blocks: folded, long: false }),
-            Block::Command("own --command".into()),
+            ReportBlock::Findings(vec![finding]),
+            ReportBlock::Folded(Folded { summary: "Own fold".into(), blocks: folded, long: false }),
+            ReportBlock::Command("own --command".into()),
         ]
     }
 

@@ -4,8 +4,8 @@ mod files;
 mod table;
 mod words;
 
-use bakeoff_analysis::{Document, Found, OtherCuts, RuleView};
-use bakeoff_report::{Options, Reports, Rows, verdict};
+use bakeoff_analysis::{Document, FoundInCuts, OtherCuts, RuleView};
+use bakeoff_report::{CsvRows, Options, Reports, verdict};
 use bakeoff_results::{AuditResult, Cut, FileSystem, LeftOut, Promised};
 
 use crate::formats::parse_csv;
@@ -80,7 +80,7 @@ fn what_another_run_found_broken_is_told_like_this_runs_own_and_says_whose_it_is
 }
 
 /// The rows of a run's power cuts, each a column's name and its text.
-fn rows_of_cuts(document: &Document, rows: Option<Rows>) -> Vec<Vec<(String, String)>> {
+fn rows_of_cuts(document: &Document, rows: Option<CsvRows>) -> Vec<Vec<(String, String)>> {
     let options = Options { rows, ..Options::default() };
     let mut rows = parse_csv(&render(document, "csv", &options).expect("a report"));
     let header = rows.remove(0);
@@ -109,7 +109,7 @@ fn a_power_cut_and_rule_is_a_row() {
         ..document.cuts[0].clone()
     };
     document.cuts.push(failed);
-    let rows = rows_of_cuts(&document, Some(Rows::Cuts));
+    let rows = rows_of_cuts(&document, Some(CsvRows::Cuts));
     let [prefix, torn, failed] = rows.as_slice() else { panic!("{rows:?}") };
     let cut = [
         ("folder", ""),
@@ -140,16 +140,16 @@ fn a_power_cut_and_rule_is_a_row() {
 fn rows_are_of_trials_unless_there_is_none() {
     let mut document = broken("torn", "x");
     let trials = rows_of_cuts(&document, None);
-    assert_eq!(trials, rows_of_cuts(&document, Some(Rows::Trials)));
+    assert_eq!(trials, rows_of_cuts(&document, Some(CsvRows::Trials)));
     assert_eq!(trials.len(), 2 * document.trials.len(), "two operations");
     document.trials.clear();
-    assert_eq!(rows_of_cuts(&document, None), rows_of_cuts(&document, Some(Rows::Cuts)));
-    assert!(rows_of_cuts(&document, Some(Rows::Trials)).is_empty());
+    assert_eq!(rows_of_cuts(&document, None), rows_of_cuts(&document, Some(CsvRows::Cuts)));
+    assert!(rows_of_cuts(&document, Some(CsvRows::Trials)).is_empty());
 }
 
 #[test]
 fn rows_of_another_runs_cuts_name_its_folder() {
-    let rows = rows_of_cuts(&broken_by_another(), Some(Rows::Cuts));
+    let rows = rows_of_cuts(&broken_by_another(), Some(CsvRows::Cuts));
     assert_eq!(rows.len(), 2);
     rows.iter().for_each(|row| holds(row, &[("folder", "cuts-of-july"), ("engine", "sqlite")]));
 }
@@ -161,7 +161,7 @@ fn what_a_promise_allows_is_told_as_time_or_number() {
         let promise = &mut document.promises[0];
         (promise.kept, promise.promised) = (Some(true), Promised::Whole { window_s, most_lost });
         promise.rules.truncate(1);
-        promise.rules[0].lost = Found { cuts: 1, most: 1 };
+        promise.rules[0].lost = FoundInCuts { cuts: 1, most: 1 };
         promise.rules[0].oldest_lost_s = Some(0.004);
         text(&document, "md")
     };
@@ -206,7 +206,7 @@ fn what_was_lost_within_a_promise_is_told_with_it() {
     let said = verdict(&document);
     let nothing = "was not broken in 1 power cut (at most 95 in 100 break it). With the last second at risk nothing was lost.";
     assert!(said.contains(nothing), "{said}");
-    document.promises[0].rules[0].lost = Found { cuts: 1, most: 81 };
+    document.promises[0].rules[0].lost = FoundInCuts { cuts: 1, most: 81 };
     document.promises[0].rules[0].oldest_lost_s = Some(0.97);
     let said = verdict(&document);
     let some = "The promise of sqlite at relaxed was not broken in 1 power cut (at most 95 in 100 break it). With the last second at risk sqlite \
@@ -406,7 +406,8 @@ fn each_format_says_which_file_system_broke_a_promise() {
         let joined = plain.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(joined.contains(again), "{format:?}: {joined}");
     }
-    let csv = render(&document, "csv", &Options { rows: Some(Rows::Cuts), ..Options::default() });
+    let csv =
+        render(&document, "csv", &Options { rows: Some(CsvRows::Cuts), ..Options::default() });
     let rows = parse_csv(&csv.unwrap());
     let column = |name: &str| rows[0].iter().position(|head| head == name).unwrap();
     let broken: Vec<(&str, &str)> = rows[1..]

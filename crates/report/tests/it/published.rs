@@ -1,9 +1,13 @@
 //! Published figures beside a run's own, in every format.
 
-use bakeoff_analysis::{Goes, Ours, PublishedView, RatioIs, Shape, Statement, Why};
-use bakeoff_report::{Article, articles};
+use bakeoff_analysis::{
+    Goes, Ours, PublishedStatement, PublishedView, RatioIs, RatioShape, UntoldReason,
+};
+use bakeoff_report::{ArticleRun, articles};
 use bakeoff_results::FigureOfMerit;
-use bakeoff_results::published::{Difference, Figure, Published, Quantity, Table, Value};
+use bakeoff_results::published::{
+    Publication, PublishedFigure, PublishedTable, PublishedValue, Quantity, SetupDifference,
+};
 
 use crate::formats::text;
 use crate::sample::Sample;
@@ -13,7 +17,12 @@ fn levels(levels: &[(&str, &str)]) -> std::collections::BTreeMap<String, String>
     levels.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
 }
 
-fn statement(clients: &str, theirs: Option<f64>, ours: Option<f64>, shape: Shape) -> Statement {
+fn statement(
+    clients: &str,
+    theirs: Option<f64>,
+    ours: Option<f64>,
+    shape: RatioShape,
+) -> PublishedStatement {
     let of = |ratio: f64| Ours {
         ratio,
         ratio_is: RatioIs::Exact,
@@ -22,12 +31,12 @@ fn statement(clients: &str, theirs: Option<f64>, ours: Option<f64>, shape: Shape
         pairs: 5,
     };
     let cell = levels(&[("engine", "lmdb"), ("clients", clients), ("neighbours", "0")]);
-    Statement {
+    PublishedStatement {
         operation: Some("create_issue".into()),
         of: Quantity::Time,
         levels: cell,
         base: levels(&[("engine", "sqlite")]),
-        theirs: theirs.map(Value::Exactly),
+        theirs: theirs.map(PublishedValue::Exactly),
         ours: ours.map(of),
         shape,
     }
@@ -36,31 +45,31 @@ fn statement(clients: &str, theirs: Option<f64>, ours: Option<f64>, shape: Shape
 /// A document with a statement of each kind.
 fn document() -> bakeoff_analysis::Document {
     let mut document = Sample::default().document();
-    let unlike = Shape::NotTheSame { theirs: Goes::Rises, ours: Goes::Stays };
+    let unlike = RatioShape::NotTheSame { theirs: Goes::Rises, ours: Goes::Stays };
     document.published = Some(PublishedView {
         statements: vec![
-            statement("1", Some(1.25), Some(1.2), Shape::Same),
-            statement("1", Some(2.0), Some(2.2), Shape::Compatible),
-            statement("4", Some(9.7), Some(4.0), Shape::Weaker),
+            statement("1", Some(1.25), Some(1.2), RatioShape::Same),
+            statement("1", Some(2.0), Some(2.2), RatioShape::Compatible),
+            statement("4", Some(9.7), Some(4.0), RatioShape::Weaker),
             statement("4", Some(3.0), Some(1.0), unlike),
-            statement("1", Some(2.0), None, Shape::CantTell { why: Why::NotRun }),
+            statement("1", Some(2.0), None, RatioShape::CantTell { why: UntoldReason::NotRun }),
         ],
         elsewhere: 60,
     });
-    let figure = Figure {
+    let figure = PublishedFigure {
         operation: Some("create_issue".into()),
         levels: levels(&[("engine", "lmdb"), ("clients", "4")]),
         unit: "ms".into(),
-        value: Some(Value::AtLeast(226.0)),
+        value: Some(PublishedValue::AtLeast(226.0)),
     };
-    let gap = Figure { value: None, ..figure.clone() };
-    document.run.run.published = Some(Published {
+    let gap = PublishedFigure { value: None, ..figure.clone() };
+    document.run.run.published = Some(Publication {
         question: "Is <it> so?".into(),
         source: "A paper".into(),
         date: "2017".into(),
         url: Some("https://paper.example".into()),
-        differs: vec![Difference { there: "a mirror".into(), here: "a modelled disk".into() }],
-        tables: vec![Table {
+        differs: vec![SetupDifference { there: "a mirror".into(), here: "a modelled disk".into() }],
+        tables: vec![PublishedTable {
             file: "paper.csv".into(),
             of: Quantity::Time,
             base: levels(&[("engine", "sqlite")]),
@@ -159,9 +168,9 @@ fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
     let source = self::document().run.run.published;
     document.run.run.published = source;
     let mut statements = vec![
-        statement("1", Some(1.25), Some(1.2), Shape::Same),
-        statement("2", None, Some(1.5), Shape::CantTell { why: Why::Gap }),
-        statement("4", Some(9.7), None, Shape::CantTell { why: Why::NotRun }),
+        statement("1", Some(1.25), Some(1.2), RatioShape::Same),
+        statement("2", None, Some(1.5), RatioShape::CantTell { why: UntoldReason::Gap }),
+        statement("4", Some(9.7), None, RatioShape::CantTell { why: UntoldReason::NotRun }),
     ];
     statements.iter_mut().for_each(|it| drop(it.levels.remove("neighbours")));
     document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
@@ -182,7 +191,7 @@ fn lines_over_a_numeric_factor_have_hollow_marks_for_what_was_published() {
     assert_eq!(row("lmdb ÷ sqlite, published")[4..], ["1.25", "–", "9.70"], "{term}");
     assert_eq!(row("lmdb ÷ sqlite, ours")[4..], ["1.20", "1.50", "–"], "{term}");
     // What was published as a range stands there as this range, not as its middle.
-    statements[2].theirs = Some(Value::Between(6.0, 7.0));
+    statements[2].theirs = Some(PublishedValue::Between(6.0, 7.0));
     document.published = Some(PublishedView { statements: statements.clone(), elsewhere: 0 });
     let html = text(&document, "html");
     let section = html.split("Published figures beside ours").last().expect("the section");
@@ -209,14 +218,14 @@ fn lines_of_a_rate_have_what_was_published_in_the_shape_that_it_had() {
     document.sweep = bakeoff_analysis::sweep(&document);
     let panel = document.sweep.clone().expect("lines").panels.remove(0);
     let figure = |series: usize, at: usize| panel.series[series].points[at].value.expect("known");
-    let published = |clients: &str, base: (&str, &str), ratio: f64| Statement {
+    let published = |clients: &str, base: (&str, &str), ratio: f64| PublishedStatement {
         operation: Some("read".into()),
         of: Quantity::Rate,
         levels: levels(&[("engine", "lmdb"), ("clients", clients)]),
         base: levels(&[base]),
-        theirs: Some(Value::Exactly(ratio)),
+        theirs: Some(PublishedValue::Exactly(ratio)),
         ours: None,
-        shape: Shape::CantTell { why: Why::NotRun },
+        shape: RatioShape::CantTell { why: UntoldReason::NotRun },
     };
     let mut statements =
         vec![published("2", ("engine", "sqlite"), 3.0), published("4", ("clients", "1"), 2.0)];
@@ -239,7 +248,7 @@ fn lines_of_a_rate_have_what_was_published_in_the_shape_that_it_had() {
 fn a_page_of_several_articles_has_each_with_its_own_figures() {
     let document = document();
     let plain = Sample::default().document();
-    let article = |name, found, report| Article { name, found, report };
+    let article = |name, found, report| ArticleRun { name, found, report };
     let page = articles(&[
         article("articles/one", Ok(&document), Some("one/report.html")),
         article("articles/two", Ok(&plain), None),

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::document::Verdict;
 use bakeoff_analysis::{
-    CellView, Comparison, Cost, Counter, Cpu, DebtView, Document, OpenLoop, RatioIs, SCHEMA, Syncs,
+    CellView, Comparison, Cpu, DebtView, Document, OpenLoopView, RatioIs, SCHEMA, SyncCount,
+    SyncObserver, WorkCost,
 };
 use bakeoff_report::{Options, Reports};
 use bakeoff_results::measure::*;
@@ -398,15 +399,15 @@ fn figures(name: &str, mean: f64, clients: f64) -> OperationSummary {
     }
 }
 
-fn cost(engine: u64, clients: f64) -> Cost {
-    Cost {
+fn cost(engine: u64, clients: f64) -> WorkCost {
+    WorkCost {
         operations: 8000,
         commits: Some(2000),
         application_bytes: Some(1_000_000),
         device_bytes: Some(4_500_000 + 2_000_000 * engine),
         engine_cpu_s: Some(3.1),
-        syncs: Some(Syncs {
-            counted_by: Counter::Disk,
+        syncs: Some(SyncCount {
+            counted_by: SyncObserver::Disk,
             count: (2100.0 / clients) as u64 + 40 * engine,
         }),
     }
@@ -463,7 +464,7 @@ pub fn open(document: &mut Document, behind: &str) {
             trial.measures.set(measure, Scope::Clients, value);
         }
         trial.operations.iter_mut().for_each(serve);
-        started.extend(OpenLoop::of(trial).map(|open| (trial.levels.clone(), open)));
+        started.extend(OpenLoopView::of(trial).map(|open| (trial.levels.clone(), open)));
     }
     for cell in &mut document.cells {
         let mut own = started.iter().filter(|(levels, _)| *levels == cell.levels);

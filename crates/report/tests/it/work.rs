@@ -1,6 +1,6 @@
 //! How it is shown what the work took, and what the rows take on disk.
 
-use bakeoff_analysis::{CostView, Document, Each, Figure, Lack, Unknown};
+use bakeoff_analysis::{CostView, Document, Each, Lack, Unknown, WorkFigure};
 use bakeoff_report::Options;
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{FigureOfMerit, Scope};
@@ -90,7 +90,7 @@ fn what_is_not_known_is_a_dash_with_its_reason() {
     for cell in &mut document.cells {
         let work = cell.work.as_mut().unwrap();
         (work.device_reads, work.lacks) = (None, Vec::new());
-        work.lacks.push(Lack { figure: Figure::DeviceReads, why: Unknown::NoVirtualDisk });
+        work.lacks.push(Lack { figure: WorkFigure::DeviceReads, why: Unknown::NoVirtualDisk });
     }
     let markdown = text(&document, "md");
     assert!(!markdown.contains("device reads a row"), "{markdown}");

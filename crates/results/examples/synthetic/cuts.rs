@@ -1,8 +1,8 @@
 //! Synthetic power cuts. They say nothing of any engine.
 
 use bakeoff_results::{
-    Again, AuditResult, Conditioned, Cut, FileSystem, Judged, Placed, Promised, TimedRecovery,
-    TurnedOver,
+    Again, AuditResult, Conditioned, Cut, FileSystem, JudgedImage, PaymentCut, Promised,
+    TimedRecovery, TurnedOver,
 };
 
 /// Two power cuts of one engine: one that takes what may go, and one that takes too much.
@@ -30,13 +30,13 @@ pub fn cuts() -> [Cut; 2] {
         }),
         seed: 7,
         moment: "within write 12".into(),
-        placed: Some(Placed { payment: "checkpoint".into(), came: number == 0 }),
+        placed: Some(PaymentCut { payment: "checkpoint".into(), came: number == 0 }),
         ran_s: 0.125,
         acknowledged: 40,
         judged: ["drop-all", "torn"]
             .into_iter()
             .zip(verdicts)
-            .map(|(keep, verdict)| Judged {
+            .map(|(keep, verdict)| JudgedImage {
                 keep: keep.into(),
                 again: again.clone(),
                 verdict,

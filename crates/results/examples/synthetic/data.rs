@@ -3,9 +3,9 @@
 
 use bakeoff_results::measure::*;
 use bakeoff_results::{
-    Answers, Applied, AppliedSetting, CutPlan, Debts, Difference, EngineFact, FigureOfMerit,
-    FileSystem, Levels, Machine, Measured, Operation, OwedSeries, PaymentSeries, PromiseFactors,
-    Run, Slot, Trial, histogram,
+    AnswerDifference, Answers, Applied, AppliedSetting, CutPlan, Debts, EngineFact, FigureOfMerit,
+    FileSystem, Levels, Machine, OperationRecord, OwedSeries, PaymentSeries, PromiseFactors, Run,
+    SlotRecord, Trial, TrialMeasurements, histogram,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -90,7 +90,7 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
             statements: 5_228,
             digest: Some("1687f731276d18a9".to_owned()),
             failed: None,
-            difference: Some(Difference {
+            difference: Some(AnswerDifference {
                 other: "epsilon".to_owned(),
                 number: 1,
                 operation: "create_issue".to_owned(),
@@ -118,12 +118,12 @@ pub fn run(clients: &[&str], neighbours: &[&str], planned: u32) -> Run {
 }
 
 /// Makes trials, the same for the same seed.
-pub struct Trials {
+pub struct TrialGenerator {
     random: Xoshiro256PlusPlus,
     per_slot: u32,
 }
 
-impl Trials {
+impl TrialGenerator {
     /// Of trials with so many operations of each kind in each slot.
     pub fn new(seed: u64, per_slot: u32) -> Self {
         Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), per_slot }
@@ -154,8 +154,8 @@ impl Trials {
         ENGINES.into_iter().enumerate().map(trial).collect()
     }
 
-    fn measured(&mut self, slowness: f64) -> Measured {
-        Measured {
+    fn measured(&mut self, slowness: f64) -> TrialMeasurements {
+        TrialMeasurements {
             ran_s: f64::from(SECONDS),
             window_s: (f64::from(DROPPED), f64::from(SECONDS - DROPPED)),
             operations: KINDS.map(|(name, mean_s)| self.operation(name, mean_s * slowness)).into(),
@@ -165,7 +165,7 @@ impl Trials {
         }
     }
 
-    fn operation(&mut self, name: &str, mean_s: f64) -> Operation {
+    fn operation(&mut self, name: &str, mean_s: f64) -> OperationRecord {
         let mut kept = histogram::empty();
         let slots = (0..SECONDS).map(|second| {
             let mut histogram = histogram::empty();
@@ -176,11 +176,11 @@ impl Trials {
                     kept.record(nanoseconds).expect(GROWS);
                 }
             }
-            Slot { start_s: f64::from(second), end_s: f64::from(second + 1), histogram }
+            SlotRecord { start_s: f64::from(second), end_s: f64::from(second + 1), histogram }
         });
         let slots = slots.collect();
         let per_second = kept.len() as f64 / f64::from(SECONDS - 2 * DROPPED);
-        Operation {
+        OperationRecord {
             name: name.to_owned(),
             kept,
             unfinished: 0,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bakeoff_results::{Canary, Result, Run, RunFolder, Status, Trial};
 
-use crate::data::{self, Trials};
+use crate::data::{self, TrialGenerator};
 
 /// What its experiment says.
 pub const EXPERIMENT: &str = "# synthetic test data\n";
@@ -19,12 +19,12 @@ pub fn run(trials: u32) -> Run {
 }
 
 /// What makes its trials, the same for the same seed.
-pub fn generator(seed: u64) -> Trials {
-    Trials::new(seed, 40)
+pub fn generator(seed: u64) -> TrialGenerator {
+    TrialGenerator::new(seed, 40)
 }
 
 /// The trials of a block of that run.
-pub fn block(generator: &mut Trials, number: u32) -> Vec<Trial> {
+pub fn block(generator: &mut TrialGenerator, number: u32) -> Vec<Trial> {
     let combination = (number % COMBINATIONS) as usize;
     let cell =
         [CLIENTS[combination / NEIGHBOURS.len()], NEIGHBOURS[combination % NEIGHBOURS.len()]];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bakeoff_results::{Host, PlanShard, Result, Run, RunFolder, Status};
+use bakeoff_results::{HostIdentity, PlanShard, Result, Run, RunFolder, Status};
 
 use crate::data::ENGINES;
 use crate::folder;
@@ -30,7 +30,7 @@ fn shard(whole: &Run, index: u32, count: u32, first: u32, each: u32) -> Run {
         index,
         count,
         trials: whole.planned,
-        host: Host { name: format!("machine-{index}"), boot: format!("start-{index}") },
+        host: HostIdentity { name: format!("machine-{index}"), boot: format!("start-{index}") },
         blocks: (first..first + each).map(|number| (number, OF_A_BLOCK)).collect(),
         cuts: Vec::new(),
     };

@@ -1,13 +1,13 @@
 //! How power cuts are kept.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::power::cuts;
 use bakeoff_results::{Cut, Error, FileSystem, RunFolder};
 
 fn folder(dir: &tempfile::TempDir) -> RunFolder {
     let path = dir.path().join("run");
     let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 4), "").unwrap();
-    for trial in Trials::new(1, 1).block(0, 0, ["1", "0"]) {
+    for trial in TrialGenerator::new(1, 1).block(0, 0, ["1", "0"]) {
         folder.commit_trial(&trial).unwrap();
     }
     folder

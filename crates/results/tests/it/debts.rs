@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::data::{Trials, run};
-use bakeoff_results::{DATABASE, Debts, Error, RunFolder, Slot, SlotSummary, Trial};
+use crate::data::{TrialGenerator, run};
+use bakeoff_results::{DATABASE, Debts, Error, RunFolder, SlotRecord, SlotSummary, Trial};
 use rusqlite::Connection;
 
 const TOML: &str = "name = \"synthetic\"\n";
@@ -13,7 +13,7 @@ fn create(path: &Path) -> RunFolder {
 }
 
 fn trials() -> Vec<Trial> {
-    Trials::new(1, 3).block(0, 0, ["1", "0"])
+    TrialGenerator::new(1, 3).block(0, 0, ["1", "0"])
 }
 
 fn debts(trial: &mut Trial) -> &mut Debts {
@@ -21,7 +21,7 @@ fn debts(trial: &mut Trial) -> &mut Debts {
 }
 
 /// What the histogram of a slot says of itself.
-fn outline(Slot { start_s, end_s, histogram }: &Slot) -> SlotSummary {
+fn outline(SlotRecord { start_s, end_s, histogram }: &SlotRecord) -> SlotSummary {
     SlotSummary {
         start_s: *start_s,
         end_s: *end_s,

@@ -5,11 +5,11 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_results::measure::CPU;
 use bakeoff_results::{
-    Answers, Calibration, Canary, DATABASE, Done, EXPERIMENT, Error, RunFolder, Scope, Status,
-    Trial, TrialSummary, histogram,
+    Answers, Calibration, Canary, DATABASE, EXPERIMENT, EndedTrial, Error, RunFolder, Scope,
+    Status, Trial, TrialSummary, histogram,
 };
 use rusqlite::Connection;
 
@@ -22,7 +22,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn trials(block: u32) -> Vec<Trial> {
-    Trials::new(u64::from(block), 40).block(0, block, ["1", "0"])
+    TrialGenerator::new(u64::from(block), 40).block(0, block, ["1", "0"])
 }
 
 /// A folder with one block in it, closed.
@@ -65,8 +65,8 @@ fn everything_of_a_trial_comes_back() {
     assert_eq!(fs::read_to_string(path.join(EXPERIMENT)).unwrap(), TOML);
     let done = folder.done().unwrap();
     assert_eq!(done.len(), 5);
-    assert_eq!(done[3], Done { block: 7, attempt: 0, order: 3, valid: true });
-    assert_eq!(done[4], Done { block: 7, attempt: 1, order: 0, valid: false });
+    assert_eq!(done[3], EndedTrial { block: 7, attempt: 0, order: 3, valid: true });
+    assert_eq!(done[4], EndedTrial { block: 7, attempt: 1, order: 0, valid: false });
 }
 
 /// A trial in an open loop: its operations have service times beside their response times.
@@ -535,7 +535,7 @@ fn a_killed_run_is_readable_and_goes_on() {
     let mut folder = RunFolder::resume(&path).unwrap();
     assert_eq!(folder.state().unwrap().status, Status::Unfinished);
     let done = folder.done().unwrap();
-    for Done { block, attempt, order, .. } in &done {
+    for EndedTrial { block, attempt, order, .. } in &done {
         let back = folder.trial(*block, *attempt, *order).unwrap().unwrap();
         assert_eq!(back, trials(*block)[*order as usize]);
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_results::{DATABASE, EXPERIMENT, Error, RunFolder, TrialSummary};
 use rusqlite::Connection;
 
@@ -16,7 +16,7 @@ fn changed(sql: &str) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run");
     let mut folder = RunFolder::create(&path, &run(&["1"], &["0"], 8), TOML).unwrap();
-    for trial in Trials::new(1, 40).block(0, 0, ["1", "0"]) {
+    for trial in TrialGenerator::new(1, 40).block(0, 0, ["1", "0"]) {
         folder.commit_trial(&trial).unwrap();
     }
     drop(folder);

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use crate::power::cuts;
 use bakeoff_results::{
-    Calibration, Canary, Cut, DATABASE, EXPERIMENT, Error, Host, Machine, Member, Merged, Part,
-    RunFolder, Status, Trial,
+    Calibration, Canary, Cut, DATABASE, EXPERIMENT, Error, HostIdentity, Machine, MergePart,
+    Merged, RunFolder, RunMember, Status, Trial,
 };
 
 const TOML: &str = "name = \"synthetic\"\n";
 
 fn trials(block: u32) -> Vec<Trial> {
-    Trials::new(u64::from(block), 40).block(0, block, ["1", "0"])
+    TrialGenerator::new(u64::from(block), 40).block(0, block, ["1", "0"])
 }
 
 fn canary(at_s: f64) -> Canary {
@@ -33,9 +33,9 @@ fn written(path: &Path, blocks: &[u32]) {
     folder.note_calibration("the data", &calibration).unwrap();
 }
 
-fn part<'a>(folder: &'a RunFolder, blocks: &[u32]) -> Part<'a> {
+fn part<'a>(folder: &'a RunFolder, blocks: &[u32]) -> MergePart<'a> {
     let canaries = 0..folder.canaries().unwrap().len();
-    Part { folder, blocks: blocks.iter().copied().collect(), cuts: BTreeSet::new(), canaries }
+    MergePart { folder, blocks: blocks.iter().copied().collect(), cuts: BTreeSet::new(), canaries }
 }
 
 /// Two folders, and where a third can be made.
@@ -129,7 +129,7 @@ fn trials_and_cuts_stand_in_the_order_in_which_they_ran() {
     let level = |durability: &str| ("alpha".to_owned(), durability.to_owned());
     let levels = ["relaxed", "strict"].map(level);
     // The last two of its three looks.
-    let whole = Part { cuts: levels.into(), canaries: 1..3, ..part(&folder, &[2, 5, 7]) };
+    let whole = MergePart { cuts: levels.into(), canaries: 1..3, ..part(&folder, &[2, 5, 7]) };
     let ended = (Status::Finished, None);
     drop(RunFolder::merge(&out, &run(&["1"], &["0"], 8), TOML, ended, &[whole]).unwrap());
     let merged = RunFolder::open(&out).unwrap();
@@ -186,10 +186,10 @@ fn a_run_that_was_killed_is_not_written_anew() {
     assert!(error.contains("run.sqlite-wal is beside it") && error.contains("--resume"), "{error}");
 }
 
-fn member(shard: Option<u32>, canaries: u32, blocks: &[u32]) -> Member {
-    Member {
+fn member(shard: Option<u32>, canaries: u32, blocks: &[u32]) -> RunMember {
+    RunMember {
         shard,
-        host: Host { name: String::new(), boot: String::new() },
+        host: HostIdentity { name: String::new(), boot: String::new() },
         machine: Machine { processors: if shard.is_some() { 2 } else { 64 }, ..Machine::default() },
         harness_s: 4e-8,
         load: None,
@@ -269,7 +269,7 @@ fn a_hundred_shards_are_merged_whole() {
     let folders: Vec<RunFolder> = (0..100).map(folder).collect();
     let (about, out) = (run(&["1"], &["0"], 2000), dir.path().join("all"));
     let first = folders[..99].iter().zip(0..).map(|(it, shard)| part(it, &blocks(shard)));
-    let first: Vec<Part<'_>> = first.collect();
+    let first: Vec<MergePart<'_>> = first.collect();
     drop(RunFolder::merge(&out, &about, TOML, (Status::Unfinished, None), &first).unwrap());
 
     // Once more, of itself and the last one.
@@ -277,9 +277,9 @@ fn a_hundred_shards_are_merged_whole() {
     let known = RunFolder::open(&out).unwrap();
     let earlier = (0..99).map(|shard| {
         let looks = (shard * each) as usize;
-        Part { canaries: looks..looks + each as usize, ..part(&known, &blocks(shard)) }
+        MergePart { canaries: looks..looks + each as usize, ..part(&known, &blocks(shard)) }
     });
-    let mut parts: Vec<Part<'_>> = earlier.collect();
+    let mut parts: Vec<MergePart<'_>> = earlier.collect();
     parts.push(part(&folders[99], &blocks(99)));
     held.rewrite(&about, TOML, (Status::Finished, Some(1.0)), &parts).unwrap();
     drop(parts);

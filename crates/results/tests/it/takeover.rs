@@ -1,6 +1,6 @@
 //! Runs that another program or another kernel went on with, and records of a bakeoff that knew none of it.
 
-use crate::data::{Trials, run};
+use crate::data::{TrialGenerator, run};
 use bakeoff_results::{Cut, Machine, Platform, Run, RunFolder, Takeover};
 use rusqlite::Connection;
 
@@ -29,7 +29,7 @@ fn began() -> Run {
 fn what_went_on_is_noted_with_what_had_ended_and_forgotten_where_it_ended_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut folder = RunFolder::create(&dir.path().join("run"), &began(), "").unwrap();
-    let mut generator = Trials::new(1, 10);
+    let mut generator = TrialGenerator::new(1, 10);
     let mut commit = |folder: &mut RunFolder, block| {
         let trials = generator.block(block, block, ["1", "0"]);
         trials.iter().for_each(|trial| folder.commit_trial(trial).unwrap());

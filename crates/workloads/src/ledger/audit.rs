@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
 
 use super::tables::IndexScan;
-use super::transaction::{KEPT, Note, token};
+use super::transaction::{KEPT, NoteChange, token};
 use super::{BALANCE, PreparedLedger};
-use crate::Findings;
+use crate::AuditFindings;
 
 /// How many findings are told in words; all are counted.
 const TOLD: usize = 10;
@@ -17,29 +17,29 @@ type FirstLost = Vec<(usize, i64)>;
 
 /// What one client sent, and what of it was acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Claim {
+pub struct ClientClaim {
     /// Its last transaction that may be there.
     pub sent: i64,
     /// Its last transaction that has to be there.
     pub acknowledged: i64,
 }
 
-type Key = (i64, i64);
+type LedgerKey = (i64, i64);
 
 /// The tables as they were found, by key.
-struct Found {
+struct FoundLedger {
     progress: BTreeMap<i64, i64>,
     /// Token, giver, taker, amount.
-    entries: BTreeMap<Key, [i64; 4]>,
+    entries: BTreeMap<LedgerKey, [i64; 4]>,
     accounts: BTreeMap<i64, i64>,
     /// Sequence, title, content.
-    notes: BTreeMap<Key, (i64, String, String)>,
+    notes: BTreeMap<LedgerKey, (i64, String, String)>,
 }
 
 /// A note as the transactions left it: who wrote it last, with what.
 type Notes<'a> = BTreeMap<i64, (i64, &'a str, &'a str)>;
 
-impl Findings {
+impl AuditFindings {
     /// Whether nothing is wrong.
     pub fn is_clean(&self) -> bool {
         *self == Self::default()
@@ -81,9 +81,9 @@ impl PreparedLedger {
     pub fn compare(
         &self,
         database: &dyn Database,
-        claims: &[Claim],
-    ) -> Result<(Findings, FirstLost)> {
-        let (mut findings, mut first_lost) = (Findings::default(), FirstLost::new());
+        claims: &[ClientClaim],
+    ) -> Result<(AuditFindings, FirstLost)> {
+        let (mut findings, mut first_lost) = (AuditFindings::default(), FirstLost::new());
         let mut session = database.session()?;
         let found = self.read(&mut *session, &mut findings)?;
         let mut balances = vec![BALANCE; self.accounts as usize];
@@ -116,15 +116,15 @@ impl PreparedLedger {
             balances[transaction.giver as usize] -= transaction.amount;
             balances[transaction.taker as usize] += transaction.amount;
             match transaction.note {
-                Note::Put { title, content } => {
+                NoteChange::Put { title, content } => {
                     notes.insert(transaction.slot, (sequence, title, content));
                 }
-                Note::Edit { title, content } => {
+                NoteChange::Edit { title, content } => {
                     notes
                         .entry(transaction.slot)
                         .and_modify(|note| *note = (sequence, title, content));
                 }
-                Note::Remove => drop(notes.remove(&transaction.slot)),
+                NoteChange::Remove => drop(notes.remove(&transaction.slot)),
             }
         }
         notes
@@ -135,9 +135,9 @@ impl PreparedLedger {
         &self,
         client: i64,
         progress: i64,
-        claim: Claim,
-        found: &Found,
-        findings: &mut Findings,
+        claim: ClientClaim,
+        found: &FoundLedger,
+        findings: &mut AuditFindings,
     ) -> BTreeSet<i64> {
         let expected = (progress - KEPT + 1).max(1)..=progress;
         for (&(_, sequence), entry) in found.entries.range((client, i64::MIN)..=(client, i64::MAX))
@@ -159,11 +159,11 @@ impl PreparedLedger {
 
     fn audit_notes(
         &self,
-        (client, progress, claim): (i64, i64, Claim),
+        (client, progress, claim): (i64, i64, ClientClaim),
         expected: &Notes<'_>,
         gone: &BTreeSet<i64>,
-        found: &Found,
-        findings: &mut Findings,
+        found: &FoundLedger,
+        findings: &mut AuditFindings,
     ) {
         let there: BTreeMap<i64, &(i64, String, String)> = found
             .notes
@@ -202,13 +202,15 @@ impl PreparedLedger {
     fn wrote(&self, client: i64, slot: i64, sequence: i64, title: &str, content: &str) -> bool {
         let transaction = self.transaction(client, sequence);
         let note = match transaction.note {
-            Note::Put { title, content } | Note::Edit { title, content } => (title, content),
-            Note::Remove => return false,
+            NoteChange::Put { title, content } | NoteChange::Edit { title, content } => {
+                (title, content)
+            }
+            NoteChange::Remove => return false,
         };
         sequence >= 1 && transaction.slot == slot && note == (title, content)
     }
 
-    fn audit_accounts(&self, expected: &[i64], found: &Found, findings: &mut Findings) {
+    fn audit_accounts(&self, expected: &[i64], found: &FoundLedger, findings: &mut AuditFindings) {
         let sum: i64 = found.accounts.values().sum();
         let all = self.accounts * BALANCE;
         if sum != all {
@@ -226,7 +228,7 @@ impl PreparedLedger {
     }
 
     /// Reads all tables, each by its key, row by row and by each index, and compares.
-    fn read(&self, session: &mut dyn Session, findings: &mut Findings) -> Result<Found> {
+    fn read(&self, session: &mut dyn Session, findings: &mut AuditFindings) -> Result<FoundLedger> {
         session.begin(Access::Read)?;
         let mut tables = Vec::new();
         for (table, scan) in self.schema.tables.iter().zip(&self.scans) {
@@ -253,7 +255,7 @@ impl PreparedLedger {
         statement: usize,
         key: usize,
         all: &Rows,
-        findings: &mut Findings,
+        findings: &mut AuditFindings,
     ) -> Result<()> {
         let mut one = Rows::new();
         for row in 0..all.len() {
@@ -314,7 +316,7 @@ impl Owned {
     }
 }
 
-fn found(tables: &[Rows]) -> Result<Found> {
+fn found(tables: &[Rows]) -> Result<FoundLedger> {
     let [progress, entries, accounts, notes] = tables else {
         unreachable!("there are four tables")
     };
@@ -328,13 +330,14 @@ fn found(tables: &[Rows]) -> Result<Found> {
     let pairs = |rows: &Rows| -> Result<BTreeMap<i64, i64>> {
         (0..rows.len()).map(|row| Ok((int(rows, row, 0)?, int(rows, row, 1)?))).collect()
     };
-    let key = |rows: &Rows, row| -> Result<Key> { Ok((int(rows, row, 0)?, int(rows, row, 1)?)) };
+    let key =
+        |rows: &Rows, row| -> Result<LedgerKey> { Ok((int(rows, row, 0)?, int(rows, row, 1)?)) };
     let entry = |row| -> Result<_> {
         let [token, giver, taker, amount] = [2, 3, 4, 5].map(|column| int(entries, row, column));
         Ok((key(entries, row)?, [token?, giver?, taker?, amount?]))
     };
     let note = |row| Ok((key(notes, row)?, (int(notes, row, 2)?, text(row, 3)?, text(row, 4)?)));
-    Ok(Found {
+    Ok(FoundLedger {
         progress: pairs(progress)?,
         entries: (0..entries.len()).map(entry).collect::<Result<_>>()?,
         accounts: pairs(accounts)?,

@@ -5,7 +5,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::audit::Claim;
+use super::audit::ClientClaim;
 use super::client::CommitObserver;
 use crate::Claims;
 
@@ -22,16 +22,16 @@ fn now_ns() -> u64 {
 }
 
 /// Writes a client's records.
-pub(super) struct Writer<'a>(pub Box<dyn Claims + 'a>);
+pub(super) struct LedgerClaimWriter<'a>(pub Box<dyn Claims + 'a>);
 
-impl Writer<'_> {
+impl LedgerClaimWriter<'_> {
     fn note(&mut self, what: u64, sequence: i64) {
         let words = [what, sequence as u64, now_ns()].map(u64::to_le_bytes);
         self.0.claim(words.as_flattened());
     }
 }
 
-impl CommitObserver for Writer<'_> {
+impl CommitObserver for LedgerClaimWriter<'_> {
     fn sent(&mut self, sequence: i64) {
         self.note(SENT, sequence);
     }
@@ -43,18 +43,18 @@ impl CommitObserver for Writer<'_> {
 
 /// What the records of one client tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Account {
+pub(super) struct ClientHistory {
     /// Its last transaction that was sent before the power went.
     sent: i64,
     /// The numbers of those that were acknowledged before the power went, and when.
     acknowledged: Vec<(i64, u64)>,
 }
 
-impl Account {
+impl ClientHistory {
     /// What must be there and what may.
-    pub fn claim(&self) -> Claim {
+    pub fn claim(&self) -> ClientClaim {
         let last = self.acknowledged.last();
-        Claim { sent: self.sent, acknowledged: last.map_or(0, |(sequence, _)| *sequence) }
+        ClientClaim { sent: self.sent, acknowledged: last.map_or(0, |(sequence, _)| *sequence) }
     }
 
     /// When a transaction was acknowledged.
@@ -110,15 +110,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_with_its_time() {
         let kept = Rc::new(RefCell::new(Vec::new()));
-        let mut writer = Writer(Box::new(Kept(Rc::clone(&kept))));
+        let mut writer = LedgerClaimWriter(Box::new(Kept(Rc::clone(&kept))));
         let before = now_ns();
         for sequence in 1..=3 {
             writer.sent(sequence);
             writer.acknowledged(sequence);
         }
         writer.sent(4);
-        let account = Account::read(&kept.borrow(), u64::MAX);
-        assert_eq!(account.claim(), Claim { sent: 4, acknowledged: 3 });
+        let account = ClientHistory::read(&kept.borrow(), u64::MAX);
+        assert_eq!(account.claim(), ClientClaim { sent: 4, acknowledged: 3 });
         let times: Vec<_> = (1..=3).map(|sequence| account.when(sequence).unwrap()).collect();
         assert!(times.is_sorted() && times[0] >= before && times[2] <= now_ns());
         assert_eq!((account.when(4), account.count()), (None, 3));
@@ -127,11 +127,15 @@ mod tests {
     #[test]
     fn a_record_that_was_cut_short_is_none() {
         let bytes = [record(SENT, 1, 5), record(ACKNOWLEDGED, 1, 6), record(SENT, 2, 7)].concat();
-        let whole = Account::read(&bytes, 100);
-        assert_eq!(whole.claim(), Claim { sent: 2, acknowledged: 1 });
+        let whole = ClientHistory::read(&bytes, 100);
+        assert_eq!(whole.claim(), ClientClaim { sent: 2, acknowledged: 1 });
         for short in 1..RECORD {
-            let account = Account::read(&bytes[..bytes.len() - short], 100);
-            assert_eq!(account.claim(), Claim { sent: 1, acknowledged: 1 }, "{short} bytes short");
+            let account = ClientHistory::read(&bytes[..bytes.len() - short], 100);
+            assert_eq!(
+                account.claim(),
+                ClientClaim { sent: 1, acknowledged: 1 },
+                "{short} bytes short"
+            );
         }
     }
 
@@ -144,10 +148,10 @@ mod tests {
             record(ACKNOWLEDGED, 2, 8),
         ]
         .concat();
-        let claim = |off| Account::read(&bytes, off).claim();
-        assert_eq!(claim(8), Claim { sent: 2, acknowledged: 2 });
-        assert_eq!(claim(7), Claim { sent: 2, acknowledged: 1 });
-        assert_eq!(claim(6), Claim { sent: 1, acknowledged: 1 }, "the disk ran on");
-        assert_eq!(claim(5), Claim { sent: 1, acknowledged: 0 });
+        let claim = |off| ClientHistory::read(&bytes, off).claim();
+        assert_eq!(claim(8), ClientClaim { sent: 2, acknowledged: 2 });
+        assert_eq!(claim(7), ClientClaim { sent: 2, acknowledged: 1 });
+        assert_eq!(claim(6), ClientClaim { sent: 1, acknowledged: 1 }, "the disk ran on");
+        assert_eq!(claim(5), ClientClaim { sent: 1, acknowledged: 0 });
     }
 }

@@ -3,9 +3,9 @@
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 
 use super::tables::Ask;
-use super::transaction::{Note, Transaction, token};
+use super::transaction::{LedgerTransaction, NoteChange, token};
 use super::{BALANCE, PreparedLedger};
-use crate::{Client, End, Tally, transaction};
+use crate::{OperationTally, TransactionEnd, WorkloadClient, transaction};
 
 const TRANSACT: usize = 0;
 const SUM: usize = 1;
@@ -46,7 +46,7 @@ impl<'a> LedgerClient<'a> {
         Self { ledger, number, observer, last: None, operations: 0, rows: Rows::new() }
     }
 
-    fn transact(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn transact(&mut self, session: &mut dyn Session, tally: &mut OperationTally) -> Result<()> {
         let (ledger, number, last) = (self.ledger, self.number, self.last.take());
         let (observer, rows) = (&mut self.observer, &mut self.rows);
         let done = transaction(session, tally, |session| {
@@ -58,7 +58,7 @@ impl<'a> LedgerClient<'a> {
             }
             ledger.apply(number, progress + 1, session, rows)?;
             observer.sent(progress + 1);
-            Ok(End::Commit(progress + 1))
+            Ok(TransactionEnd::Commit(progress + 1))
         })?;
         self.observer.acknowledged(done);
         self.last = Some(done);
@@ -94,7 +94,7 @@ impl PreparedLedger {
         session: &mut dyn Session,
         rows: &mut Rows,
     ) -> Result<()> {
-        let Transaction { giver, taker, amount, slot, note, forgets } =
+        let LedgerTransaction { giver, taker, amount, slot, note, forgets } =
             self.transaction(client, sequence);
         let [c, s, slot] = [client, sequence, slot].map(Value::Int);
         let mut run = |ask: Ask, parameters: &[Value<'_>]| {
@@ -109,13 +109,13 @@ impl PreparedLedger {
             run(Ask::AddToAccount, &[amount.into(), account.into()])?;
         }
         match note {
-            Note::Put { title, content } => {
+            NoteChange::Put { title, content } => {
                 run(Ask::PutNote, &[c, slot, s, title.into(), content.into()])?;
             }
-            Note::Edit { title, content } => {
+            NoteChange::Edit { title, content } => {
                 run(Ask::EditNote, &[s, title.into(), content.into(), c, slot])?;
             }
-            Note::Remove => run(Ask::RemoveNote, &[c, slot])?,
+            NoteChange::Remove => run(Ask::RemoveNote, &[c, slot])?,
         }
         if let Some(old) = forgets {
             run(Ask::ForgetEntry, &[c, old.into()])?;
@@ -124,7 +124,7 @@ impl PreparedLedger {
     }
 }
 
-impl Client for LedgerClient<'_> {
+impl WorkloadClient for LedgerClient<'_> {
     fn choose(&mut self) -> usize {
         self.operations += 1;
         if self.operations.is_multiple_of(SUM_EVERY) { SUM } else { TRANSACT }
@@ -134,7 +134,7 @@ impl Client for LedgerClient<'_> {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<()> {
         match operation {
             TRANSACT => self.transact(session, tally),

@@ -1,11 +1,11 @@
 //! The ledger's tables and statements.
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::{Path, Read};
+use bakeoff_engines::statement::{AccessPath, TableRead};
 use bakeoff_engines::{Action, Schema};
 
 use crate::declare::asks;
-use crate::{Statements, on};
+use crate::{DeclaredStatements, on};
 
 asks! {
     /// A statement that clients send.
@@ -44,17 +44,17 @@ pub struct IndexScan {
 
 impl Scan {
     /// Declares those of the table of that number.
-    pub fn declare(statements: &mut Statements, number: usize, table: &Table) -> Self {
+    pub fn declare(statements: &mut DeclaredStatements, number: usize, table: &Table) -> Self {
         let columns: Vec<usize> = (0..table.columns.len()).collect();
-        let whole = |path| Action::Read(Read::range(number, path, 0, &columns));
-        let one = Action::Read(Read::by_key(number, table.key.len(), &columns));
-        let all = statements.add("all by key", whole(Path::Key));
+        let whole = |path| Action::Read(TableRead::range(number, path, 0, &columns));
+        let one = Action::Read(TableRead::by_key(number, table.key.len(), &columns));
+        let all = statements.add("all by key", whole(AccessPath::Key));
         let one = statements.add("one by key", one);
         let indexes = table.indexes.iter().enumerate().map(|(index, about)| {
             let key = table.key.iter().filter(|column| !about.columns.contains(column));
             let held: Vec<usize> = about.columns.iter().chain(key).copied().collect();
-            let path = Path::Index(index);
-            let own = Action::Read(Read::range(number, path, 0, &held));
+            let path = AccessPath::Index(index);
+            let own = Action::Read(TableRead::range(number, path, 0, &held));
             let entries = statements.add("all of an index", own);
             IndexScan { held, entries, rows: statements.add("all by index", whole(path)) }
         });

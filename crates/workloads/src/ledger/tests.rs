@@ -1,22 +1,22 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use bakeoff_engines::{Access, Database, Durability, Terms, Value};
+use bakeoff_engines::{Access, Database, Durability, OpenTerms, Value};
 
-use super::audit::Claim;
+use super::audit::ClientClaim;
 use super::*;
-use crate::Tally;
+use crate::OperationTally;
 
 /// Remembers what a client did.
-struct Memory(Rc<Cell<Claim>>);
+struct Memory(Rc<Cell<ClientClaim>>);
 
 impl CommitObserver for Memory {
     fn sent(&mut self, sequence: i64) {
-        self.0.set(Claim { sent: sequence, ..self.0.get() });
+        self.0.set(ClientClaim { sent: sequence, ..self.0.get() });
     }
 
     fn acknowledged(&mut self, sequence: i64) {
-        self.0.set(Claim { acknowledged: sequence, ..self.0.get() });
+        self.0.set(ClientClaim { acknowledged: sequence, ..self.0.get() });
     }
 }
 
@@ -25,13 +25,13 @@ struct Desk {
     ledger: PreparedLedger,
     _folder: tempfile::TempDir,
     database: Box<dyn Database>,
-    claim: Claim,
+    claim: ClientClaim,
 }
 
 /// A loaded ledger.
 fn open(engine: &str, folder: &std::path::Path, ledger: &PreparedLedger) -> Box<dyn Database> {
     let engine = bakeoff_engines::find(engine).unwrap();
-    let terms = Terms::new(Durability::None);
+    let terms = OpenTerms::new(Durability::None);
     let database = engine.open(folder, &terms, ledger.schema(), ledger.statements()).unwrap();
     for table in 0..ledger.schema().tables.len() {
         let mut loader = database.load(table).unwrap();
@@ -42,22 +42,22 @@ fn open(engine: &str, folder: &std::path::Path, ledger: &PreparedLedger) -> Box<
 }
 
 fn desk(operations: usize) -> Desk {
-    let ledger = PreparedLedger::new("small", 7, Arc::new(Text::generated(7)));
+    let ledger = PreparedLedger::new("small", 7, Arc::new(TextSource::generated(7)));
     let folder = tempfile::tempdir().unwrap();
     let database = open("sqlite", folder.path(), &ledger);
-    let claim = Rc::new(Cell::new(Claim::default()));
+    let claim = Rc::new(Cell::new(ClientClaim::default()));
     let mut session = database.session().unwrap();
     let mut client = ledger.observed_client(0, Box::new(Memory(Rc::clone(&claim))));
     for _ in 0..operations {
         let operation = client.choose();
-        client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
+        client.perform(operation, &mut *session, &mut OperationTally::default()).unwrap();
     }
     drop((client, session));
     Desk { ledger, _folder: folder, database, claim: claim.get() }
 }
 
 impl Desk {
-    fn audit(&self) -> Findings {
+    fn audit(&self) -> AuditFindings {
         self.ledger.compare(&*self.database, &[self.claim]).unwrap().0
     }
 
@@ -76,14 +76,14 @@ impl Desk {
 fn what_was_acknowledged_is_there() {
     let desk = desk(500);
     assert!(desk.claim.acknowledged > 400 && desk.claim.sent == desk.claim.acknowledged);
-    assert_eq!(desk.audit(), Findings::default());
+    assert_eq!(desk.audit(), AuditFindings::default());
 }
 
 #[test]
 fn an_acknowledged_transaction_that_is_not_there_is_lost() {
     let mut desk = desk(150);
     let last = desk.claim.acknowledged;
-    desk.claim = Claim { sent: last + 3, acknowledged: last + 2 };
+    desk.claim = ClientClaim { sent: last + 3, acknowledged: last + 2 };
     let (findings, first_lost) = desk.ledger.compare(&*desk.database, &[desk.claim]).unwrap();
     assert_eq!((findings.lost, first_lost), (2, vec![(0, last + 1)]));
     assert_eq!(findings.torn + findings.hole + findings.phantom, 0, "{findings:?}");
@@ -92,7 +92,7 @@ fn an_acknowledged_transaction_that_is_not_there_is_lost() {
 #[test]
 fn what_was_never_sent_is_a_phantom() {
     let mut desk = desk(150);
-    desk.claim = Claim { sent: desk.claim.sent - 1, acknowledged: desk.claim.sent - 1 };
+    desk.claim = ClientClaim { sent: desk.claim.sent - 1, acknowledged: desk.claim.sent - 1 };
     assert!(desk.audit().phantom > 0);
 }
 
@@ -132,7 +132,7 @@ fn a_changed_row_is_a_phantom() {
 #[test]
 fn clients_that_work_at_once_leave_whole_books() {
     for name in ["sqlite", "lmdb", "fjall"] {
-        let ledger = &PreparedLedger::new("small", 7, Arc::new(Text::generated(7)));
+        let ledger = &PreparedLedger::new("small", 7, Arc::new(TextSource::generated(7)));
         let folder = tempfile::tempdir().unwrap();
         let database = open(name, folder.path(), ledger);
         let database = &*database;
@@ -143,13 +143,19 @@ fn clients_that_work_at_once_leave_whole_books() {
                     let mut client = ledger.client(number, 4, 1);
                     for _ in 0..200 {
                         let operation = client.choose();
-                        client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
+                        client
+                            .perform(operation, &mut *session, &mut OperationTally::default())
+                            .unwrap();
                     }
                 });
             }
         });
         let done = 200 - 200 / 16;
-        let claims = [Claim { sent: done, acknowledged: done }; 4];
-        assert_eq!(ledger.compare(database, &claims).unwrap().0, Findings::default(), "{name}");
+        let claims = [ClientClaim { sent: done, acknowledged: done }; 4];
+        assert_eq!(
+            ledger.compare(database, &claims).unwrap().0,
+            AuditFindings::default(),
+            "{name}"
+        );
     }
 }

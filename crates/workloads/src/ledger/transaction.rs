@@ -15,21 +15,21 @@ const CONTENT: usize = 1500;
 
 /// One transaction's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transaction<'a> {
+pub struct LedgerTransaction<'a> {
     /// The accounts between which the amount moves; never the same.
     pub giver: i64,
     pub taker: i64,
     pub amount: i64,
     /// The note that is touched, and how.
     pub slot: i64,
-    pub note: Note<'a>,
+    pub note: NoteChange<'a>,
     /// The sequence of the entry that is forgotten.
     pub forgets: Option<i64>,
 }
 
 /// What becomes of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note<'a> {
+pub enum NoteChange<'a> {
     /// It is written, whether it was there or not.
     Put { title: &'a str, content: &'a str },
     /// It is changed if it is there.
@@ -46,7 +46,7 @@ pub fn token(client: i64, sequence: i64) -> i64 {
 
 impl PreparedLedger {
     /// Transaction `sequence` (from 1) of a client.
-    pub(super) fn transaction(&self, client: i64, sequence: i64) -> Transaction<'_> {
+    pub(super) fn transaction(&self, client: i64, sequence: i64) -> LedgerTransaction<'_> {
         let number = (client as u64) << 40 | sequence as u64;
         let mut random = stream(self.seed, number);
         let giver = random.random_range(0..self.accounts);
@@ -57,11 +57,11 @@ impl PreparedLedger {
         let title = self.text.cut_line(&mut random, TITLE);
         let content = self.text.cut(&mut random, CONTENT);
         let note = match kind {
-            0 => Note::Remove,
-            1..=3 => Note::Edit { title, content },
-            _ => Note::Put { title, content },
+            0 => NoteChange::Remove,
+            1..=3 => NoteChange::Edit { title, content },
+            _ => NoteChange::Put { title, content },
         };
         let forgets = (sequence > KEPT).then(|| sequence - KEPT);
-        Transaction { giver, taker, amount, slot, note, forgets }
+        LedgerTransaction { giver, taker, amount, slot, note, forgets }
     }
 }

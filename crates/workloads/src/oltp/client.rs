@@ -2,11 +2,11 @@
 
 use bakeoff_engines::{Access, Error, Result, Rows as Answer, Session, Value};
 
-use super::{POINTS, RANGES, Rows, Test};
+use super::{OltpTable, OltpTest, POINTS, RANGES};
 use crate::digits::{self, OF_C, OF_PAD};
 use crate::keys::Picker;
 use crate::sent::{Sender, send};
-use crate::{Client, Random, Tally};
+use crate::{OperationTally, WorkloadClient, WorkloadRandom};
 
 /// Reads of single rows in a transaction (`--point-selects`).
 const POINT_SELECTS: usize = 10;
@@ -16,21 +16,26 @@ const RANGE_SIZE: i64 = 100;
 const DELTA: i64 = 5;
 
 /// One client.
-pub(super) struct Connection<'a> {
-    table: &'a Rows,
-    test: Test,
+pub(super) struct OltpClient<'a> {
+    table: &'a OltpTable,
+    test: OltpTest,
     together: Option<Access>,
     ids: Picker,
     /// Of `select_random_points` and `select_random_ranges`.
     segment: Picker,
-    random: Random,
+    random: WorkloadRandom,
     answer: Answer,
     c: String,
     pad: String,
 }
 
-impl<'a> Connection<'a> {
-    pub(super) fn new(table: &'a Rows, test: Test, segment: Picker, random: Random) -> Self {
+impl<'a> OltpClient<'a> {
+    pub(super) fn new(
+        table: &'a OltpTable,
+        test: OltpTest,
+        segment: Picker,
+        random: WorkloadRandom,
+    ) -> Self {
         Self {
             table,
             test,
@@ -51,30 +56,30 @@ impl<'a> Connection<'a> {
     /// The statements of a test, in sysbench's order.
     fn statements(&mut self, sender: &mut Sender<'_>) -> Result<()> {
         match self.test {
-            Test::PointSelect => self.point_selects(sender, 1),
-            Test::ReadOnly => self.reads(sender),
-            Test::ReadWrite => {
+            OltpTest::PointSelect => self.point_selects(sender, 1),
+            OltpTest::ReadOnly => self.reads(sender),
+            OltpTest::ReadWrite => {
                 self.reads(sender)?;
                 self.writes(sender)
             }
-            Test::WriteOnly => self.writes(sender),
-            Test::UpdateIndex => self.index_update(sender),
-            Test::UpdateNonIndex => self.non_index_update(sender),
-            Test::Insert => {
+            OltpTest::WriteOnly => self.writes(sender),
+            OltpTest::UpdateIndex => self.index_update(sender),
+            OltpTest::UpdateNonIndex => self.non_index_update(sender),
+            OltpTest::Insert => {
                 let k = self.id();
                 self.insert(sender, Value::Null, k)
             }
-            Test::Delete => {
+            OltpTest::Delete => {
                 let id = self.id();
                 self.delete(sender, id)
             }
-            Test::RandomPoints => {
+            OltpTest::RandomPoints => {
                 let keys: [Value<'_>; POINTS] =
                     std::array::from_fn(|_| self.segment.pick(&mut self.random).into());
                 let points = self.table.numbers.random_points;
                 sender.read(points, &keys, &mut self.answer).map(drop)
             }
-            Test::RandomRanges => {
+            OltpTest::RandomRanges => {
                 let mut bounds = [Value::Null; 2 * RANGES];
                 for range in bounds.chunks_exact_mut(2) {
                     let from = self.segment.pick(&mut self.random);
@@ -108,7 +113,7 @@ impl<'a> Connection<'a> {
             let id = self.id();
             let found = sender.read(point, &[id.into()], &mut self.answer)?;
             // In the other tests somebody may just be between a delete and an insert.
-            if found == 0 && matches!(self.test, Test::PointSelect | Test::ReadOnly) {
+            if found == 0 && matches!(self.test, OltpTest::PointSelect | OltpTest::ReadOnly) {
                 return Err(Error::engine(format!("row {id} is missing")));
             }
             Ok(())
@@ -155,12 +160,17 @@ impl<'a> Connection<'a> {
     }
 }
 
-impl Client for Connection<'_> {
+impl WorkloadClient for OltpClient<'_> {
     fn choose(&mut self) -> usize {
         0
     }
 
-    fn perform(&mut self, _: usize, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn perform(
+        &mut self,
+        _: usize,
+        session: &mut dyn Session,
+        tally: &mut OperationTally,
+    ) -> Result<()> {
         send(session, tally, self.together, |sender| self.statements(sender))
     }
 }

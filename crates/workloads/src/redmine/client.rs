@@ -14,21 +14,21 @@ use bakeoff_engines::{Error, Result, Session};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-use super::people::{MEMBERS, Member, Size};
+use super::people::{MEMBERS, ProjectMember, RedmineSize};
 use super::rows::{COMMENTS, description, notes, subject};
-use super::saves::{Application, Change, Draft, Listed};
+use super::saves::{ApplicationProcess, Draft, IssueChange, ListedIssue};
 use super::statements::LISTED;
-use crate::{Client, Random, Tally, Text};
+use crate::{OperationTally, TextSource, WorkloadClient, WorkloadRandom};
 
 pub(super) const CREATE_ISSUE: usize = 0;
 const PROCESS_ISSUES: usize = 1;
 
 /// A client.
 pub struct Person<'a> {
-    size: Size,
-    text: &'a Text,
-    application: Application<'a>,
-    random: Random,
+    size: RedmineSize,
+    text: &'a TextSource,
+    application: ApplicationProcess<'a>,
+    random: WorkloadRandom,
     /// All users; the first `own` are those for whom it acts, in turn.
     users: Vec<i64>,
     own: usize,
@@ -39,10 +39,10 @@ pub struct Person<'a> {
 impl<'a> Person<'a> {
     /// Client `number` of so many, which begins with the operation `first` modulo two.
     pub fn new(
-        size: Size,
-        text: &'a Text,
+        size: RedmineSize,
+        text: &'a TextSource,
         numbers: &'a [String],
-        mut random: Random,
+        mut random: WorkloadRandom,
         (number, clients): (usize, usize),
         first: usize,
     ) -> Self {
@@ -52,12 +52,12 @@ impl<'a> Person<'a> {
         users.shuffle(&mut random);
         users.sort_by_key(|user| *user as usize % groups != number % groups);
         let own = (1..=everybody).filter(|user| user % groups == number % groups).count();
-        let application = Application::new(numbers);
+        let application = ApplicationProcess::new(numbers);
         Self { size, text, application, random, users, own, turn: 0, operation: first % 2 }
     }
 
     /// What it sends its saves through.
-    pub(super) fn application(&mut self) -> &mut Application<'a> {
+    pub(super) fn application(&mut self) -> &mut ApplicationProcess<'a> {
         &mut self.application
     }
 
@@ -71,7 +71,7 @@ impl<'a> Person<'a> {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<Vec<i64>> {
         match operation {
             CREATE_ISSUE => Ok(vec![self.create_issue(session, tally)?]),
@@ -82,7 +82,11 @@ impl<'a> Person<'a> {
 
     /// Somebody creates an issue for another member of a project, and others comment on it; its
     /// number.
-    fn create_issue(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<i64> {
+    fn create_issue(
+        &mut self,
+        session: &mut dyn Session,
+        tally: &mut OperationTally,
+    ) -> Result<i64> {
         let user = self.next_user();
         let author = self.size.membership(user, self.random.random_range(0..1 << 20));
         let other = self.random.random_range(1..MEMBERS);
@@ -103,18 +107,25 @@ impl<'a> Person<'a> {
 
     /// Somebody lists ten of his or her issues, starts each, and gives it back resolved; their
     /// numbers.
-    fn process_issues(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<Vec<i64>> {
+    fn process_issues(
+        &mut self,
+        session: &mut dyn Session,
+        tally: &mut OperationTally,
+    ) -> Result<Vec<i64>> {
         let assigned = self.assigned_issues(session)?;
         for (issue, member) in assigned {
-            self.application.change(session, tally, issue, member, Change::Start)?;
-            self.application.change(session, tally, issue, member, Change::Resolve)?;
+            self.application.change(session, tally, issue, member, IssueChange::Start)?;
+            self.application.change(session, tally, issue, member, IssueChange::Resolve)?;
         }
         Ok(assigned.map(|(issue, _)| issue).into())
     }
 
     /// Ten issues and to whom they are assigned: if possible the same user.
-    fn assigned_issues(&mut self, session: &mut dyn Session) -> Result<[(i64, Member); LISTED]> {
-        let mut list = [Listed::default(); LISTED];
+    fn assigned_issues(
+        &mut self,
+        session: &mut dyn Session,
+    ) -> Result<[(i64, ProjectMember); LISTED]> {
+        let mut list = [ListedIssue::default(); LISTED];
         let mut users = [0; LISTED];
         let mut count = 0;
         for tries in 0..self.users.len() {
@@ -127,7 +138,7 @@ impl<'a> Person<'a> {
             users[before..count].fill(user);
             if count == LISTED {
                 return Ok(std::array::from_fn(|at| {
-                    let Listed { issue, project } = list[at];
+                    let ListedIssue { issue, project } = list[at];
                     (issue, self.size.as_member(users[at], project))
                 }));
             }
@@ -139,7 +150,7 @@ impl<'a> Person<'a> {
     }
 }
 
-impl Client for Person<'_> {
+impl WorkloadClient for Person<'_> {
     fn choose(&mut self) -> usize {
         let chosen = self.operation;
         self.operation = CREATE_ISSUE + PROCESS_ISSUES - chosen;
@@ -150,7 +161,7 @@ impl Client for Person<'_> {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<()> {
         self.operate(operation, session, tally).map(drop)
     }

@@ -7,27 +7,27 @@ use std::collections::VecDeque;
 use bakeoff_engines::{Result, Session};
 
 use super::client::{CREATE_ISSUE, Person};
-use crate::{Client, Tally};
+use crate::{OperationTally, WorkloadClient};
 
 /// What an operation added stays for so many operations of its kind: enough that it has left the pages
 /// that are being written, and little beside the smallest scale.
 const STAYS: usize = 5;
 
 /// A client that deletes what it added.
-pub struct Conditioner<'a> {
+pub struct RedmineConditioner<'a> {
     person: Person<'a>,
     /// The issues of each operation's last runs, the oldest run first.
     runs: [VecDeque<Vec<i64>>; 2],
 }
 
-impl<'a> Conditioner<'a> {
+impl<'a> RedmineConditioner<'a> {
     /// A client that works as `person` does.
     pub fn new(person: Person<'a>) -> Self {
         Self { person, runs: Default::default() }
     }
 }
 
-impl Client for Conditioner<'_> {
+impl WorkloadClient for RedmineConditioner<'_> {
     fn choose(&mut self) -> usize {
         self.person.choose()
     }
@@ -36,7 +36,7 @@ impl Client for Conditioner<'_> {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<()> {
         let issues = self.person.operate(operation, session, tally)?;
         let runs = &mut self.runs[operation];

@@ -3,10 +3,10 @@
 use bakeoff_engines::Result;
 use bakeoff_engines::Value::{self, Int, Null, Text as Words};
 
-use super::people::{MEMBERS, Size};
+use super::people::{MEMBERS, RedmineSize};
 use super::statements::FIELDS;
 use super::{BEGINNING, Put};
-use crate::{Random, Text};
+use crate::{TextSource, WorkloadRandom};
 
 /// Statuses by number, from 1, and whether they are closed.
 pub const STATUSES: [(&str, bool); 6] = [
@@ -76,9 +76,9 @@ fn flag(on: bool) -> Value<'static> {
 /// Gives the rows of a small table; `false` when it is none of them.
 pub fn rows(
     table: &str,
-    size: &Size,
-    text: &Text,
-    random: &mut Random,
+    size: &RedmineSize,
+    text: &TextSource,
+    random: &mut WorkloadRandom,
     row: Put<'_>,
 ) -> Result<bool> {
     match table {
@@ -111,7 +111,7 @@ fn pairs<I: Iterator<Item = i64>>(
     (1..=owners).try_for_each(|owner| owned(owner).try_for_each(|id| row(&[Int(owner), Int(id)])))
 }
 
-fn users(size: &Size, row: Put<'_>) -> Result<()> {
+fn users(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     (1..=size.users).try_for_each(|id| {
         row(&[
             Int(id),
@@ -137,7 +137,12 @@ fn users(size: &Size, row: Put<'_>) -> Result<()> {
     })
 }
 
-fn projects(size: &Size, text: &Text, random: &mut Random, row: Put<'_>) -> Result<()> {
+fn projects(
+    size: &RedmineSize,
+    text: &TextSource,
+    random: &mut WorkloadRandom,
+    row: Put<'_>,
+) -> Result<()> {
     (1..=size.projects).try_for_each(|id| {
         row(&[
             Int(id),
@@ -159,7 +164,7 @@ fn projects(size: &Size, text: &Text, random: &mut Random, row: Put<'_>) -> Resu
     })
 }
 
-fn enabled_modules(size: &Size, row: Put<'_>) -> Result<()> {
+fn enabled_modules(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     let all = (1..=size.projects).flat_map(|project| MODULES.map(|module| (project, module)));
     (1..)
         .zip(all)
@@ -186,18 +191,18 @@ fn roles(row: Put<'_>) -> Result<()> {
     })
 }
 
-fn members(size: &Size, row: Put<'_>) -> Result<()> {
+fn members(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     every_member(size).try_for_each(|(id, member)| {
         row(&[Int(id), Int(member.user), Int(member.project), Int(BEGINNING), Int(0)])
     })
 }
 
-fn member_roles(size: &Size, row: Put<'_>) -> Result<()> {
+fn member_roles(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     every_member(size)
         .try_for_each(|(id, member)| row(&[Int(id), Int(id), Int(member.role()), Null]))
 }
 
-fn every_member(size: &Size) -> impl Iterator<Item = (i64, super::people::Member)> {
+fn every_member(size: &RedmineSize) -> impl Iterator<Item = (i64, super::people::ProjectMember)> {
     let places = (1..=size.projects).flat_map(|project| (0..MEMBERS).map(move |at| (project, at)));
     (1..).zip(places.map(|(project, place)| size.member(project, place)))
 }
@@ -284,7 +289,7 @@ fn fields(row: Put<'_>) -> Result<()> {
 }
 
 /// The cost centre of each project.
-fn custom_values(size: &Size, row: Put<'_>) -> Result<()> {
+fn custom_values(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     (1..=size.projects).try_for_each(|project| {
         let value = format!("{}", 4000 + project % 97);
         row(&[Int(project), Words("Project"), Int(project), Int(5), Words(&value)])

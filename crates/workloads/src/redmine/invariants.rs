@@ -3,13 +3,13 @@
 
 use bakeoff_engines::{Access, Database, Result, Rows, Schema, Session};
 
-use crate::{Statements, on};
+use crate::{DeclaredStatements, on};
 
 /// The columns that are added up, in this order.
 const SUMS: [&str; 4] = ["id", "root_id", "lft", "rgt"];
 
 /// Declares what adds the columns up; their numbers.
-pub fn declare(schema: &Schema, statements: &mut Statements) -> [usize; SUMS.len()] {
+pub fn declare(schema: &Schema, statements: &mut DeclaredStatements) -> [usize; SUMS.len()] {
     SUMS.map(|name| {
         statements.add(&format!("sum of issues’ {name}"), on(schema, "issues").key(0).sum(name))
     })

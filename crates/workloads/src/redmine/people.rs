@@ -9,7 +9,7 @@ pub const MEMBERS: i64 = 10;
 
 /// How many rows of each kind there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct RedmineSize {
     /// Users, the administrator among them.
     pub users: i64,
     /// Projects, with [`MEMBERS`] members each.
@@ -20,7 +20,7 @@ pub struct Size {
 
 /// A user as a member of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct ProjectMember {
     /// The user.
     pub user: i64,
     /// The project.
@@ -33,16 +33,16 @@ pub struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roots {
     /// Who has written it.
-    pub author: Member,
+    pub author: ProjectMember,
     /// To whom it is assigned: another member.
-    pub assignee: Member,
+    pub assignee: ProjectMember,
 }
 
-impl Size {
+impl RedmineSize {
     /// The member at a place of a project; places go round.
-    pub fn member(&self, project: i64, place: i64) -> Member {
+    pub fn member(&self, project: i64, place: i64) -> ProjectMember {
         let place = place.rem_euclid(MEMBERS);
-        Member { user: ((project - 1) * MEMBERS + place) % self.users + 1, project, place }
+        ProjectMember { user: ((project - 1) * MEMBERS + place) % self.users + 1, project, place }
     }
 
     /// How many projects a user is a member of.
@@ -51,15 +51,15 @@ impl Size {
     }
 
     /// One of a user's memberships, from 0; they go round.
-    pub fn membership(&self, user: i64, number: i64) -> Member {
+    pub fn membership(&self, user: i64, number: i64) -> ProjectMember {
         let slot = user - 1 + number % self.memberships(user) * self.users;
-        Member { user, project: slot / MEMBERS + 1, place: slot % MEMBERS }
+        ProjectMember { user, project: slot / MEMBERS + 1, place: slot % MEMBERS }
     }
 
     /// A user as the member of a project that he or she is.
-    pub fn as_member(&self, user: i64, project: i64) -> Member {
+    pub fn as_member(&self, user: i64, project: i64) -> ProjectMember {
         let place = (user - 1 - (project - 1) * MEMBERS).rem_euclid(self.users);
-        Member { user, project, place }
+        ProjectMember { user, project, place }
     }
 
     /// Whose a loaded issue is: issues go round the users, so that everybody has as many as
@@ -73,7 +73,7 @@ impl Size {
     }
 }
 
-impl Member {
+impl ProjectMember {
     /// The member's role: one manager, six developers, three reporters.
     pub fn role(&self) -> i64 {
         match self.place {
@@ -84,7 +84,7 @@ impl Member {
     }
 
     /// Who writes comment `number` on what this member has written: the other members in turn.
-    pub fn commentator(&self, size: &Size, number: i64) -> Member {
+    pub fn commentator(&self, size: &RedmineSize, number: i64) -> ProjectMember {
         size.member(self.project, self.place + 1 + number % (MEMBERS - 1))
     }
 }

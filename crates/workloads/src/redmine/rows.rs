@@ -12,9 +12,9 @@ use bakeoff_engines::{Result, Value};
 use rand::RngExt;
 
 use super::configuration::{self, NEW, NORMAL};
-use super::people::Size;
+use super::people::RedmineSize;
 use super::{BEGINNING, END, Put, SECOND};
-use crate::{Random, Text};
+use crate::{TextSource, WorkloadRandom};
 
 const HOUR: i64 = 3600 * SECOND;
 /// Comments of each issue.
@@ -24,19 +24,19 @@ pub const COMMENTS: i64 = 10;
 pub const ISSUE: Value<'static> = Words("Issue");
 
 /// A subject.
-pub fn subject<'a>(text: &'a Text, random: &mut Random) -> &'a str {
+pub fn subject<'a>(text: &'a TextSource, random: &mut WorkloadRandom) -> &'a str {
     let longest = random.random_range(20..=80);
     text.cut_line(random, longest)
 }
 
 /// A description: with u even between 0 and 1, of 100 + 1900 u² bytes.
-pub fn description<'a>(text: &'a Text, random: &mut Random) -> &'a str {
+pub fn description<'a>(text: &'a TextSource, random: &mut WorkloadRandom) -> &'a str {
     let longest = 100 + ((square(random.random()) * 1900) >> 32);
     text.cut(random, longest as usize)
 }
 
 /// The notes of a comment: with u even between 0 and 1, of 20 + 1900 u⁴ bytes.
-pub fn notes<'a>(text: &'a Text, random: &mut Random) -> &'a str {
+pub fn notes<'a>(text: &'a TextSource, random: &mut WorkloadRandom) -> &'a str {
     let fourth_power = square(square(random.random()) as u32);
     text.cut(random, 20 + ((fourth_power * 1900) >> 32) as usize)
 }
@@ -47,19 +47,25 @@ fn square(fraction: u32) -> u64 {
 }
 
 /// When an issue was created.
-fn created_on(size: &Size, issue: i64) -> i64 {
+fn created_on(size: &RedmineSize, issue: i64) -> i64 {
     // The last ones leave time for their comments.
     let step = (END - BEGINNING - 100 * 24 * HOUR) / size.issues;
     (BEGINNING + (issue - 1) * step) / SECOND * SECOND
 }
 
 /// When comment `number` of an issue was written: hours after the one before it.
-fn commented_on(size: &Size, issue: i64, number: i64) -> i64 {
+fn commented_on(size: &RedmineSize, issue: i64, number: i64) -> i64 {
     created_on(size, issue) + (number + 1) * (5 + issue % 19) * HOUR
 }
 
 /// Gives the rows of a table of that name.
-pub fn rows(table: &str, size: &Size, text: &Text, mut random: Random, row: Put<'_>) -> Result<()> {
+pub fn rows(
+    table: &str,
+    size: &RedmineSize,
+    text: &TextSource,
+    mut random: WorkloadRandom,
+    row: Put<'_>,
+) -> Result<()> {
     if configuration::rows(table, size, text, &mut random, row)? {
         return Ok(());
     }
@@ -73,7 +79,12 @@ pub fn rows(table: &str, size: &Size, text: &Text, mut random: Random, row: Put<
     }
 }
 
-fn issues(size: &Size, text: &Text, random: &mut Random, row: Put<'_>) -> Result<()> {
+fn issues(
+    size: &RedmineSize,
+    text: &TextSource,
+    random: &mut WorkloadRandom,
+    row: Put<'_>,
+) -> Result<()> {
     (1..=size.issues).try_for_each(|id| {
         let roots = size.roots(id);
         let project = roots.author.project;
@@ -108,7 +119,12 @@ fn issues(size: &Size, text: &Text, random: &mut Random, row: Put<'_>) -> Result
     })
 }
 
-fn journals(size: &Size, text: &Text, random: &mut Random, row: Put<'_>) -> Result<()> {
+fn journals(
+    size: &RedmineSize,
+    text: &TextSource,
+    random: &mut WorkloadRandom,
+    row: Put<'_>,
+) -> Result<()> {
     (0..size.issues * COMMENTS).try_for_each(|at| {
         let (issue, number) = (at / COMMENTS + 1, at % COMMENTS);
         row(&[
@@ -126,7 +142,7 @@ fn journals(size: &Size, text: &Text, random: &mut Random, row: Put<'_>) -> Resu
 }
 
 /// Whoever has commented on an issue watches it.
-fn watchers(size: &Size, row: Put<'_>) -> Result<()> {
+fn watchers(size: &RedmineSize, row: Put<'_>) -> Result<()> {
     let each = super::people::MEMBERS - 1;
     (0..size.issues * each).try_for_each(|at| {
         let (issue, number) = (at / each + 1, at % each);

@@ -6,12 +6,12 @@ use bakeoff_engines::Value::{Int, Null, Text as Words};
 use bakeoff_engines::{Error, Result, Rows, Session, Value};
 
 use super::configuration::{IN_PROGRESS, RESOLVED};
-use super::people::{MEMBERS, Member};
+use super::people::{MEMBERS, ProjectMember};
 use super::rows::ISSUE;
 use super::schema::columns::{self, issues};
 use super::statements::{Ask, FIELDS, LISTED, OPEN_STATUSES, TRACKERS};
 use super::{END, SECOND};
-use crate::{End, MOST_TRIES, Tally, back_off, transaction};
+use crate::{MOST_TRIES, OperationTally, TransactionEnd, back_off, transaction};
 
 /// How far the clock of the application goes on with each save, in microseconds: about what a
 /// save takes in Rails. Clients keep this time instead of the machine's, so that what they send
@@ -19,7 +19,7 @@ use crate::{End, MOST_TRIES, Tally, back_off, transaction};
 const A_SAVE: i64 = SECOND / 10;
 
 /// One process of the application, with its own clock.
-pub struct Application<'a> {
+pub struct ApplicationProcess<'a> {
     /// Every user's number as text, for the details of journals.
     numbers: &'a [String],
     clock: i64,
@@ -28,7 +28,7 @@ pub struct Application<'a> {
 
 /// An issue to create.
 pub struct Draft<'a> {
-    pub author: Member,
+    pub author: ProjectMember,
     pub assignee: i64,
     pub subject: &'a str,
     pub description: &'a str,
@@ -36,14 +36,14 @@ pub struct Draft<'a> {
 
 /// An issue in a list.
 #[derive(Clone, Copy, Default)]
-pub struct Listed {
+pub struct ListedIssue {
     pub issue: i64,
     pub project: i64,
 }
 
 /// What is changed of an issue.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum IssueChange {
     /// The status becomes *In Progress*.
     Start,
     /// The status becomes *Resolved*, and the issue is assigned to its author.
@@ -62,7 +62,7 @@ struct Issue {
     updated_on: i64,
 }
 
-impl<'a> Application<'a> {
+impl<'a> ApplicationProcess<'a> {
     /// An application that has just started.
     pub fn new(numbers: &'a [String]) -> Self {
         Self { numbers, clock: END, rows: Rows::new() }
@@ -72,7 +72,7 @@ impl<'a> Application<'a> {
     pub fn create(
         &mut self,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
         draft: &Draft<'_>,
     ) -> Result<i64> {
         let now = self.now();
@@ -108,7 +108,7 @@ impl<'a> Application<'a> {
             let place = [Int(id), Int(1), Int(2), Int(1), Int(id)];
             self.ask(session, Ask::PlaceIssue, &place)?;
             self.ask(session, Ask::CustomValues, &[ISSUE, Int(id)])?;
-            Ok(End::Commit(id))
+            Ok(TransactionEnd::Commit(id))
         })
     }
 
@@ -116,9 +116,9 @@ impl<'a> Application<'a> {
     pub fn comment(
         &mut self,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
         id: i64,
-        member: Member,
+        member: ProjectMember,
         notes: &str,
     ) -> Result<()> {
         let now = self.now();
@@ -135,11 +135,11 @@ impl<'a> Application<'a> {
                     let lock = issue.lock_version;
                     let touch = [Int(now), Int(lock + 1), Int(id), Int(lock)];
                     if self.ask(session, Ask::TouchIssue, &touch)? == 0 {
-                        return Ok(End::Rollback(false));
+                        return Ok(TransactionEnd::Rollback(false));
                     }
                 }
                 self.journal(session, id, member.user, notes, now)?;
-                Ok(End::Commit(true))
+                Ok(TransactionEnd::Commit(true))
             })
         })
     }
@@ -148,27 +148,27 @@ impl<'a> Application<'a> {
     pub fn change(
         &mut self,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
         id: i64,
-        member: Member,
-        change: Change,
+        member: ProjectMember,
+        change: IssueChange,
     ) -> Result<()> {
         let now = self.now();
         until_saved(session, tally, |session, tally| {
-            if change == Change::Resolve {
+            if change == IssueChange::Resolve {
                 self.assignable_users(session, member.project)?;
             }
             let issue = self.issue(session, id)?;
-            let status = if change == Change::Start { IN_PROGRESS } else { RESOLVED };
+            let status = if change == IssueChange::Start { IN_PROGRESS } else { RESOLVED };
             self.ask(session, Ask::Status, &[Int(status)])?;
-            if change == Change::Resolve {
+            if change == IssueChange::Resolve {
                 self.ask(session, Ask::User, &[Int(issue.author)])?;
                 self.ask(session, Ask::User, &[Int(issue.assignee)])?;
             }
             transaction(session, tally, |session| {
                 self.permissions(session, member, issue.tracker, issue.status)?;
                 if !self.update(session, &issue, change, status, now)? {
-                    return Ok(End::Rollback(false));
+                    return Ok(TransactionEnd::Rollback(false));
                 }
                 self.ask(session, Ask::CustomValues, &[ISSUE, Int(id)])?;
                 self.ask(session, Ask::Modules, &[Int(issue.project)])?;
@@ -180,7 +180,7 @@ impl<'a> Application<'a> {
                 }
                 let journal = self.journal(session, id, member.user, "", now)?;
                 self.details(session, journal, &issue, change, status)?;
-                Ok(End::Commit(true))
+                Ok(TransactionEnd::Commit(true))
             })
         })
     }
@@ -189,7 +189,7 @@ impl<'a> Application<'a> {
     pub fn delete_issue(
         &mut self,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
         id: i64,
     ) -> Result<()> {
         transaction(session, tally, |session| {
@@ -199,7 +199,7 @@ impl<'a> Application<'a> {
             }
             self.delete_journals(session, id, |_| true)?;
             self.ask(session, Ask::DeleteIssue, &[Int(id)])?;
-            Ok(End::Commit(()))
+            Ok(TransactionEnd::Commit(()))
         })
     }
 
@@ -207,12 +207,12 @@ impl<'a> Application<'a> {
     pub fn delete_changes(
         &mut self,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
         id: i64,
     ) -> Result<()> {
         transaction(session, tally, |session| {
             self.delete_journals(session, id, str::is_empty)?;
-            Ok(End::Commit(()))
+            Ok(TransactionEnd::Commit(()))
         })
     }
 
@@ -246,7 +246,7 @@ impl<'a> Application<'a> {
         &mut self,
         session: &mut dyn Session,
         user: i64,
-        list: &mut [Listed; LISTED],
+        list: &mut [ListedIssue; LISTED],
         mut count: usize,
     ) -> Result<usize> {
         self.ask(session, Ask::OpenStatuses, &[Int(0)])?;
@@ -256,7 +256,7 @@ impl<'a> Application<'a> {
         self.ask(session, Ask::AssignedIssues, &parameters)?;
         for row in 0..self.rows.len().min(LISTED - count) {
             let cell = |column| self.rows.int(row, column).unwrap_or_default();
-            list[count] = Listed { issue: cell(columns::ID), project: cell(issues::PROJECT) };
+            list[count] = ListedIssue { issue: cell(columns::ID), project: cell(issues::PROJECT) };
             count += 1;
         }
         Ok(count)
@@ -372,7 +372,7 @@ impl<'a> Application<'a> {
     fn permissions(
         &mut self,
         session: &mut dyn Session,
-        member: Member,
+        member: ProjectMember,
         tracker: i64,
         old_status: i64,
     ) -> Result<()> {
@@ -391,17 +391,17 @@ impl<'a> Application<'a> {
         &mut self,
         session: &mut dyn Session,
         issue: &Issue,
-        change: Change,
+        change: IssueChange,
         status: i64,
         now: i64,
     ) -> Result<bool> {
         let (id, lock) = (Int(issue.id), Int(issue.lock_version));
         let next = Int(issue.lock_version + 1);
         let changed = match change {
-            Change::Start => {
+            IssueChange::Start => {
                 self.ask(session, Ask::StartIssue, &[Int(now), next, Int(status), id, lock])?
             }
-            Change::Resolve => {
+            IssueChange::Resolve => {
                 let row = [Int(now), next, Int(status), Int(issue.author), id, lock];
                 self.ask(session, Ask::ResolveIssue, &row)?
             }
@@ -428,7 +428,7 @@ impl<'a> Application<'a> {
         session: &mut dyn Session,
         journal: i64,
         issue: &Issue,
-        change: Change,
+        change: IssueChange,
         status: i64,
     ) -> Result<()> {
         let numbers = self.numbers;
@@ -441,7 +441,7 @@ impl<'a> Application<'a> {
             self.insert(session, Ask::InsertDetail, &row)
         };
         detail("status_id", issue.status, status)?;
-        if change == Change::Resolve {
+        if change == IssueChange::Resolve {
             detail("assigned_to_id", issue.assignee, issue.author)?;
         }
         Ok(())
@@ -451,8 +451,8 @@ impl<'a> Application<'a> {
 /// Saves, from the first look-up on, until it is not the older version of an issue that is saved.
 fn until_saved(
     session: &mut dyn Session,
-    tally: &mut Tally,
-    mut save: impl FnMut(&mut dyn Session, &mut Tally) -> Result<bool>,
+    tally: &mut OperationTally,
+    mut save: impl FnMut(&mut dyn Session, &mut OperationTally) -> Result<bool>,
 ) -> Result<()> {
     for tries in 1..=MOST_TRIES {
         if save(session, tally)? {

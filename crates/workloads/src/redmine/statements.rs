@@ -5,7 +5,7 @@
 //! here and relies on `lock_version`, which the updates check.
 
 use bakeoff_engines::Schema;
-use bakeoff_engines::statement::Order;
+use bakeoff_engines::statement::ReadOrder;
 
 use super::people::MEMBERS;
 use crate::declare::asks;
@@ -36,7 +36,7 @@ asks! {
     DefaultPriority, "default priority" =>
         on(schema, "enumerations").key(0).filter(&["type", "is_default"]).limit(1);
     FirstStatus, "first status" =>
-        on(schema, "issue_statuses").index(&["position"], 0).order(Order::Ascending).limit(1);
+        on(schema, "issue_statuses").index(&["position"], 0).order(ReadOrder::Ascending).limit(1);
     Status, "status by id" => on(schema, "issue_statuses").one();
     OpenStatuses, "open statuses" => on(schema, "issue_statuses").index(&["is_closed"], 1);
     Permissions, "workflow permissions" =>
@@ -75,7 +75,7 @@ asks! {
         on(schema, "issues")
             .index(&["assigned_to_id"], 1)
             .any_of("status_id", OPEN_STATUSES)
-            .order(Order::Descending)
+            .order(ReadOrder::Descending)
             .limit(LISTED as u32);
     InsertIssue, "insert issue" => on(schema, "issues").insert();
     PlaceIssue, "update issue: place in tree" =>

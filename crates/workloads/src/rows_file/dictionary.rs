@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_engines::Result;
 
-use super::records::{Skipped, Why};
+use super::records::{OmissionReason, Skipped};
 use crate::{RowsError, SourceError, articles, stream};
 
 /// The endings of a dictionary's name; its index has the same name and `.index` instead.
@@ -27,7 +27,7 @@ pub fn index_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// Where an article is, and the first headword of it.
-struct Entry {
+struct DictionaryEntry {
     at: u64,
     length: u64,
     headword: String,
@@ -48,9 +48,10 @@ pub fn rows(
     let mut skipped = Skipped::default();
     let mut lengths = stream(0, 0);
     let (mut at, mut article) = (0, Vec::new());
-    let mut row = Row { wanted: articles::length(&mut lengths), ..Row::default() };
+    let mut row =
+        DictionaryRow { wanted: articles::length(&mut lengths), ..DictionaryRow::default() };
     for (number, entry) in (1..).zip(&entries) {
-        let Entry { at: start, length, headword } = entry;
+        let DictionaryEntry { at: start, length, headword } = entry;
         if *start < at {
             // It is a part of the one before.
             continue;
@@ -68,8 +69,8 @@ pub fn rows(
         at = start + length;
         match std::str::from_utf8(&article) {
             _ if headword.starts_with(ABOUT) => {}
-            Err(_) => skipped.add(number, Why::NotUtf8),
-            Ok(text) if text.trim().is_empty() => skipped.add(number, Why::Empty),
+            Err(_) => skipped.add(number, OmissionReason::NotUtf8),
+            Ok(text) if text.trim().is_empty() => skipped.add(number, OmissionReason::Empty),
             Ok(text) if text.contains('\0') => {
                 let what = format!("a NUL byte in the article `{headword}`, which no text has");
                 return Err(SourceError::new(what).into());
@@ -93,13 +94,13 @@ pub fn rows(
 
 /// The row that is being made.
 #[derive(Default)]
-struct Row {
+struct DictionaryRow {
     title: String,
     text: String,
     wanted: usize,
 }
 
-impl Row {
+impl DictionaryRow {
     /// Whether it is nearer to its length without the next article than with it.
     fn is_full(&self, next: &str) -> bool {
         !self.text.is_empty() && self.text.len() + next.len() / 2 > self.wanted
@@ -120,7 +121,7 @@ impl Row {
 }
 
 /// The articles of an index in their order, each once.
-fn entries(index: &Path) -> std::result::Result<Vec<Entry>, SourceError> {
+fn entries(index: &Path) -> std::result::Result<Vec<DictionaryEntry>, SourceError> {
     let bytes = fs::read(index).map_err(|error| {
         let what = format!("the index of the dictionary can't be read: {error}");
         SourceError::new(what).in_file(index)
@@ -137,18 +138,18 @@ fn entries(index: &Path) -> std::result::Result<Vec<Entry>, SourceError> {
         entries.push(entry);
     }
     // Several headwords may lead to one article; the sort keeps the first of them.
-    entries.sort_by_key(|entry: &Entry| (entry.at, entry.length));
+    entries.sort_by_key(|entry: &DictionaryEntry| (entry.at, entry.length));
     entries.dedup_by_key(|entry| (entry.at, entry.length));
     Ok(entries)
 }
 
-fn entry(line: &str) -> Option<Entry> {
+fn entry(line: &str) -> Option<DictionaryEntry> {
     let mut fields = line.split('\t');
     let (headword, at, length) = (fields.next()?, fields.next()?, fields.next()?);
     let (at, length) = (number(at)?, number(length)?);
     let is_one = !headword.is_empty() && headword.chars().count() <= super::records::LONGEST_TITLE;
     let fits = length <= LONGEST_ARTICLE && at.checked_add(length).is_some();
-    (is_one && fits).then(|| Entry { at, length, headword: headword.into() })
+    (is_one && fits).then(|| DictionaryEntry { at, length, headword: headword.into() })
 }
 
 /// A number in dictd's base 64, most significant digit first.

@@ -49,18 +49,18 @@ pub struct Skipped {
     /// Not UTF-8.
     pub not_utf8: u64,
     /// The first of them: its line, or its number among a dictionary's articles, and why.
-    pub first: Option<(u64, Why)>,
+    pub first: Option<(u64, OmissionReason)>,
 }
 
 /// Why a record is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Why {
+pub enum OmissionReason {
     Empty,
     TooLong,
     NotUtf8,
 }
 
-impl Why {
+impl OmissionReason {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -72,21 +72,21 @@ impl Why {
 
 impl Skipped {
     /// Counts one more, and notes where it is.
-    pub fn add(&mut self, line: u64, why: Why) {
+    pub fn add(&mut self, line: u64, why: OmissionReason) {
         self.first.get_or_insert((line, why));
         *match why {
-            Why::Empty => &mut self.empty,
-            Why::TooLong => &mut self.too_long,
-            Why::NotUtf8 => &mut self.not_utf8,
+            OmissionReason::Empty => &mut self.empty,
+            OmissionReason::TooLong => &mut self.too_long,
+            OmissionReason::NotUtf8 => &mut self.not_utf8,
         } += 1;
     }
 
     /// `, 3 lines skipped (1 empty, 2 not UTF-8)`; nothing where none are.
     pub fn in_words(&self, of: &str) -> String {
         let all = [
-            (self.empty, Why::Empty),
-            (self.too_long, Why::TooLong),
-            (self.not_utf8, Why::NotUtf8),
+            (self.empty, OmissionReason::Empty),
+            (self.too_long, OmissionReason::TooLong),
+            (self.not_utf8, OmissionReason::NotUtf8),
         ];
         let reasons = all.iter().filter(|(count, _)| *count > 0);
         let reasons: Vec<String> =
@@ -109,13 +109,13 @@ pub fn records(
     format: Format,
     take: &mut dyn FnMut(&str, &str) -> Result<bool>,
 ) -> std::result::Result<Skipped, RowsError> {
-    let mut lines = Lines::of(source);
+    let mut lines = SourceLines::of(source);
     let mut columns = None;
     let mut skipped = Skipped::default();
     while lines.record(format == Format::Csv)? {
         let here = |what: String| SourceError::new(what).at_line(lines.first);
         if lines.too_long {
-            skipped.add(lines.first, Why::TooLong);
+            skipped.add(lines.first, OmissionReason::TooLong);
             continue;
         }
         let line = match std::str::from_utf8(&lines.held) {
@@ -125,13 +125,13 @@ pub fn records(
                 return Err(here(what.into()).into());
             }
             Err(_) => {
-                skipped.add(lines.first, Why::NotUtf8);
+                skipped.add(lines.first, OmissionReason::NotUtf8);
                 continue;
             }
         };
         let line = if lines.first == 1 { line.trim_start_matches('\u{feff}') } else { line };
         if line.trim().is_empty() {
-            skipped.add(lines.first, Why::Empty);
+            skipped.add(lines.first, OmissionReason::Empty);
             continue;
         }
         let article = match format {
@@ -144,9 +144,9 @@ pub fn records(
             return Err(here(NUL.into()).into());
         }
         if title.chars().count() > LONGEST_TITLE || text.len() > LONGEST_TEXT {
-            skipped.add(lines.first, Why::TooLong);
+            skipped.add(lines.first, OmissionReason::TooLong);
         } else if title.trim().is_empty() || text.trim().is_empty() {
-            skipped.add(lines.first, Why::Empty);
+            skipped.add(lines.first, OmissionReason::Empty);
         } else if !take(&title, &text)? {
             break;
         }
@@ -158,7 +158,7 @@ const NUL: &str =
     "a NUL byte, which no text has: the file is binary, or UTF-16; convert it with `iconv`";
 
 /// The lines of a source, with no more of one in memory than may be used.
-struct Lines<R> {
+struct SourceLines<R> {
     source: BufReader<R>,
     /// The record, without what ends it.
     held: Vec<u8>,
@@ -172,7 +172,7 @@ struct Lines<R> {
     first: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> SourceLines<R> {
     fn of(source: R) -> Self {
         let source = BufReader::with_capacity(1 << 16, source);
         Self { source, held: Vec::new(), too_long: false, cut_off: false, read: 0, first: 0 }
@@ -245,9 +245,9 @@ impl<R: Read> Lines<R> {
     }
 }
 
-type Article = (String, String);
+type TitleAndText = (String, String);
 
-fn tabs(line: &str) -> std::result::Result<Article, String> {
+fn tabs(line: &str) -> std::result::Result<TitleAndText, String> {
     let Some((title, text)) = line.split_once('\t') else {
         let what = "no TAB between a title and a text";
         return Err(match line.trim_start().starts_with(['{', '[']) {
@@ -260,7 +260,7 @@ fn tabs(line: &str) -> std::result::Result<Article, String> {
     Ok((title.into(), text.into()))
 }
 
-fn json(line: &str) -> std::result::Result<Article, String> {
+fn json(line: &str) -> std::result::Result<TitleAndText, String> {
     #[derive(Deserialize)]
     struct Object {
         title: String,
@@ -278,7 +278,7 @@ fn json(line: &str) -> std::result::Result<Article, String> {
 
 /// Where the title and the text are among how many columns.
 #[derive(Clone, Copy)]
-struct Columns {
+struct ArticleColumns {
     title: usize,
     text: usize,
     of: usize,
@@ -287,14 +287,14 @@ struct Columns {
 /// A record's title and text; `None` of a first one that names the columns, which are noted.
 fn csv(
     record: &str,
-    columns: &mut Option<Columns>,
-) -> std::result::Result<Option<Article>, String> {
+    columns: &mut Option<ArticleColumns>,
+) -> std::result::Result<Option<TitleAndText>, String> {
     let mut fields = fields(record)?;
-    let Some(Columns { title, text, of }) = *columns else {
+    let Some(ArticleColumns { title, text, of }) = *columns else {
         let column = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
         let of = fields.len();
         if let (Some(title), Some(text)) = (column("title"), column("text")) {
-            *columns = Some(Columns { title, text, of });
+            *columns = Some(ArticleColumns { title, text, of });
             return Ok(None);
         }
         if of != 2 {
@@ -303,7 +303,7 @@ fn csv(
                  names `title` and `text`"
             ));
         }
-        *columns = Some(Columns { title: 0, text: 1, of });
+        *columns = Some(ArticleColumns { title: 0, text: 1, of });
         return csv(record, columns);
     };
     if fields.len() != of {

@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use rand::RngExt;
 
 use super::records::LONGEST_TEXT;
-use crate::{Random, RowsError, SourceError, TakeArticle};
+use crate::{RowsError, SourceError, TakeArticle, WorkloadRandom};
 
 /// The most bytes of text that a model is made of. A word has at least `SHORTEST_WORD` bytes, and takes 16
 /// while it is made: 200 MB at most, and of English text 3.5 times the text.
@@ -32,10 +32,10 @@ const NEAR: usize = 4;
 const ATTEMPTS: usize = 100;
 
 /// The text of a file's rows, or of every n-th where it is long.
-pub struct Sample {
+pub struct TextSample {
     text: String,
     titles: String,
-    rows: Vec<Ends>,
+    rows: Vec<RowEnds>,
     every: u64,
     seen: u64,
     /// Hashes of the texts that were given.
@@ -44,12 +44,12 @@ pub struct Sample {
 
 /// Where a row's title and its text end.
 #[derive(Clone, Copy)]
-struct Ends {
+struct RowEnds {
     title: u32,
     text: u32,
 }
 
-impl Sample {
+impl TextSample {
     /// Of a file whose rows come to so many bytes.
     pub fn of(bytes: u64) -> Self {
         let every = bytes.div_ceil(MOST_BYTES).max(1);
@@ -74,7 +74,7 @@ impl Sample {
             self.titles.push_str(title);
             self.text.push_str(text);
             let [title, text] = [&self.titles, &self.text].map(|all| all.len() as u32);
-            self.rows.push(Ends { title, text });
+            self.rows.push(RowEnds { title, text });
         }
     }
 
@@ -92,10 +92,10 @@ impl Sample {
     pub fn each(
         mut self,
         count: u64,
-        random: &mut Random,
+        random: &mut WorkloadRandom,
         take: &mut TakeArticle<'_>,
     ) -> std::result::Result<(), RowsError> {
-        let words = Words::of(self.text.as_bytes(), self.rows.iter().map(|row| row.text));
+        let words = WordIndex::of(self.text.as_bytes(), self.rows.iter().map(|row| row.text));
         let mut made = String::new();
         for number in 0..count {
             let row = (number % self.rows.len() as u64) as usize;
@@ -110,8 +110,8 @@ impl Sample {
     fn make(
         &mut self,
         row: usize,
-        words: &Words,
-        random: &mut Random,
+        words: &WordIndex,
+        random: &mut WorkloadRandom,
         made: &mut String,
     ) -> std::result::Result<(), SourceError> {
         let start = row.checked_sub(1).map_or(0, |before| self.rows[before].text);
@@ -139,7 +139,7 @@ fn hash(text: &str) -> u64 {
 
 /// The words of a text, each with what is between it and the next, and where else each pair of them is
 /// followed.
-struct Words {
+struct WordIndex {
     /// Where each begins; then where the last one ends.
     starts: Vec<u32>,
     /// The words, those after the same two words together, these in the order of the text.
@@ -150,7 +150,7 @@ struct Words {
     begins: Vec<u64>,
 }
 
-impl Words {
+impl WordIndex {
     /// Of a text whose rows end there.
     fn of(text: &[u8], ends: impl Iterator<Item = u32>) -> Self {
         let starts = starts(text, ends);
@@ -190,7 +190,7 @@ impl Words {
         first: usize,
         length: usize,
         text: &str,
-        random: &mut Random,
+        random: &mut WorkloadRandom,
         out: &mut String,
     ) {
         let mut word = first;
@@ -211,7 +211,7 @@ impl Words {
     }
 
     /// A word near by that is after the same two words; itself where there is none.
-    fn another(&self, word: usize, random: &mut Random) -> usize {
+    fn another(&self, word: usize, random: &mut WorkloadRandom) -> usize {
         let at = self.place[word] as usize;
         let begins = |at: usize| (self.begins[at / 64] >> (at % 64)) & 1 == 1;
         let least = at.saturating_sub(NEAR);

@@ -4,7 +4,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use super::records::Why;
+use super::records::OmissionReason;
 use super::*;
 
 type Read2 = std::result::Result<(Vec<(String, String)>, Skipped), String>;
@@ -114,7 +114,7 @@ fn what_is_no_row_is_counted_and_skipped() {
     assert_eq!(all.len(), 3);
     assert_eq!(
         skipped,
-        Skipped { empty: 4, too_long: 1, not_utf8: 1, first: Some((3, Why::Empty)) }
+        Skipped { empty: 4, too_long: 1, not_utf8: 1, first: Some((3, OmissionReason::Empty)) }
     );
     assert_eq!(skipped.in_words("line"), ", 6 lines skipped (4 empty, 1 too long, 1 not UTF-8)");
 }
@@ -261,7 +261,7 @@ fn a_file_that_has_to_be_whole_names_the_first_line_that_is_no_row() {
 
 /// Rows of made-up text, as a user's file may have them.
 fn made_up(rows: usize) -> String {
-    let text = crate::Text::generated(1);
+    let text = crate::TextSource::generated(1);
     let mut random = stream(1, 0);
     let row = |number| {
         let length = crate::articles::length(&mut random);
@@ -349,7 +349,7 @@ fn of_gcide() -> Option<Vec<(String, String)>> {
 /// pieces as engines compress them and in those of their largest windows.
 fn compresses_alike(rows: Vec<(String, String)>, rounds: u64) {
     let bytes = rows.iter().map(|(title, text)| title.len() + text.len()).sum::<usize>();
-    let mut sample = Sample::of(bytes as u64);
+    let mut sample = TextSample::of(bytes as u64);
     rows.iter().for_each(|(title, text)| sample.add(title, text));
     let own: String = rows.into_iter().map(|(_, text)| text).collect();
     let count = sample.rows();
@@ -383,7 +383,7 @@ fn compresses_alike(rows: Vec<(String, String)>, rounds: u64) {
 
 #[test]
 fn words_that_are_too_few_are_told() {
-    let mut sample = Sample::of(1000);
+    let mut sample = TextSample::of(1000);
     sample.add("Ape", "ape");
     let mut given = 0;
     let mut take = |_: &str, _: &str| {
@@ -397,7 +397,7 @@ fn words_that_are_too_few_are_told() {
 
 #[test]
 fn a_long_file_is_sampled_evenly() {
-    let mut sample = Sample::of(400_000_000);
+    let mut sample = TextSample::of(400_000_000);
     let text = "x".repeat(1000);
     (0..10_000).for_each(|number| sample.add(&number.to_string(), &text));
     assert_eq!(sample.rows(), 1000);

@@ -4,29 +4,29 @@ use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
 
 use rand::RngExt;
 
-use super::{Articles, KEYS, STATEMENTS, Test};
+use super::{Articles, KEYS, STATEMENTS, TextOltpTest};
 use crate::sent::{Sender, send};
-use crate::{Client, Random, Tally, digits};
+use crate::{OperationTally, WorkloadClient, WorkloadRandom, digits};
 
 /// New titles of the test that writes; the rest of its statements read.
 const UPDATES: usize = 10;
 
 /// One client.
-pub(super) struct Reader<'a> {
+pub(super) struct TextOltpClient<'a> {
     articles: &'a Articles,
-    test: Test,
+    test: TextOltpTest,
     together: Option<Access>,
-    random: Random,
+    random: WorkloadRandom,
     rows: Rows,
     title: String,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextOltpClient<'a> {
     pub(super) fn new(
         articles: &'a Articles,
-        test: Test,
+        test: TextOltpTest,
         together: Option<Access>,
-        random: Random,
+        random: WorkloadRandom,
     ) -> Self {
         Self { articles, test, together, random, rows: Rows::new(), title: String::new() }
     }
@@ -48,20 +48,20 @@ impl<'a> Reader<'a> {
     fn statements(&mut self, sender: &mut Sender<'_>) -> Result<()> {
         let numbers = self.articles.numbers;
         match self.test {
-            Test::PointSelect => self.titles(sender, STATEMENTS),
-            Test::PointSelectUpdate => {
+            TextOltpTest::PointSelect => self.titles(sender, STATEMENTS),
+            TextOltpTest::PointSelectUpdate => {
                 self.titles(sender, STATEMENTS - UPDATES)?;
                 (0..UPDATES).try_for_each(|_| self.new_title(sender))
             }
-            Test::RandomPoints => {
+            TextOltpTest::RandomPoints => {
                 let keys: [Value<'_>; KEYS] = std::array::from_fn(|_| self.key().into());
                 sender.read(numbers.points, &keys, &mut self.rows).map(drop)
             }
-            Test::RandomLimit => (0..STATEMENTS).try_for_each(|_| {
+            TextOltpTest::RandomLimit => (0..STATEMENTS).try_for_each(|_| {
                 let from = self.key();
                 sender.read(numbers.limit, &[from.into()], &mut self.rows).map(drop)
             }),
-            Test::DeletedRange => (0..STATEMENTS).try_for_each(|_| {
+            TextOltpTest::DeletedRange => (0..STATEMENTS).try_for_each(|_| {
                 let from = self.deleted_id();
                 sender.read(numbers.from, &[from.into()], &mut self.rows).map(drop)
             }),
@@ -93,12 +93,17 @@ fn there(id: i64, rows: u64) -> Result<()> {
     }
 }
 
-impl Client for Reader<'_> {
+impl WorkloadClient for TextOltpClient<'_> {
     fn choose(&mut self) -> usize {
         0
     }
 
-    fn perform(&mut self, _: usize, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn perform(
+        &mut self,
+        _: usize,
+        session: &mut dyn Session,
+        tally: &mut OperationTally,
+    ) -> Result<()> {
         send(session, tally, self.together, |sender| self.statements(sender))
     }
 }

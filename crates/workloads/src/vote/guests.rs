@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use rand::RngExt;
 
 use super::sessions::{Sessions, write_uuid};
-use crate::Random;
+use crate::WorkloadRandom;
 
 /// How many of its own sessions a client remembers: the latest.
 const REMEMBERED: usize = 256;
 
 /// Who comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum GuestKind {
     /// Somebody without a session, who gets one of these bits.
     New(u128),
     /// Somebody whose cookie has the name of a session that is there.
@@ -44,30 +44,30 @@ impl Guests {
     }
 
     /// Draws who comes next, and puts the name of the session into `uuid`.
-    pub fn next(&mut self, random: &mut Random, uuid: &mut String) -> Who {
+    pub fn next(&mut self, random: &mut WorkloadRandom, uuid: &mut String) -> GuestKind {
         let there = self.there;
         let has_any = there.count > 0 || !self.own.is_empty();
         let may_be_new = self.keeps && self.newcomers != Some(0);
         if may_be_new && (!has_any || random.random_range(0..2) == 0) {
             let bits = random.random();
             write_uuid(bits, uuid);
-            return Who::New(bits);
+            return GuestKind::New(bits);
         }
         let loaded = there.count > 0 && (self.own.is_empty() || random.random_range(0..2) == 0);
         match (loaded, self.own.len()) {
             (true, _) => {
                 let number = random.random_range(0..there.count);
                 there.uuid(number, uuid);
-                Who::Known
+                GuestKind::Known
             }
             (false, 0) => {
                 write_uuid(random.random(), uuid);
-                Who::Unknown
+                GuestKind::Unknown
             }
             (false, own) => {
                 let at = random.random_range(0..own);
                 write_uuid(self.own[at], uuid);
-                Who::Known
+                GuestKind::Known
             }
         }
     }

@@ -20,7 +20,7 @@ pub fn constants() -> Rows {
 
 /// What a page says of its visitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visitor<'a> {
+pub enum PageVisitor<'a> {
     /// There is a session of that name.
     Known(&'a str),
     /// A session of that name was made.
@@ -29,7 +29,7 @@ pub enum Visitor<'a> {
     Unknown,
 }
 
-impl Display for Visitor<'_> {
+impl Display for PageVisitor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Known(uuid) => write!(f, "{KNOWN}{uuid}"),
@@ -48,7 +48,7 @@ const UNKNOWN: &str = "No session";
 ///
 /// # Errors
 /// The entries are not nine, or not in the order of their ratings.
-pub fn write(visitor: Visitor<'_>, best: &Rows, page: &mut String) -> Result<()> {
+pub fn write(visitor: PageVisitor<'_>, best: &Rows, page: &mut String) -> Result<()> {
     page.clear();
     page.push_str(
         "<meta charset=\"utf-8\"><title>The best nine</title>\n<h1>The best nine</h1>\n<ol>\n",
@@ -85,11 +85,11 @@ pub fn add_vote(entry: i64, rating: i64, page: &mut String) {
 
 /// A page as who asked for it reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read<'a> {
+pub struct VotePage<'a> {
     /// The entries that it shows, and the rating of each.
     pub best: Vec<(i64, i64)>,
     /// What it says of its visitor.
-    pub visitor: Visitor<'a>,
+    pub visitor: PageVisitor<'a>,
     /// The entry that was voted for, and the rating that it then had.
     pub vote: Option<(i64, i64)>,
 }
@@ -98,7 +98,7 @@ pub struct Read<'a> {
 ///
 /// # Errors
 /// Why it is none: in a sentence.
-pub fn read(page: &[u8]) -> std::result::Result<Read<'_>, String> {
+pub fn read(page: &[u8]) -> std::result::Result<VotePage<'_>, String> {
     let page = std::str::from_utf8(page).map_err(|_| "the page is no text".to_owned())?;
     let (mut best, mut visitor, mut vote) = (Vec::with_capacity(BEST), None, None);
     for line in page.lines() {
@@ -123,7 +123,7 @@ pub fn read(page: &[u8]) -> std::result::Result<Read<'_>, String> {
         let (before, after) = (pair[0].1, pair[1].1);
         return Err(format!("an entry with {after} votes comes after one with {before}"));
     }
-    Ok(Read { best, visitor, vote })
+    Ok(VotePage { best, visitor, vote })
 }
 
 /// What a paragraph says.
@@ -142,10 +142,10 @@ fn numbers_of((one, other): (&str, &str)) -> Option<(i64, i64)> {
     Some((one.parse().ok()?, other.parse().ok()?))
 }
 
-fn visitor_of(said: &str) -> Option<Visitor<'_>> {
-    let known = said.strip_prefix(KNOWN).map(Visitor::Known);
-    let new = said.strip_prefix(NEW).map(Visitor::New);
-    known.or(new).or((said == UNKNOWN).then_some(Visitor::Unknown))
+fn visitor_of(said: &str) -> Option<PageVisitor<'_>> {
+    let known = said.strip_prefix(KNOWN).map(PageVisitor::Known);
+    let new = said.strip_prefix(NEW).map(PageVisitor::New);
+    known.or(new).or((said == UNKNOWN).then_some(PageVisitor::Unknown))
 }
 
 /// Writes a text so that none of it is taken for markup.
@@ -177,30 +177,30 @@ mod tests {
     #[test]
     fn a_page_has_nine_entries_by_their_ratings_or_is_none() {
         let mut page = String::new();
-        write(Visitor::Known("abc"), &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+        write(PageVisitor::Known("abc"), &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
         assert_eq!(page.matches("<li value=\"7\"><b>fish &amp; chips &lt;3</b> <i>").count(), 9);
         assert!(page.ends_with("<p>Session abc</p>\n"), "{page}");
         let mut wrong = |ratings: &[i64]| {
-            write(Visitor::Known("abc"), &best(ratings), &mut page).unwrap_err().to_string()
+            write(PageVisitor::Known("abc"), &best(ratings), &mut page).unwrap_err().to_string()
         };
         assert_eq!(
             wrong(&[9, 8, 7, 7, 8, 5, 4, 3, 2]),
             "an entry with 8 votes comes after one with 7"
         );
         assert_eq!(wrong(&[9, 8]), "a page has 2 entries instead of nine");
-        write(Visitor::Known("abc"), &constants(), &mut page).unwrap();
+        write(PageVisitor::Known("abc"), &constants(), &mut page).unwrap();
     }
 
     #[test]
     fn a_page_is_read_as_it_was_written() {
         let mut page = String::new();
-        for visitor in [Visitor::Known("abc"), Visitor::New("abc"), Visitor::Unknown] {
+        for visitor in [PageVisitor::Known("abc"), PageVisitor::New("abc"), PageVisitor::Unknown] {
             write(visitor, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
             let ratings = [9, 8, 8, 7, 6, 5, 4, 3, 2].map(|rating| (7, rating));
-            let wanted = Read { best: ratings.into(), visitor, vote: None };
+            let wanted = VotePage { best: ratings.into(), visitor, vote: None };
             assert_eq!(read(page.as_bytes()), Ok(wanted.clone()));
             add_vote(7, 10, &mut page);
-            let voted = Read { vote: Some((7, 10)), ..wanted };
+            let voted = VotePage { vote: Some((7, 10)), ..wanted };
             assert_eq!(read(page.as_bytes()), Ok(voted));
         }
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn what_is_no_page_is_told_apart() {
         let mut page = String::new();
-        write(Visitor::Unknown, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
+        write(PageVisitor::Unknown, &best(&[9, 8, 8, 7, 6, 5, 4, 3, 2]), &mut page).unwrap();
         for (from, to, why) in [
             ("<i>2</i>", "<i>4</i>", "an entry with 4 votes comes after one with 3"),
             ("<li value=\"7\"><b>fish &amp; chips &lt;3</b> <i>9</i></li>\n", "", "8 entries"),

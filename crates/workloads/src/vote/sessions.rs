@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bakeoff_engines::Result;
 use rand::RngExt;
 
-use crate::{Random, Take, stream};
+use crate::{Take, WorkloadRandom, stream};
 
 /// A second, in microseconds.
 const SECOND: i64 = 1_000_000;
@@ -32,7 +32,7 @@ pub struct Sessions {
 impl Sessions {
     /// Puts the UUID of session `number` into `uuid`, and answers with what draws the rest of it. UUIDs
     /// ascend with their numbers.
-    pub fn uuid(self, number: u64, uuid: &mut String) -> Random {
+    pub fn uuid(self, number: u64, uuid: &mut String) -> WorkloadRandom {
         let mut random = stream(self.seed ^ OF_SESSIONS, number);
         let stride = u64::MAX / self.count;
         // The version is within the lowest 16 bits of the upper half: neighbours are further apart.
@@ -54,7 +54,7 @@ impl Sessions {
 }
 
 /// Draws where a visitor comes from: puts the address into `address`, and answers with the browser.
-pub fn origin(random: &mut Random, address: &mut String) -> &'static str {
+pub fn origin(random: &mut WorkloadRandom, address: &mut String) -> &'static str {
     address.clear();
     let [_, a, b, c] = random.random::<u32>().to_be_bytes();
     write!(address, "10.{a}.{b}.{c}").expect("a text takes all");

@@ -3,12 +3,14 @@
 use std::fmt::Display;
 
 use bakeoff_engines::schema::{Table, Type};
-use bakeoff_engines::statement::Order;
+use bakeoff_engines::statement::ReadOrder;
 use bakeoff_engines::{Error, Result, Rows, Schema, Session};
 use rand::RngExt;
 
-use super::Step;
-use crate::{End, Statements, Take, Tally, Text, on, stream, transaction};
+use super::PageStep;
+use crate::{
+    DeclaredStatements, OperationTally, Take, TextSource, TransactionEnd, on, stream, transaction,
+};
 
 /// How many entries there are.
 pub const ENTRIES: i64 = 16_000;
@@ -50,7 +52,7 @@ pub fn ratings(seed: u64) -> impl Iterator<Item = i64> {
 }
 
 /// Gives the entries.
-pub fn entries(seed: u64, text: &Text, row: &mut Take<'_>) -> Result<()> {
+pub fn entries(seed: u64, text: &TextSource, row: &mut Take<'_>) -> Result<()> {
     let mut random = stream(seed, OF_NAMES);
     (1..=ENTRIES).zip(ratings(seed)).try_for_each(|(id, rating)| {
         let name = text.cut_line(&mut random, LONGEST);
@@ -60,14 +62,14 @@ pub fn entries(seed: u64, text: &Text, row: &mut Take<'_>) -> Result<()> {
 
 /// The numbers of the statements that a page reads with.
 #[derive(Clone, Copy, Debug)]
-pub struct Reads {
+pub struct PageStatementNumbers {
     pub session: usize,
     pub best: usize,
 }
 
 /// The numbers of the statements that keep sessions and cast votes, and of those that add up what they did.
 #[derive(Clone, Copy, Debug)]
-pub struct Changes {
+pub struct VoteStatementNumbers {
     pub add: usize,
     pub renew: usize,
     pub vote: usize,
@@ -77,7 +79,7 @@ pub struct Changes {
     pub votes: usize,
 }
 
-impl Changes {
+impl VoteStatementNumbers {
     /// Casts a vote of a session for an entry, in one transaction; the rating that the entry then has.
     ///
     /// # Errors
@@ -85,7 +87,7 @@ impl Changes {
     pub fn cast(
         &self,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
         entry: i64,
         uuid: &str,
         row: &mut Rows,
@@ -97,7 +99,7 @@ impl Changes {
             let rating =
                 rating.ok_or_else(|| Error::engine(format!("entry {entry} is missing")))?;
             changed(session.run(self.count, &[1.into(), uuid.into()], row)?, "session", &uuid)?;
-            Ok(End::Commit(rating))
+            Ok(TransactionEnd::Commit(rating))
         })
     }
 }
@@ -120,23 +122,23 @@ pub fn shown(best: &Rows) -> impl Iterator<Item = (i64, i64)> {
 
 /// The statements of a step. A connection prepares those of its step alone.
 #[derive(Clone, Copy, Debug)]
-pub struct Asks {
-    pub reads: Option<Reads>,
-    pub changes: Option<Changes>,
+pub struct StepStatements {
+    pub reads: Option<PageStatementNumbers>,
+    pub changes: Option<VoteStatementNumbers>,
 }
 
-impl Asks {
+impl StepStatements {
     /// Declares them.
-    pub fn declare(schema: &Schema, statements: &mut Statements, step: Step) -> Self {
+    pub fn declare(schema: &Schema, statements: &mut DeclaredStatements, step: PageStep) -> Self {
         let (entries, sessions) = (on(schema, "entries"), on(schema, "sessions"));
-        let reads = (step >= Step::Read).then(|| Reads {
+        let reads = (step >= PageStep::Read).then(|| PageStatementNumbers {
             session: statements.add("session by uuid", sessions.one()),
             best: statements.add(
                 "the best nine",
-                entries.index(&["rating"], 0).order(Order::Descending).limit(BEST as u32),
+                entries.index(&["rating"], 0).order(ReadOrder::Descending).limit(BEST as u32),
             ),
         });
-        let changes = (step >= Step::ReadWrite).then(|| Changes {
+        let changes = (step >= PageStep::ReadWrite).then(|| VoteStatementNumbers {
             add: statements.add("add session", sessions.insert()),
             renew: statements
                 .add("renew session", sessions.update(&["seen_at", "address", "agent"])),

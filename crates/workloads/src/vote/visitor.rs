@@ -4,20 +4,20 @@
 use bakeoff_engines::{Error, Result, Rows, Session};
 use rand::RngExt;
 
-use super::guests::{Guests, Who};
+use super::guests::{GuestKind, Guests};
 use super::sessions::{START, origin};
 use super::tables::{ENTRIES, ID, changed, shown};
 use super::{PAGE, Poll, VOTE, VOTES, page};
 use crate::sent::{Sender, send};
-use crate::{Client, Random, Tally};
+use crate::{OperationTally, WorkloadClient, WorkloadRandom};
 
 /// Between two visitors of a client, in microseconds.
 const APART: i64 = 1_000_000;
 
 /// One client.
-pub struct Visitor<'a> {
+pub struct VoteClient<'a> {
     poll: &'a Poll,
-    random: Random,
+    random: WorkloadRandom,
     guests: Guests,
     /// Whose page is the latest, and whether there is a session of that name.
     uuid: String,
@@ -29,9 +29,9 @@ pub struct Visitor<'a> {
     page: String,
 }
 
-impl<'a> Visitor<'a> {
+impl<'a> VoteClient<'a> {
     /// A client that makes so many sessions at most.
-    pub fn new(poll: &'a Poll, random: Random, newcomers: Option<u64>) -> Self {
+    pub fn new(poll: &'a Poll, random: WorkloadRandom, newcomers: Option<u64>) -> Self {
         Self {
             poll,
             random,
@@ -47,28 +47,28 @@ impl<'a> Visitor<'a> {
     }
 
     /// A page for somebody.
-    fn show(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn show(&mut self, session: &mut dyn Session, tally: &mut OperationTally) -> Result<()> {
         self.is_known = false;
         let who = self.guests.next(&mut self.random, &mut self.uuid);
         self.at += APART;
         let agent = origin(&mut self.random, &mut self.address);
         send(session, tally, None, |sender| self.ask(sender, who, agent))?;
-        if let Who::New(bits) = who {
+        if let GuestKind::New(bits) = who {
             self.guests.came(bits);
         }
-        self.is_known = who != Who::Unknown;
+        self.is_known = who != GuestKind::Unknown;
         self.write(tally)
     }
 
     /// The statements of a page.
-    fn ask(&mut self, sender: &mut Sender<'_>, who: Who, agent: &str) -> Result<()> {
+    fn ask(&mut self, sender: &mut Sender<'_>, who: GuestKind, agent: &str) -> Result<()> {
         let (asks, row) = (&self.poll.asks, &mut self.row);
         let Some(reads) = asks.reads else { return Ok(()) };
         let (uuid, address) = (&*self.uuid, &*self.address);
         let mut is_there = false;
-        if !matches!(who, Who::New(_)) {
+        if !matches!(who, GuestKind::New(_)) {
             is_there = sender.read(reads.session, &[uuid.into()], row)? > 0;
-            if !is_there && who == Who::Known {
+            if !is_there && who == GuestKind::Known {
                 return Err(Error::engine(format!("session {uuid} is missing")));
             }
         }
@@ -89,7 +89,7 @@ impl<'a> Visitor<'a> {
     }
 
     /// A vote of whoever has come last, and the page after it.
-    fn vote(&mut self, session: &mut dyn Session, tally: &mut Tally) -> Result<()> {
+    fn vote(&mut self, session: &mut dyn Session, tally: &mut OperationTally) -> Result<()> {
         let asks = self.poll.asks;
         let (Some(reads), Some(changes)) = (asks.reads, asks.changes) else {
             return Err(Error::Usage("nobody votes at this step".into()));
@@ -106,14 +106,14 @@ impl<'a> Visitor<'a> {
         self.write(tally)
     }
 
-    fn write(&mut self, tally: &mut Tally) -> Result<()> {
-        page::write(page::Visitor::Known(&self.uuid), &self.best, &mut self.page)?;
+    fn write(&mut self, tally: &mut OperationTally) -> Result<()> {
+        page::write(page::PageVisitor::Known(&self.uuid), &self.best, &mut self.page)?;
         tally.bytes += self.page.len() as u64;
         Ok(())
     }
 }
 
-impl Client for Visitor<'_> {
+impl WorkloadClient for VoteClient<'_> {
     fn choose(&mut self) -> usize {
         let votes = self.poll.asks.changes.is_some() && self.is_known;
         if votes && self.random.random_range(0..VOTES) == 0 { VOTE } else { PAGE }
@@ -123,7 +123,7 @@ impl Client for Visitor<'_> {
         &mut self,
         operation: usize,
         session: &mut dyn Session,
-        tally: &mut Tally,
+        tally: &mut OperationTally,
     ) -> Result<()> {
         match operation {
             PAGE => self.show(session, tally),

@@ -4,14 +4,14 @@
 use bakeoff_engines::{Error, Result, Rows, Session};
 use rand::RngExt;
 
-use super::guests::{Guests, Who};
-use super::page::{self, Visitor};
+use super::guests::{GuestKind, Guests};
+use super::page::{self, PageVisitor};
 use super::sessions::{origin, write_uuid};
-use super::tables::{Changes, ENTRIES, Reads, changed};
+use super::tables::{ENTRIES, PageStatementNumbers, VoteStatementNumbers, changed};
 use super::{PAGE, Poll, VOTE, VOTES};
 use crate::sent::{Sender, send};
-use crate::site::{Reply, Request, Visits, Worker};
-use crate::{Random, Tally, stream};
+use crate::site::{SiteReply, SiteRequest, SiteWorker, Visits};
+use crate::{OperationTally, WorkloadRandom, stream};
 
 /// The name of the cookie.
 const COOKIE: &str = "session=";
@@ -21,9 +21,9 @@ const VOTE_PATH: &str = "/vote?id=";
 const OF_WORKERS: u64 = 0x776f_726b_6572_7321;
 
 /// A worker of a web server.
-pub struct Clerk<'a> {
+pub struct VoteWorker<'a> {
     poll: &'a Poll,
-    random: Random,
+    random: WorkloadRandom,
     /// The session of the present visitor.
     uuid: String,
     best: Rows,
@@ -32,13 +32,13 @@ pub struct Clerk<'a> {
 
 /// What a worker found of its visitor's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum FoundSession {
     Known,
     New,
     Unknown,
 }
 
-impl<'a> Clerk<'a> {
+impl<'a> VoteWorker<'a> {
     /// The worker of that number.
     pub fn new(poll: &'a Poll, number: usize) -> Self {
         let random = stream(poll.seed ^ OF_WORKERS, number as u64);
@@ -47,22 +47,22 @@ impl<'a> Clerk<'a> {
     }
 
     /// Keeps the visitor's session, as far as the step goes, and reads the best nine.
-    fn ask(&mut self, sender: &mut Sender<'_>, request: &Request<'_>) -> Result<Found> {
-        let Some(reads) = self.poll.asks.reads else { return Ok(Found::Unknown) };
-        let mut found = Found::Unknown;
+    fn ask(&mut self, sender: &mut Sender<'_>, request: &SiteRequest<'_>) -> Result<FoundSession> {
+        let Some(reads) = self.poll.asks.reads else { return Ok(FoundSession::Unknown) };
+        let mut found = FoundSession::Unknown;
         if let Some(uuid) = session_of(request.cookie) {
             self.uuid.clear();
             self.uuid.push_str(uuid);
             if sender.read(reads.session, &[uuid.into()], &mut self.row)? > 0 {
-                found = Found::Known;
+                found = FoundSession::Known;
             }
         }
         if let Some(changes) = self.poll.asks.changes {
             match found {
-                Found::Known => self.renew(sender, request, &changes)?,
-                Found::New | Found::Unknown => {
+                FoundSession::Known => self.renew(sender, request, &changes)?,
+                FoundSession::New | FoundSession::Unknown => {
                     self.add(sender, request, &changes)?;
-                    found = Found::New;
+                    found = FoundSession::New;
                 }
             }
         }
@@ -73,10 +73,10 @@ impl<'a> Clerk<'a> {
     fn renew(
         &mut self,
         sender: &mut Sender<'_>,
-        request: &Request<'_>,
-        changes: &Changes,
+        request: &SiteRequest<'_>,
+        changes: &VoteStatementNumbers,
     ) -> Result<()> {
-        let Request { at_us, address, agent, .. } = *request;
+        let SiteRequest { at_us, address, agent, .. } = *request;
         let uuid = &*self.uuid;
         let values = [at_us.into(), address.into(), agent.into(), uuid.into()];
         changed(sender.write(changes.renew, &values, &mut self.row)?, "session", &uuid)
@@ -86,11 +86,11 @@ impl<'a> Clerk<'a> {
     fn add(
         &mut self,
         sender: &mut Sender<'_>,
-        request: &Request<'_>,
-        changes: &Changes,
+        request: &SiteRequest<'_>,
+        changes: &VoteStatementNumbers,
     ) -> Result<()> {
         write_uuid(self.random.random(), &mut self.uuid);
-        let Request { at_us, address, agent, .. } = *request;
+        let SiteRequest { at_us, address, agent, .. } = *request;
         let values = [(&*self.uuid).into(), at_us.into(), address.into(), agent.into(), 0.into()];
         match sender.write(changes.add, &values, &mut self.row) {
             // The same worker may have come to the same data before.
@@ -102,10 +102,10 @@ impl<'a> Clerk<'a> {
     /// Takes a vote of the visitor's session, and reads the best nine.
     fn vote(
         &mut self,
-        request: &Request<'_>,
+        request: &SiteRequest<'_>,
         entry: i64,
-        (reads, changes): (Reads, Changes),
-        (session, tally): (&mut dyn Session, &mut Tally),
+        (reads, changes): (PageStatementNumbers, VoteStatementNumbers),
+        (session, tally): (&mut dyn Session, &mut OperationTally),
     ) -> Result<i64> {
         let uuid = session_of(request.cookie);
         let uuid = uuid.ok_or_else(|| Error::engine("a vote has no session"))?;
@@ -129,29 +129,30 @@ fn entry_of(target: &str) -> Option<i64> {
     target.strip_prefix(VOTE_PATH)?.parse().ok()
 }
 
-impl Worker for Clerk<'_> {
+impl SiteWorker for VoteWorker<'_> {
     fn answer(
         &mut self,
-        request: &Request<'_>,
+        request: &SiteRequest<'_>,
         session: &mut dyn Session,
-        tally: &mut Tally,
-        reply: &mut Reply,
+        tally: &mut OperationTally,
+        reply: &mut SiteReply,
     ) -> Result<()> {
         (reply.status, reply.cookie) = (200, None);
         let asks = self.poll.asks;
         match (request.posts, request.target) {
             (false, "/") => {
-                let mut found = Found::Unknown;
+                let mut found = FoundSession::Unknown;
                 send(session, tally, None, |sender| {
                     found = self.ask(sender, request)?;
                     Ok(())
                 })?;
                 let visitor = match found {
-                    Found::Known => Visitor::Known(&self.uuid),
-                    Found::New => Visitor::New(&self.uuid),
-                    Found::Unknown => Visitor::Unknown,
+                    FoundSession::Known => PageVisitor::Known(&self.uuid),
+                    FoundSession::New => PageVisitor::New(&self.uuid),
+                    FoundSession::Unknown => PageVisitor::Unknown,
                 };
-                reply.cookie = (found == Found::New).then(|| format!("{COOKIE}{}", self.uuid));
+                reply.cookie =
+                    (found == FoundSession::New).then(|| format!("{COOKIE}{}", self.uuid));
                 page::write(visitor, &self.best, &mut reply.body)
             }
             (true, target) => {
@@ -164,7 +165,7 @@ impl Worker for Clerk<'_> {
                 };
                 let rating = self.vote(request, entry, (reads, changes), (session, tally))?;
                 let uuid = session_of(request.cookie).unwrap_or_default();
-                page::write(Visitor::Known(uuid), &self.best, &mut reply.body)?;
+                page::write(PageVisitor::Known(uuid), &self.best, &mut reply.body)?;
                 page::add_vote(entry, rating, &mut reply.body);
                 Ok(())
             }
@@ -178,11 +179,11 @@ impl Worker for Clerk<'_> {
 }
 
 /// Visitors of one client.
-pub struct Browsers<'a> {
+pub struct WebVisitors<'a> {
     poll: &'a Poll,
-    random: Random,
+    random: WorkloadRandom,
     guests: Guests,
-    who: Who,
+    who: GuestKind,
     /// Whose page is the latest, and whether there is a session of that name.
     uuid: String,
     is_known: bool,
@@ -196,14 +197,14 @@ pub struct Browsers<'a> {
     cast: Option<(i64, i64)>,
 }
 
-impl<'a> Browsers<'a> {
+impl<'a> WebVisitors<'a> {
     /// Those of one client.
-    pub fn new(poll: &'a Poll, random: Random) -> Self {
+    pub fn new(poll: &'a Poll, random: WorkloadRandom) -> Self {
         Self {
             poll,
             random,
             guests: Guests::new(poll.sessions, poll.asks.changes.is_some(), None),
-            who: Who::Unknown,
+            who: GuestKind::Unknown,
             uuid: String::new(),
             is_known: false,
             address: String::new(),
@@ -222,21 +223,21 @@ impl<'a> Browsers<'a> {
     }
 
     /// Holds what a page says of its visitor against who has come.
-    fn is_theirs(&mut self, visitor: Visitor<'_>) -> std::result::Result<(), String> {
+    fn is_theirs(&mut self, visitor: PageVisitor<'_>) -> std::result::Result<(), String> {
         if self.poll.asks.reads.is_none() {
             return Ok(());
         }
         match (self.who, visitor) {
-            (Who::New(_), Visitor::New(uuid)) => {
+            (GuestKind::New(_), PageVisitor::New(uuid)) => {
                 let bits = u128::from_str_radix(&uuid.replace('-', ""), 16);
                 self.guests.came(bits.map_err(|_| format!("{uuid} is no name of a session"))?);
                 self.uuid.clear();
                 self.uuid.push_str(uuid);
                 Ok(())
             }
-            (Who::Known, Visitor::Known(uuid)) if uuid == self.uuid => Ok(()),
-            (Who::Unknown, Visitor::Unknown) => Ok(()),
-            (Who::Known, Visitor::New(_) | Visitor::Unknown) => {
+            (GuestKind::Known, PageVisitor::Known(uuid)) if uuid == self.uuid => Ok(()),
+            (GuestKind::Unknown, PageVisitor::Unknown) => Ok(()),
+            (GuestKind::Known, PageVisitor::New(_) | PageVisitor::Unknown) => {
                 Err(format!("session {} is missing", self.uuid))
             }
             (_, other) => Err(format!("the page is somebody else's: {other}")),
@@ -255,7 +256,7 @@ impl<'a> Browsers<'a> {
     }
 }
 
-impl Visits for Browsers<'_> {
+impl Visits for WebVisitors<'_> {
     fn choose(&mut self) -> usize {
         let votes = self.poll.asks.changes.is_some() && self.is_known;
         if votes && self.random.random_range(0..VOTES) == 0 { VOTE } else { PAGE }
@@ -269,7 +270,7 @@ impl Visits for Browsers<'_> {
             self.who = self.guests.next(&mut self.random, &mut self.uuid);
             self.agent = origin(&mut self.random, &mut self.address);
         }
-        let has_cookie = operation == VOTE || !matches!(self.who, Who::New(_));
+        let has_cookie = operation == VOTE || !matches!(self.who, GuestKind::New(_));
         request.clear();
         let mut line = |parts: &[&str]| {
             parts.iter().for_each(|part| request.extend_from_slice(part.as_bytes()));
@@ -299,7 +300,7 @@ impl Visits for Browsers<'_> {
             Some(self.voted(read.vote)?)
         } else {
             self.is_theirs(read.visitor)?;
-            self.is_known = self.who != Who::Unknown;
+            self.is_known = self.who != GuestKind::Unknown;
             self.cast.take()
         };
         let Some((entry, rating)) = must_show else { return Ok(()) };

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use bakeoff_engines::{Access, Database, ENGINES, Home, Result, Rows, Session, Value};
+use bakeoff_engines::{Access, Database, ENGINES, EngineHome, Result, Rows, Session, Value};
 use bakeoff_testkit::{needs, open_to_all};
-use bakeoff_workloads::{Levels, Parameters, Prepared, Tally};
+use bakeoff_workloads::{DeclaredLevels, OperationTally, PreparedWorkload, WorkloadParameters};
 
 use crate::books::whole_tables;
 use crate::{load, text};
 
 /// A workload at its smallest scale, at these levels.
-fn prepare(workload: &str, levels: &[(&str, &str)]) -> Box<dyn Prepared> {
+fn prepare(workload: &str, levels: &[(&str, &str)]) -> Box<dyn PreparedWorkload> {
     let workload = bakeoff_workloads::find(workload).unwrap();
-    let levels: Levels =
+    let levels: DeclaredLevels =
         levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
     let scale = workload.scales()[0].name.clone();
-    workload.prepare(&Parameters { levels, ..Parameters::new(&scale, 1, text()) })
+    workload.prepare(&WorkloadParameters { levels, ..WorkloadParameters::new(&scale, 1, text()) })
 }
 
 /// The cells of a row beside its id, as text.
@@ -24,7 +24,7 @@ fn cells<'a>(row: impl Iterator<Item = Value<'a>>) -> String {
 }
 
 /// What the rows hold by their ids, as they are loaded.
-fn loaded(prepared: &dyn Prepared) -> BTreeMap<i64, String> {
+fn loaded(prepared: &dyn PreparedWorkload) -> BTreeMap<i64, String> {
     let mut rows = BTreeMap::new();
     let taken = prepared.rows(0, &mut |row| {
         let Value::Int(id) = row[0] else { panic!("{row:?}") };
@@ -36,7 +36,7 @@ fn loaded(prepared: &dyn Prepared) -> BTreeMap<i64, String> {
 }
 
 /// What the rows of a database hold by their ids, read along the key.
-fn held(prepared: &dyn Prepared, database: &dyn Database) -> BTreeMap<i64, String> {
+fn held(prepared: &dyn PreparedWorkload, database: &dyn Database) -> BTreeMap<i64, String> {
     let mut rows = Rows::new();
     database.session().unwrap().run(prepared.statements().len(), &[], &mut rows).unwrap();
     (0..rows.len()).map(|row| (rows.int(row, 0).unwrap(), cells(rows.row(row)))).collect()
@@ -54,7 +54,7 @@ fn every_engine_holds_the_same_rows_afterwards() {
     let before = loaded(&*prepared);
     let mut first: Option<BTreeMap<i64, String>> = None;
     let engines = ENGINES.iter().map(|engine| engine.about());
-    for about in engines.filter(|about| about.stores && about.home != Home::External) {
+    for about in engines.filter(|about| about.stores && about.home != EngineHome::External) {
         let name = about.name;
         if needs(bakeoff_engines::find(name).unwrap().available()).is_none() {
             continue;
@@ -125,14 +125,14 @@ impl Session for Notes<'_> {
 type Asked = (usize, Vec<i64>, u64);
 
 /// One operation of `deleted_range` on a table of that age.
-fn deleted_range(age: &str) -> (Vec<Asked>, HashSet<String>, Tally) {
+fn deleted_range(age: &str) -> (Vec<Asked>, HashSet<String>, OperationTally) {
     let prepared = prepare("text-oltp", &[("age", age), ("test", "deleted_range")]);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), &*prepared, Vec::new());
     prepared.age(&*database, &mut || {}).unwrap();
     let inner = database.session().unwrap();
     let mut notes = Notes { inner, sent: Vec::new(), firsts: HashSet::new() };
-    let (mut client, mut tally) = (prepared.client(0, 1, 3), Tally::default());
+    let (mut client, mut tally) = (prepared.client(0, 1, 3), OperationTally::default());
     let operation = client.choose();
     client.perform(operation, &mut notes, &mut tally).unwrap();
     (notes.sent, notes.firsts, tally)
@@ -166,7 +166,7 @@ fn other_tests_read_the_rows_that_are_there() {
         let after = held(&*prepared, &*database);
         assert!(after.keys().eq(before.keys()));
         assert_eq!(sorted(&after), sorted(&before));
-        let (mut client, mut tally) = (prepared.client(0, 1, 3), Tally::default());
+        let (mut client, mut tally) = (prepared.client(0, 1, 3), OperationTally::default());
         let mut session = database.session().unwrap();
         for _ in 0..20 {
             let operation = client.choose();

@@ -3,35 +3,36 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use bakeoff_engines::statement::{Path, Read};
+use bakeoff_engines::statement::{AccessPath, TableRead};
 use bakeoff_engines::{
-    About, Access, Action, Database, ENGINES, Home, Result, Rows, Session, Statement, Value,
+    Access, Action, Database, ENGINES, EngineDescription, EngineHome, Result, Rows, Session,
+    Statement, Value,
 };
 use bakeoff_testkit::needs;
-use bakeoff_workloads::{Prepared, Tally};
+use bakeoff_workloads::{OperationTally, PreparedWorkload};
 
 use crate::{load, prepare};
 
 /// Statements that read whole tables, numbered after the workload's own.
-pub fn whole_tables(prepared: &dyn Prepared) -> Vec<Statement> {
+pub fn whole_tables(prepared: &dyn PreparedWorkload) -> Vec<Statement> {
     let tables = prepared.schema().tables.iter().enumerate();
     let whole = tables.map(|(number, table)| {
         let columns: Vec<usize> = (0..table.columns.len()).collect();
-        let read = Read::range(number, Path::Key, 0, &columns);
+        let read = TableRead::range(number, AccessPath::Key, 0, &columns);
         Statement { name: format!("all {}", table.name), action: Action::Read(read) }
     });
     whole.collect()
 }
 
 /// All rows of a table.
-fn table(prepared: &dyn Prepared, database: &dyn Database, name: &str) -> Rows {
+fn table(prepared: &dyn PreparedWorkload, database: &dyn Database, name: &str) -> Rows {
     let mut rows = Rows::new();
     let number = prepared.statements().len() + prepared.schema().table_number(name);
     database.session().unwrap().run(number, &[], &mut rows).unwrap();
     rows
 }
 
-fn column(prepared: &dyn Prepared, rows: &Rows, table: &str, name: &str) -> Vec<i64> {
+fn column(prepared: &dyn PreparedWorkload, rows: &Rows, table: &str, name: &str) -> Vec<i64> {
     let column = prepared.schema().table(table).column_number(name);
     (0..rows.len()).map(|row| rows.int(row, column).unwrap()).collect()
 }
@@ -54,7 +55,7 @@ struct Watch {
 /// Keeps book of the commits of a client by what they changed.
 struct Counting<'a> {
     inner: Box<dyn Session + 'a>,
-    prepared: &'a dyn Prepared,
+    prepared: &'a dyn PreparedWorkload,
     begun: u64,
     pending: (i64, Option<(i64, i64)>),
     /// Updates of issues that were committed.
@@ -116,11 +117,11 @@ struct Done {
     processed: usize,
     updated: i64,
     watches: Vec<Watch>,
-    tally: Tally,
+    tally: OperationTally,
 }
 
 fn work(
-    prepared: &dyn Prepared,
+    prepared: &dyn PreparedWorkload,
     database: &dyn Database,
     (number, clients): (usize, usize),
     operations: usize,
@@ -142,7 +143,7 @@ fn work(
 
 /// Two columns of a table: each pair that it has, once.
 fn pairs(
-    prepared: &dyn Prepared,
+    prepared: &dyn PreparedWorkload,
     rows: &Rows,
     table: &str,
     names: [&str; 2],
@@ -211,7 +212,7 @@ fn balance(engine: &str, clients: usize, operations: usize) -> usize {
 }
 
 /// The engines of these that store something and are installed.
-fn installed(of: impl Fn(&About) -> bool) -> impl Iterator<Item = &'static str> {
+fn installed(of: impl Fn(&EngineDescription) -> bool) -> impl Iterator<Item = &'static str> {
     ENGINES.iter().filter_map(move |engine| {
         let about = engine.about();
         if about.name == "null" || !of(&about) {
@@ -221,21 +222,21 @@ fn installed(of: impl Fn(&About) -> bool) -> impl Iterator<Item = &'static str> 
     })
 }
 
-fn is_embedded(about: &About) -> bool {
-    about.home == Home::Process
+fn is_embedded(about: &EngineDescription) -> bool {
+    about.home == EngineHome::Process
 }
 
 // Servers take long to begin a folder: those of MariaDB are of one test, and all others of another, beside it.
 
-fn is_mariadb(about: &About) -> bool {
-    about.home == Home::Server && about.name.starts_with("mariadb")
+fn is_mariadb(about: &EngineDescription) -> bool {
+    about.home == EngineHome::Server && about.name.starts_with("mariadb")
 }
 
-fn is_another_server(about: &About) -> bool {
-    about.home == Home::Server && !is_mariadb(about)
+fn is_another_server(about: &EngineDescription) -> bool {
+    about.home == EngineHome::Server && !is_mariadb(about)
 }
 
-fn balance_after_one_client(of: fn(&About) -> bool) {
+fn balance_after_one_client(of: fn(&EngineDescription) -> bool) {
     for engine in installed(of) {
         assert_eq!(balance(engine, 1, 100), 0, "{engine}");
     }
@@ -275,7 +276,7 @@ fn the_books_balance_when_clients_share_users() {
 /// Under snapshots two clients may both find that a user does not watch an issue yet, and both add
 /// the watcher, as Redmine's do; nothing else may be done twice. Aria has no place here: a save that
 /// finds its issue saved by others, after it has added a watcher, has to be rolled back, and fails.
-fn balance_after_clients(of: fn(&About) -> bool) {
+fn balance_after_clients(of: fn(&EngineDescription) -> bool) {
     for engine in installed(of).filter(|name| *name != "mariadb:aria") {
         let twice = balance(engine, 40, 2);
         eprintln!("{engine}: {twice} watchers were added by two clients at once");
@@ -301,7 +302,7 @@ fn two_thousand_operations_never_run_out_of_issues() {
         let mut session = database.session().unwrap();
         // One client of many has one user, and nobody gives issues back but itself.
         let mut client = redmine.client(29, 30, 1);
-        let mut tally = Tally::default();
+        let mut tally = OperationTally::default();
         for _ in 0..2000 {
             let operation = client.choose();
             client.perform(operation, &mut *session, &mut tally).unwrap();

@@ -1,13 +1,13 @@
 //! What conditions a database leaves it as large as it was.
 
 use bakeoff_engines::{Database, Rows, Value};
-use bakeoff_workloads::{Prepared, Tally, WORKLOADS};
+use bakeoff_workloads::{OperationTally, PreparedWorkload, WORKLOADS};
 
 use crate::books::whole_tables;
 use crate::{load, prepare};
 
 /// The rows of all tables, and their bytes.
-fn size(prepared: &dyn Prepared, database: &dyn Database) -> (f64, f64) {
+fn size(prepared: &dyn PreparedWorkload, database: &dyn Database) -> (f64, f64) {
     let (mut session, mut rows) = (database.session().unwrap(), Rows::new());
     let (mut count, mut bytes) = (0, 0);
     for (number, table) in prepared.schema().tables.iter().enumerate() {
@@ -35,7 +35,7 @@ fn growth(workload: &str, after: usize, conditions: bool) -> (f64, f64) {
     let mut client =
         if conditions { prepared.conditioner(0, 1, 3) } else { prepared.client(0, 1, 3) };
     let mut size_after = |operations| {
-        let (mut session, mut tally) = (database.session().unwrap(), Tally::default());
+        let (mut session, mut tally) = (database.session().unwrap(), OperationTally::default());
         for _ in 0..operations {
             let chosen = client.choose();
             client.perform(chosen, &mut *session, &mut tally).unwrap();

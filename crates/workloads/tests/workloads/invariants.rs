@@ -2,7 +2,7 @@
 
 use bakeoff_engines::statement::Set;
 use bakeoff_engines::{Action, Database, Rows, Statement, Value};
-use bakeoff_workloads::{Prepared, Tally};
+use bakeoff_workloads::{OperationTally, PreparedWorkload};
 
 use super::{load, prepare};
 
@@ -21,12 +21,12 @@ const DAMAGES: [(&str, (&str, &str), i64, &str); 5] = [
 ];
 
 /// Has a client work for a while.
-fn work(prepared: &dyn Prepared, database: &dyn Database) {
+fn work(prepared: &dyn PreparedWorkload, database: &dyn Database) {
     let mut client = prepared.client(0, 1, 3);
     let mut session = database.session().unwrap();
     for _ in 0..20 {
         let operation = client.choose();
-        client.perform(operation, &mut *session, &mut Tally::default()).unwrap();
+        client.perform(operation, &mut *session, &mut OperationTally::default()).unwrap();
     }
 }
 

@@ -5,23 +5,27 @@ use std::process::Command;
 
 use bakeoff_engines::{Access, Database, Result, Rows, Session, Value};
 use bakeoff_testkit::needs;
-use bakeoff_workloads::{Levels, Parameters, Prepared, Tally};
+use bakeoff_workloads::{DeclaredLevels, OperationTally, PreparedWorkload, WorkloadParameters};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
 use crate::{load, text};
 
 /// It at these levels, with 10,000 rows.
-fn prepare(levels: &[(&str, &str)]) -> Box<dyn Prepared> {
-    let levels: Levels =
+fn prepare(levels: &[(&str, &str)]) -> Box<dyn PreparedWorkload> {
+    let levels: DeclaredLevels =
         levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
     let workload = bakeoff_workloads::find("oltp").unwrap();
-    workload.prepare(&Parameters { levels, ..Parameters::new("10k", 1, text()) })
+    workload.prepare(&WorkloadParameters { levels, ..WorkloadParameters::new("10k", 1, text()) })
 }
 
 /// Does so many transactions as the only client.
-fn work(prepared: &dyn Prepared, session: &mut dyn Session, transactions: usize) -> Tally {
-    let (mut client, mut tally) = (prepared.client(0, 1, 3), Tally::default());
+fn work(
+    prepared: &dyn PreparedWorkload,
+    session: &mut dyn Session,
+    transactions: usize,
+) -> OperationTally {
+    let (mut client, mut tally) = (prepared.client(0, 1, 3), OperationTally::default());
     for _ in 0..transactions {
         let operation = client.choose();
         client.perform(operation, session, &mut tally).unwrap();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use bakeoff_engines::Address;
+use bakeoff_engines::DatabaseAddress;
 use bakeoff_testkit::needs;
 
 use crate::load;
@@ -89,7 +89,9 @@ fn pages_in_php_keep_sessions_and_take_votes() {
     let prepared = at("small", &[]);
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", &folder.path().join("data"), &*prepared, Vec::new());
-    let Some(Address::Files(file)) = database.address() else { panic!("SQLite has a file") };
+    let Some(DatabaseAddress::Files(file)) = database.address() else {
+        panic!("SQLite has a file")
+    };
     let site = prepared.site().unwrap();
     let script = site.script().unwrap();
     assert_eq!((script.step, script.keeps), ("read+write", false));

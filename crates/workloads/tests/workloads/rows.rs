@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bakeoff_engines::Value;
-use bakeoff_workloads::{Parameters, Prepared};
+use bakeoff_workloads::{PreparedWorkload, WorkloadParameters};
 
 use crate::{prepare, text};
 
 /// The integers of some columns of every row of a table; nulls are left out as -1.
-fn integers(prepared: &dyn Prepared, table: &str, columns: &[&str]) -> Vec<Vec<i64>> {
+fn integers(prepared: &dyn PreparedWorkload, table: &str, columns: &[&str]) -> Vec<Vec<i64>> {
     let number = prepared.schema().table_number(table);
     let columns: Vec<usize> =
         columns.iter().map(|name| prepared.schema().table(table).column_number(name)).collect();
@@ -30,7 +30,7 @@ fn integer(value: &Value<'_>) -> i64 {
     }
 }
 
-fn count(prepared: &dyn Prepared, table: &str) -> usize {
+fn count(prepared: &dyn PreparedWorkload, table: &str) -> usize {
     let mut count = 0;
     let number = prepared.schema().table_number(table);
     prepared
@@ -107,7 +107,7 @@ fn rows_keep_the_schema_and_come_in_the_order_of_their_keys() {
     }
 }
 
-fn digest(prepared: &dyn Prepared) -> u64 {
+fn digest(prepared: &dyn PreparedWorkload) -> u64 {
     let mut hasher = DefaultHasher::new();
     for table in 0..prepared.schema().tables.len() {
         prepared
@@ -130,7 +130,8 @@ fn the_same_seed_gives_the_same_rows_and_another_gives_others() {
         ("oltp", "10k"),
     ] {
         let workload = bakeoff_workloads::find(name).unwrap();
-        let of_seed = |seed| digest(&*workload.prepare(&Parameters::new(scale, seed, text())));
+        let of_seed =
+            |seed| digest(&*workload.prepare(&WorkloadParameters::new(scale, seed, text())));
         assert_eq!(of_seed(1), of_seed(1), "{name}");
         assert_ne!(of_seed(1), of_seed(2), "{name}");
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::ops::RangeInclusive;
 
 use bakeoff_engines::{Access, Error, Result, Rows, Session, Value};
-use bakeoff_workloads::{Client, Prepared, Tally};
+use bakeoff_workloads::{OperationTally, PreparedWorkload, WorkloadClient};
 
 use crate::{load, prepare};
 
@@ -29,14 +29,18 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub fn new(prepared: &dyn Prepared, inner: Box<dyn Session + 'a>) -> Self {
+    pub fn new(prepared: &dyn PreparedWorkload, inner: Box<dyn Session + 'a>) -> Self {
         let names = prepared.statements().iter().map(|statement| statement.name.clone()).collect();
         Self { inner, names, sent: Vec::new(), conflicts: 0, stale: 0 }
     }
 
     /// Performs an operation and returns what it sent.
-    pub fn record(&mut self, client: &mut dyn Client, operation: usize) -> (Vec<Sent>, Tally) {
-        let mut tally = Tally::default();
+    pub fn record(
+        &mut self,
+        client: &mut dyn WorkloadClient,
+        operation: usize,
+    ) -> (Vec<Sent>, OperationTally) {
+        let mut tally = OperationTally::default();
         client.perform(operation, self, &mut tally).unwrap();
         (std::mem::take(&mut self.sent), tally)
     }
@@ -126,7 +130,7 @@ fn trace(sent: &[Sent]) -> String {
 }
 
 /// A loaded database's recorder, and a client that is alone.
-fn with_redmine(test: impl FnOnce(&mut Recorder<'_>, &mut dyn Client)) {
+fn with_redmine(test: impl FnOnce(&mut Recorder<'_>, &mut dyn WorkloadClient)) {
     let directory = tempfile::tempdir().unwrap();
     let redmine = prepare("redmine", "small");
     let database = load("sqlite", directory.path(), &*redmine, Vec::new());
@@ -218,7 +222,10 @@ fn creating_an_issue_sends_what_redmine_sends() {
     with_redmine(|recorder, client| {
         for _ in 0..20 {
             let (sent, tally) = recorder.record(client, 0);
-            assert_eq!(tally, Tally { transactions: 11, retries: 0, ..Tally::default() });
+            assert_eq!(
+                tally,
+                OperationTally { transactions: 11, retries: 0, ..OperationTally::default() }
+            );
             let as_redmine = joined(&sent);
             let saves = saves(&as_redmine);
             assert_eq!(saves.len(), 11);
@@ -241,7 +248,10 @@ fn processing_issues_sends_what_redmine_sends() {
     with_redmine(|recorder, client| {
         for _ in 0..20 {
             let (sent, tally) = recorder.record(client, 1);
-            assert_eq!(tally, Tally { transactions: 20, retries: 0, ..Tally::default() });
+            assert_eq!(
+                tally,
+                OperationTally { transactions: 20, retries: 0, ..OperationTally::default() }
+            );
             let as_redmine = joined(&sent);
             let lists = trace(&as_redmine).matches("open issues assigned to user").count();
             let (list, rest) = as_redmine.split_at(2 * lists);
@@ -336,7 +346,10 @@ fn a_conflict_repeats_the_transaction_only_and_counts() {
     with_redmine(|recorder, client| {
         recorder.conflicts = 2;
         let (sent, tally) = recorder.record(client, 0);
-        assert_eq!(tally, Tally { transactions: 11, retries: 2, ..Tally::default() });
+        assert_eq!(
+            tally,
+            OperationTally { transactions: 11, retries: 2, ..OperationTally::default() }
+        );
         let first = saves(&sent)[0];
         let count = |name: &str| first.iter().filter(|s| **s == Sent::Run(name.into())).count();
         assert_eq!(count("first status"), 1);
@@ -349,7 +362,10 @@ fn a_save_of_an_older_version_is_repeated_from_its_first_look_up_and_counts() {
     with_redmine(|recorder, client| {
         recorder.stale = 2;
         let (sent, tally) = recorder.record(client, 1);
-        assert_eq!(tally, Tally { transactions: 20, retries: 2, ..Tally::default() });
+        assert_eq!(
+            tally,
+            OperationTally { transactions: 20, retries: 2, ..OperationTally::default() }
+        );
         let as_redmine = joined(&sent);
         let start = as_redmine.iter().position(|sent| *sent == Sent::Run("issue by id".into()));
         let first = trace(saves(&as_redmine[start.unwrap()..])[0]);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use bakeoff_engines::Value;
 use bakeoff_workloads::text::SHORTEST_FILE;
-use bakeoff_workloads::{Text, TextError};
+use bakeoff_workloads::{TextError, TextSource};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rand::SeedableRng;
@@ -70,7 +70,7 @@ fn words_are_cut_where_the_text_has_blanks() {
     let path = directory.path().join("text");
     let words: Vec<String> = (0..30_000).map(|number| format!("<{number}>")).collect();
     std::fs::write(&path, words.join(" ")).unwrap();
-    let text = Text::from_file(&path).unwrap();
+    let text = TextSource::from_file(&path).unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     for _ in 0..1000 {
         let cut = text.cut(&mut random, 50);
@@ -83,7 +83,7 @@ fn text_without_blanks_is_cut_between_characters() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("text");
     std::fs::write(&path, "本のない家は窓のない家のようだ。".repeat(3000)).unwrap();
-    let text = Text::from_file(&path).unwrap();
+    let text = TextSource::from_file(&path).unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     for _ in 0..1000 {
         let cut = text.cut(&mut random, 100);
@@ -97,7 +97,7 @@ fn files_that_cannot_serve_are_refused_with_what_to_do() {
     let path = directory.path().join("text");
     let refused = |content: &[u8]| {
         std::fs::write(&path, content).unwrap();
-        Text::from_file(&path).unwrap_err()
+        TextSource::from_file(&path).unwrap_err()
     };
     assert!(matches!(refused(b""), TextError::Empty(_)));
     assert!(matches!(refused(b" \n\t \n"), TextError::Empty(_)));
@@ -108,9 +108,9 @@ fn files_that_cannot_serve_are_refused_with_what_to_do() {
     let error = refused(short.as_bytes());
     assert!(matches!(error, TextError::TooShort { bytes, .. } if bytes == short.len() - 1));
     assert!(error.to_string().contains("100000"), "{error}");
-    let missing = Text::from_file(&directory.path().join("missing")).unwrap_err();
+    let missing = TextSource::from_file(&directory.path().join("missing")).unwrap_err();
     assert!(matches!(missing, TextError::Unreadable { .. }));
-    let folder = Text::from_file(directory.path()).unwrap_err();
+    let folder = TextSource::from_file(directory.path()).unwrap_err();
     assert!(matches!(folder, TextError::Unreadable { .. }));
 }
 
@@ -120,9 +120,9 @@ fn a_report_can_say_where_text_came_from() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("book.txt");
     std::fs::write(&path, "a book ".repeat(20_000)).unwrap();
-    let described = Text::from_file(&path).unwrap().describe();
+    let described = TextSource::from_file(&path).unwrap().describe();
     assert!(described.contains("book.txt (139999 bytes, fingerprint "), "{described}");
     std::fs::write(&path, "a bool ".repeat(20_000)).unwrap();
-    let other = Text::from_file(&path).unwrap().describe();
+    let other = TextSource::from_file(&path).unwrap().describe();
     assert_ne!(other, described, "another text of the same length");
 }

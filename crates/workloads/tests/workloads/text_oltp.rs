@@ -3,16 +3,18 @@
 use std::collections::HashSet;
 
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
-use bakeoff_workloads::{Levels, Parameters, Prepared, RowsFile, Tally};
+use bakeoff_workloads::{
+    DeclaredLevels, OperationTally, PreparedWorkload, RowsFile, WorkloadParameters,
+};
 
 use crate::{load, text};
 
 /// It at these levels, with 10,000 rows.
-fn prepare(levels: &[(&str, &str)]) -> Box<dyn Prepared> {
-    let levels: Levels =
+fn prepare(levels: &[(&str, &str)]) -> Box<dyn PreparedWorkload> {
+    let levels: DeclaredLevels =
         levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
     let workload = bakeoff_workloads::find("text-oltp").unwrap();
-    workload.prepare(&Parameters { levels, ..Parameters::new("small", 1, text()) })
+    workload.prepare(&WorkloadParameters { levels, ..WorkloadParameters::new("small", 1, text()) })
 }
 
 /// Notes what is sent: a letter a call, a run's statement by its name, and the integers sent with it.
@@ -26,7 +28,7 @@ struct Notes<'a> {
 }
 
 impl<'a> Notes<'a> {
-    fn new(prepared: &dyn Prepared, inner: Box<dyn Session + 'a>) -> Self {
+    fn new(prepared: &dyn PreparedWorkload, inner: Box<dyn Session + 'a>) -> Self {
         let names = prepared.statements().iter().map(|statement| statement.name.clone()).collect();
         let (sent, integers, texts) = Default::default();
         Self { inner, names, sent, integers, texts, answers: Rows::new() }
@@ -79,7 +81,7 @@ impl Session for Notes<'_> {
 fn with_client(
     levels: &[(&str, &str)],
     conditions: bool,
-    check: impl FnOnce(&mut dyn FnMut(&mut Notes<'_>) -> Tally, &mut Notes<'_>),
+    check: impl FnOnce(&mut dyn FnMut(&mut Notes<'_>) -> OperationTally, &mut Notes<'_>),
 ) {
     let (prepared, folder) = (prepare(levels), tempfile::tempdir().unwrap());
     let database = load("sqlite", folder.path(), &*prepared, Vec::new());
@@ -87,7 +89,7 @@ fn with_client(
     let mut client =
         if conditions { prepared.conditioner(0, 1, 3) } else { prepared.client(0, 1, 3) };
     let mut operate = |notes: &mut Notes<'_>| {
-        let (operation, mut tally) = (client.choose(), Tally::default());
+        let (operation, mut tally) = (client.choose(), OperationTally::default());
         assert!(prepared.has_operation(operation), "a client has one of its trial's");
         client.perform(operation, notes, &mut tally).unwrap();
         tally
@@ -215,7 +217,8 @@ fn rows_of_a_file_come_in_its_order() {
     std::fs::write(&path, lines).unwrap();
     let workload = bakeoff_workloads::find("text-oltp").unwrap();
     let rows = Some(RowsFile::survey(&path).unwrap());
-    let prepared = workload.prepare(&Parameters { rows, ..Parameters::new("small", 1, text()) });
+    let prepared = workload
+        .prepare(&WorkloadParameters { rows, ..WorkloadParameters::new("small", 1, text()) });
     let (mut next, mut keys) = (1, HashSet::new());
     let given = prepared.rows(0, &mut |row| {
         let [id, Value::Int(k), title, text] = *row else { panic!("{row:?}") };

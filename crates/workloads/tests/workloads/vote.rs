@@ -3,21 +3,21 @@
 use std::collections::HashSet;
 
 use bakeoff_engines::{Access, Result, Rows, Session, Value};
-use bakeoff_workloads::site::{Reply, Request, Visits, Worker};
-use bakeoff_workloads::{Levels, Parameters, Prepared, Tally};
+use bakeoff_workloads::site::{SiteReply, SiteRequest, SiteWorker, Visits};
+use bakeoff_workloads::{DeclaredLevels, OperationTally, PreparedWorkload, WorkloadParameters};
 
 use crate::statements::{Recorder, Sent};
 use crate::{load, text};
 
-pub fn at(scale: &str, levels: &[(&str, &str)]) -> Box<dyn Prepared> {
-    let levels: Levels =
+pub fn at(scale: &str, levels: &[(&str, &str)]) -> Box<dyn PreparedWorkload> {
+    let levels: DeclaredLevels =
         levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
-    let parameters = Parameters { levels, ..Parameters::new(scale, 1, text()) };
+    let parameters = WorkloadParameters { levels, ..WorkloadParameters::new(scale, 1, text()) };
     bakeoff_workloads::find("vote").unwrap().prepare(&parameters)
 }
 
 /// What the first operations of a client send, each in a line with its name.
-fn sent(prepared: &dyn Prepared, operations: usize) -> Vec<String> {
+fn sent(prepared: &dyn PreparedWorkload, operations: usize) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let database = load("sqlite", folder.path(), prepared, Vec::new());
     let mut session = Recorder::new(prepared, database.session().unwrap());
@@ -132,7 +132,9 @@ fn a_vote_that_the_next_page_does_not_show_is_an_error_and_a_fault() {
     let mut errors = 0;
     for _ in 0..200 {
         let chosen = client.choose();
-        errors += usize::from(client.perform(chosen, &mut session, &mut Tally::default()).is_err());
+        errors += usize::from(
+            client.perform(chosen, &mut session, &mut OperationTally::default()).is_err(),
+        );
     }
     drop(session);
     let broken = prepared.invariants(&*database).unwrap();
@@ -146,7 +148,7 @@ fn visitors_have_the_cookies_of_sessions_that_are_loaded() {
     let mut client = prepared.client(0, 1, 1);
     let mut asked = Asked::default();
     for _ in 0..20 {
-        let _ = client.perform(0, &mut asked, &mut Tally::default());
+        let _ = client.perform(0, &mut asked, &mut OperationTally::default());
     }
     let sessions = prepared.schema().table_number("sessions");
     let (mut rows, mut found) = (0, 0);
@@ -193,13 +195,13 @@ impl Session for Asked {
 fn a_workload_has_pages_where_it_says_so() {
     for workload in bakeoff_workloads::WORKLOADS {
         let scale = workload.scales()[0].name.clone();
-        let prepared = workload.prepare(&Parameters::new(&scale, 1, text()));
+        let prepared = workload.prepare(&WorkloadParameters::new(&scale, 1, text()));
         assert_eq!(prepared.site().is_some(), workload.is_site(), "{}", workload.name());
     }
 }
 
 /// A request as a web server takes it apart.
-pub fn taken(request: &[u8]) -> Request<'_> {
+pub fn taken(request: &[u8]) -> SiteRequest<'_> {
     let text = std::str::from_utf8(request).unwrap();
     let head = text.strip_suffix("\r\n\r\n").expect("a whole request without a body");
     let mut lines = head.split("\r\n");
@@ -211,7 +213,7 @@ pub fn taken(request: &[u8]) -> Request<'_> {
         of.find_map(|(it, value)| (it == name).then_some(value)).unwrap_or_default()
     };
     assert!(method == "GET" || header("Content-Length") == "0", "{text}");
-    Request {
+    SiteRequest {
         posts: method == "POST",
         target,
         cookie: header("Cookie"),
@@ -224,14 +226,14 @@ pub fn taken(request: &[u8]) -> Request<'_> {
 /// One request and its answer: the operation, the reply, and what is wrong with it.
 fn exchange(
     visits: &mut dyn Visits,
-    worker: &mut dyn Worker,
+    worker: &mut dyn SiteWorker,
     session: &mut dyn Session,
-) -> (usize, Reply, std::result::Result<(), String>) {
-    let (mut request, mut reply) = (Vec::new(), Reply::default());
+) -> (usize, SiteReply, std::result::Result<(), String>) {
+    let (mut request, mut reply) = (Vec::new(), SiteReply::default());
     let operation = visits.choose();
     visits.ask(operation, &mut request);
     let taken = taken(&request);
-    worker.answer(&taken, session, &mut Tally::default(), &mut reply).unwrap();
+    worker.answer(&taken, session, &mut OperationTally::default(), &mut reply).unwrap();
     assert_eq!(reply.status, 200);
     let checked = visits.check(operation, reply.body.as_bytes());
     (operation, reply, checked)
@@ -277,9 +279,9 @@ fn each_step_is_served_as_far_as_it_goes() {
             assert_eq!((operation, reply.cookie, checked), (0, None, Ok(())), "{step}");
             assert!(reply.body.contains(says), "{}", reply.body);
         }
-        let nothing = Request { posts: true, target: "/vote?id=1", ..Request::default() };
-        let mut reply = Reply::default();
-        worker.answer(&nothing, &mut *session, &mut Tally::default(), &mut reply).unwrap();
+        let nothing = SiteRequest { posts: true, target: "/vote?id=1", ..SiteRequest::default() };
+        let mut reply = SiteReply::default();
+        worker.answer(&nothing, &mut *session, &mut OperationTally::default(), &mut reply).unwrap();
         assert_eq!(reply.status, 404, "{step}: nobody votes");
     }
 }
@@ -307,18 +309,18 @@ fn a_vote_that_no_page_shows_and_a_session_that_is_gone_are_told_over_http() {
 
 /// A worker that loses the cookies of those who ask for a page.
 struct Forgets<'a> {
-    worker: Box<dyn Worker + 'a>,
+    worker: Box<dyn SiteWorker + 'a>,
 }
 
-impl Worker for Forgets<'_> {
+impl SiteWorker for Forgets<'_> {
     fn answer(
         &mut self,
-        request: &Request<'_>,
+        request: &SiteRequest<'_>,
         session: &mut dyn Session,
-        tally: &mut Tally,
-        reply: &mut Reply,
+        tally: &mut OperationTally,
+        reply: &mut SiteReply,
     ) -> Result<()> {
         let cookie = if request.posts { request.cookie } else { "" };
-        self.worker.answer(&Request { cookie, ..*request }, session, tally, reply)
+        self.worker.answer(&SiteRequest { cookie, ..*request }, session, tally, reply)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A key that is set or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct KeyChange {
     /// Its key space.
     pub space: usize,
     /// The key.
@@ -17,7 +17,7 @@ pub struct Change {
 }
 
 /// A log that is open, with its end in reach.
-pub struct Log {
+pub struct RecordLog {
     directory: PathBuf,
     file: File,
     /// Bytes of whole records.
@@ -33,10 +33,10 @@ const HEAD: usize = 12;
 const NAME: &str = "log";
 const NEW: &str = "log.new";
 
-impl Log {
+impl RecordLog {
     /// Opens the log in a folder, or begins it, and hands on each record that is whole. What follows
     /// the last of them was never acknowledged, and is cut off.
-    pub fn open(directory: &Path, mut apply: impl FnMut(Vec<Change>)) -> io::Result<Self> {
+    pub fn open(directory: &Path, mut apply: impl FnMut(Vec<KeyChange>)) -> io::Result<Self> {
         match fs::remove_file(directory.join(NEW)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -63,7 +63,7 @@ impl Log {
 
     /// Adds a record of these changes; waits until it is durable, if that is wanted. After a failure
     /// nothing is added any more.
-    pub fn append(&mut self, changes: &[Change], durable: bool) -> io::Result<()> {
+    pub fn append(&mut self, changes: &[KeyChange], durable: bool) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::other("an earlier write to the log has failed"));
         }
@@ -92,13 +92,13 @@ impl Log {
 
     /// Puts a log of what is live in the place of this one. Where its new name can't be made durable,
     /// nothing is added any more.
-    pub fn rewrite(&mut self, live: Vec<Change>) -> io::Result<()> {
+    pub fn rewrite(&mut self, live: Vec<KeyChange>) -> io::Result<()> {
         let (file, length) = self.write_new(live)?;
         self.replace_by(file, length, |directory| File::open(directory)?.sync_all())
     }
 
     /// Writes a log of these changes beside this one, and makes it durable. It and its length.
-    fn write_new(&self, live: Vec<Change>) -> io::Result<(File, u64)> {
+    fn write_new(&self, live: Vec<KeyChange>) -> io::Result<(File, u64)> {
         let new = self.directory.join(NEW);
         let mut file = OpenOptions::new().read(true).append(true).create_new(true).open(&new)?;
         let mut length = 0;
@@ -129,7 +129,7 @@ impl Log {
 }
 
 /// The first record of these bytes, if it is whole, and its size.
-fn first(bytes: &[u8]) -> Option<(Vec<Change>, usize)> {
+fn first(bytes: &[u8]) -> Option<(Vec<KeyChange>, usize)> {
     let length = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
     let checksum = u64::from_le_bytes(bytes.get(4..HEAD)?.try_into().ok()?);
     let body = bytes.get(HEAD..HEAD.checked_add(length)?)?;
@@ -139,9 +139,9 @@ fn first(bytes: &[u8]) -> Option<(Vec<Change>, usize)> {
     Some((decode(body)?, HEAD + length))
 }
 
-fn encode(changes: &[Change]) -> Vec<u8> {
+fn encode(changes: &[KeyChange]) -> Vec<u8> {
     let mut record = vec![0; HEAD];
-    for Change { space, key, value } in changes {
+    for KeyChange { space, key, value } in changes {
         record.extend((*space as u32).to_le_bytes());
         record.extend((key.len() as u32).to_le_bytes());
         record.extend(value.as_ref().map_or(u32::MAX, |value| value.len() as u32).to_le_bytes());
@@ -155,7 +155,7 @@ fn encode(changes: &[Change]) -> Vec<u8> {
     record
 }
 
-fn decode(mut body: &[u8]) -> Option<Vec<Change>> {
+fn decode(mut body: &[u8]) -> Option<Vec<KeyChange>> {
     let mut changes = Vec::new();
     while !body.is_empty() {
         let mut number = || {
@@ -169,7 +169,7 @@ fn decode(mut body: &[u8]) -> Option<Vec<Change>> {
             u32::MAX => None,
             length => Some(body.split_off(..length as usize)?.into()),
         };
-        changes.push(Change { space: space as usize, key, value });
+        changes.push(KeyChange { space: space as usize, key, value });
     }
     Some(changes)
 }
@@ -187,13 +187,13 @@ mod tests {
     use super::super::LOG_STORE;
     use super::*;
 
-    fn set(key: &[u8]) -> Change {
-        Change { space: 1, key: key.into(), value: Some([7; 3].into()) }
+    fn set(key: &[u8]) -> KeyChange {
+        KeyChange { space: 1, key: key.into(), value: Some([7; 3].into()) }
     }
 
     #[test]
     fn what_is_whole_is_read_again_and_what_is_torn_is_cut_off() {
-        let records = [vec![set(b"a")], vec![set(b"b"), Change { value: None, ..set(b"a") }]];
+        let records = [vec![set(b"a")], vec![set(b"b"), KeyChange { value: None, ..set(b"a") }]];
         let bytes = records.iter().map(|record| encode(record)).collect::<Vec<_>>().concat();
         for length in 0..=bytes.len() {
             let mut rest = &bytes[..length];
@@ -215,7 +215,7 @@ mod tests {
     fn a_log_whose_new_name_is_not_durable_takes_nothing_and_is_not_the_old_file() {
         // A package that copies this file has the suite of engines for its tests, and little else.
         let folder = bakeoff_conformance::folder::of(&LOG_STORE);
-        let mut log = Log::open(folder.path(), |_| {}).unwrap();
+        let mut log = RecordLog::open(folder.path(), |_| {}).unwrap();
         log.append(&[set(b"a"), set(b"b")], true).unwrap();
         let (file, length) = log.write_new(vec![set(b"b")]).unwrap();
         let fails = |_: &Path| Err(io::Error::other("the folder can't be synced"));
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!((log.rewrites, named.len()), (0, length));
         let mut read = Vec::new();
         drop(log);
-        Log::open(folder.path(), |record| read.extend(record)).unwrap();
+        RecordLog::open(folder.path(), |record| read.extend(record)).unwrap();
         assert_eq!(read, [set(b"b")]);
     }
 }

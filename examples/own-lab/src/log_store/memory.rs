@@ -4,43 +4,43 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::log::Change;
+use super::log::KeyChange;
 
-type Key = Box<[u8]>;
-type Value = Arc<[u8]>;
+type KeyBytes = Box<[u8]>;
+type ValueBytes = Arc<[u8]>;
 /// The versions of a key, the oldest first: the number of a commit, and what it left; `None` for a
 /// key that it removed.
-type Versions = Vec<(u64, Option<Value>)>;
+type Versions = Vec<(u64, Option<ValueBytes>)>;
 
 /// Key spaces, and who reads them.
-pub struct Memory {
-    spaces: RwLock<Spaces>,
+pub struct VersionedMemory {
+    spaces: RwLock<KeySpaces>,
     /// The commits that are read, and by how many.
     readers: Mutex<BTreeMap<u64, usize>>,
 }
 
-struct Spaces {
+struct KeySpaces {
     /// The last commit's number.
     last: u64,
-    maps: Vec<BTreeMap<Key, Versions>>,
+    maps: Vec<BTreeMap<KeyBytes, Versions>>,
 }
 
-impl Memory {
+impl VersionedMemory {
     /// So many empty key spaces.
     pub fn new(spaces: usize) -> Self {
         let maps = (0..spaces).map(|_| BTreeMap::new()).collect();
-        Self { spaces: RwLock::new(Spaces { last: 0, maps }), readers: Mutex::default() }
+        Self { spaces: RwLock::new(KeySpaces { last: 0, maps }), readers: Mutex::default() }
     }
 
     /// Makes a commit's changes visible to whoever begins to read from now on.
-    pub fn apply(&self, changes: Vec<Change>) {
+    pub fn apply(&self, changes: Vec<KeyChange>) {
         let mut spaces = self.spaces.write().unwrap_or_else(PoisonError::into_inner);
         spaces.last += 1;
         let now = spaces.last;
         // Nobody begins to read meanwhile: that takes the lock, too.
         let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let oldest = readers.keys().next().copied().unwrap_or(now);
-        for Change { space, key, value } in changes {
+        for KeyChange { space, key, value } in changes {
             let map = &mut spaces.maps[space];
             let versions = map.entry(key.clone()).or_default();
             versions.retain(|(number, _)| *number != now);
@@ -57,29 +57,29 @@ impl Memory {
     }
 
     /// What is there now, and stays as it is for whoever holds this.
-    pub fn snapshot(&self) -> Snapshot<'_> {
+    pub fn snapshot(&self) -> MemorySnapshot<'_> {
         let spaces = self.spaces.read().unwrap_or_else(PoisonError::into_inner);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         *readers.entry(spaces.last).or_default() += 1;
-        Snapshot { memory: self, number: spaces.last, own: BTreeMap::new() }
+        MemorySnapshot { memory: self, number: spaces.last, own: BTreeMap::new() }
     }
 }
 
 /// What was there at one moment, and what its holder has changed since.
-pub struct Snapshot<'m> {
-    memory: &'m Memory,
+pub struct MemorySnapshot<'m> {
+    memory: &'m VersionedMemory,
     number: u64,
-    own: BTreeMap<(usize, Key), Option<Value>>,
+    own: BTreeMap<(usize, KeyBytes), Option<ValueBytes>>,
 }
 
-impl Snapshot<'_> {
+impl MemorySnapshot<'_> {
     /// Changes something for the holder alone.
-    pub fn overlay(&mut self, change: &Change) {
+    pub fn overlay(&mut self, change: &KeyChange) {
         self.own.insert((change.space, change.key.clone()), change.value.clone());
     }
 
     /// The value of a key.
-    pub fn get(&self, space: usize, key: &[u8]) -> Option<Value> {
+    pub fn get(&self, space: usize, key: &[u8]) -> Option<ValueBytes> {
         if !self.own.is_empty()
             && let Some(own) = self.own.get(&(space, key.into()))
         {
@@ -89,7 +89,7 @@ impl Snapshot<'_> {
         self.seen(spaces.maps[space].get(key)?)
     }
 
-    fn seen(&self, versions: &Versions) -> Option<Value> {
+    fn seen(&self, versions: &Versions) -> Option<ValueBytes> {
         let seen = versions.iter().rev().find(|(number, _)| *number <= self.number);
         seen.and_then(|(_, value)| value.clone())
     }
@@ -103,7 +103,7 @@ impl Snapshot<'_> {
         to: &[u8],
         reverse: bool,
         most: usize,
-    ) -> Vec<(Key, Value)> {
+    ) -> Vec<(KeyBytes, ValueBytes)> {
         if !to.is_empty() && from >= to {
             return Vec::new();
         }
@@ -113,10 +113,10 @@ impl Snapshot<'_> {
         let there = there.filter_map(|(key, versions)| Some((key, self.seen(versions)?)));
         let own = self.own.range((space, from.into())..);
         let own = own.take_while(|((of, key), _)| *of == space && (to.is_empty() || **key < *to));
-        let own: BTreeMap<&Key, &Option<Value>> =
+        let own: BTreeMap<&KeyBytes, &Option<ValueBytes>> =
             own.map(|((_, key), value)| (key, value)).collect();
         let there = there.filter(|(key, _)| !own.contains_key(key));
-        let first = |there: &mut dyn Iterator<Item = (&Key, Value)>| -> Vec<(Key, Value)> {
+        let first = |there: &mut dyn Iterator<Item = (&KeyBytes, ValueBytes)>| -> Vec<(KeyBytes, ValueBytes)> {
             there.take(most).map(|(key, value)| (key.clone(), value)).collect()
         };
         let mut found = match reverse {
@@ -135,11 +135,11 @@ impl Snapshot<'_> {
     }
 
     /// Everything that is there, as changes of an empty store.
-    pub fn all(&self) -> Vec<Change> {
+    pub fn all(&self) -> Vec<KeyChange> {
         let spaces = self.memory.spaces.read().unwrap_or_else(PoisonError::into_inner);
-        let of = |(space, map): (usize, &BTreeMap<Key, Versions>)| -> Vec<Change> {
+        let of = |(space, map): (usize, &BTreeMap<KeyBytes, Versions>)| -> Vec<KeyChange> {
             let live = map.iter().filter_map(|(key, versions)| {
-                Some(Change { space, key: key.clone(), value: Some(self.seen(versions)?) })
+                Some(KeyChange { space, key: key.clone(), value: Some(self.seen(versions)?) })
             });
             live.collect()
         };
@@ -147,7 +147,7 @@ impl Snapshot<'_> {
     }
 }
 
-impl Drop for Snapshot<'_> {
+impl Drop for MemorySnapshot<'_> {
     fn drop(&mut self) {
         let mut readers = self.memory.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = readers.get_mut(&self.number) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_analysis::{Ours, Shape, Statement};
+use bakeoff_analysis::{Ours, PublishedStatement, RatioShape};
 
 use super::{EIGHT, FILES, FOUR, NONE, ONE, PAGE, has};
 use crate::kept::digits;
@@ -54,9 +54,9 @@ const CLAIMS: [Claim; 6] = [
 ];
 
 impl Claim {
-    fn statements(&self) -> Vec<&'static Statement> {
+    fn statements(&self) -> Vec<&'static PublishedStatement> {
         let published = FILES.published.as_ref().expect("the article's figures");
-        let is_its = |it: &&Statement| {
+        let is_its = |it: &&PublishedStatement| {
             let at = |disk| [("memory", self.memory), ("pattern", self.pattern), ("disk", disk)];
             let is_there = self.disks.iter().any(|disk| has(&it.levels, &at(*disk)));
             is_there && it.base.contains_key(self.over)
@@ -66,12 +66,14 @@ impl Claim {
 }
 
 /// What all figures of a claim come to. A model that assumes it confirms nothing.
-fn verdict(statements: &[&Statement], is_modelled: bool) -> &'static str {
-    let is_same = |it: &Shape| matches!(it, Shape::Same | Shape::SameByWords);
-    let is_other = |it: &Shape| matches!(it, Shape::NotTheSame { .. });
-    let has_direction =
-        |it: &Shape| is_same(it) || matches!(it, Shape::Stronger | Shape::Weaker | Shape::SizeOpen);
-    let all = |fits: &dyn Fn(&Shape) -> bool| statements.iter().all(|it| fits(&it.shape));
+fn verdict(statements: &[&PublishedStatement], is_modelled: bool) -> &'static str {
+    let is_same = |it: &RatioShape| matches!(it, RatioShape::Same | RatioShape::SameByWords);
+    let is_other = |it: &RatioShape| matches!(it, RatioShape::NotTheSame { .. });
+    let has_direction = |it: &RatioShape| {
+        is_same(it)
+            || matches!(it, RatioShape::Stronger | RatioShape::Weaker | RatioShape::SizeOpen)
+    };
+    let all = |fits: &dyn Fn(&RatioShape) -> bool| statements.iter().all(|it| fits(&it.shape));
     if all(&is_same) && is_modelled {
         "reproduced by the model"
     } else if all(&is_same) {
@@ -88,7 +90,7 @@ fn verdict(statements: &[&Statement], is_modelled: bool) -> &'static str {
 }
 
 /// How many figures are of each kind.
-fn counts(statements: &[&Statement]) -> String {
+fn counts(statements: &[&PublishedStatement]) -> String {
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     for it in statements {
         *kinds.entry(it.shape.words()).or_default() += 1;
@@ -98,7 +100,7 @@ fn counts(statements: &[&Statement]) -> String {
 }
 
 /// The least and the most of our ratios, and the outermost ends of their intervals.
-fn range(statements: &[&Statement]) -> String {
+fn range(statements: &[&PublishedStatement]) -> String {
     let ours = || statements.iter().filter_map(|it| it.ours.as_ref());
     let ends = |least: fn(&Ours) -> Option<f64>, most: fn(&Ours) -> Option<f64>| {
         let least = ours().filter_map(least).reduce(f64::min)?;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use bakeoff_analysis::{Comparison, Document, Found, PromiseView, RuleView, Verdict};
+use bakeoff_analysis::{Comparison, Document, FoundInCuts, PromiseView, RuleView, Verdict};
 use bakeoff_results::Promised;
 
 use super::{NONE, assert_page, assert_says, cell, levels_of, or_none, per_second, table, times};
@@ -38,7 +38,7 @@ fn what_mount_options_buy_is_what_the_run_compared() {
 
 /// The most blocks that a cut left otherwise, of each kind that was found.
 fn at_most(promise: &PromiseView) -> String {
-    let most = |found: fn(&RuleView) -> Found| {
+    let most = |found: fn(&RuleView) -> FoundInCuts| {
         promise.rules.iter().map(|rule| found(rule).most).max().unwrap_or_default()
     };
     let all = [

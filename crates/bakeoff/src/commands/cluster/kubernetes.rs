@@ -6,8 +6,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Job, SHARDS, collected, stoppable, system, usage};
-use crate::exit::Failure;
+use super::{ClusterExperiment, ClusterJob, SHARDS, collected, stoppable, system, usage};
+use crate::exit::CommandFailure;
 
 /// What a pod is made of.
 pub struct Pod<'a> {
@@ -40,7 +40,7 @@ const LONGEST: usize = 253;
 ///
 /// # Errors
 /// What a name is made of.
-pub fn check_claim(name: &str) -> Result<(), Failure> {
+pub fn check_claim(name: &str) -> Result<(), CommandFailure> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let part = |part: &str| {
         part.starts_with(is_plain)
@@ -61,7 +61,7 @@ pub fn check_claim(name: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// That it is empty, or has white space.
-pub fn check_image(name: &str) -> Result<(), Failure> {
+pub fn check_image(name: &str) -> Result<(), CommandFailure> {
     match name.is_empty() || name.contains(char::is_whitespace) {
         true => Err(usage(format!(
             "--image `{name}` is no name of a container image, which is not empty and has no spaces: name it as \
@@ -75,7 +75,7 @@ pub fn check_image(name: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// That it is relative.
-pub fn check_program(path: &str) -> Result<(), Failure> {
+pub fn check_program(path: &str) -> Result<(), CommandFailure> {
     match path.starts_with('/') {
         true => Ok(()),
         false => Err(usage(format!(
@@ -89,10 +89,10 @@ pub fn check_program(path: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// An experiment's file that can't be read, or is too large for a manifest.
-pub fn manifest(job: &Job, pod: &Pod<'_>) -> Result<String, Failure> {
+pub fn manifest(job: &ClusterJob, pod: &Pod<'_>) -> Result<String, CommandFailure> {
     let file = match &job.experiment {
-        Asked::Preset(_) => None,
-        Asked::File(path) => Some(read(path)?),
+        ClusterExperiment::Preset(_) => None,
+        ClusterExperiment::File(path) => Some(read(path)?),
     };
     let indexed = indexed_job(job, pod, file.is_some());
     let whole = match file {
@@ -115,7 +115,7 @@ pub fn manifest(job: &Job, pod: &Pod<'_>) -> Result<String, Failure> {
     Ok(text + "\n")
 }
 
-fn read(path: &str) -> Result<String, Failure> {
+fn read(path: &str) -> Result<String, CommandFailure> {
     let text = std::fs::read_to_string(path).map_err(|error| system(path, &error))?;
     match text.len() > MOST {
         true => Err(usage(format!(
@@ -125,8 +125,8 @@ fn read(path: &str) -> Result<String, Failure> {
     }
 }
 
-fn indexed_job(job: &Job, pod: &Pod<'_>, has_file: bool) -> Value {
-    let Job { name, shards, .. } = job;
+fn indexed_job(job: &ClusterJob, pod: &Pod<'_>, has_file: bool) -> Value {
+    let ClusterJob { name, shards, .. } = job;
     let mut mounts = vec![
         json!({ "name": "local", "mountPath": "/local" }),
         json!({ "name": "collected", "mountPath": "/collected" }),
@@ -187,7 +187,7 @@ fn nodes() -> String {
 }
 
 /// What a pod runs: the path of bakeoff is its first argument.
-fn script(job: &Job, has_file: bool) -> String {
+fn script(job: &ClusterJob, has_file: bool) -> String {
     let (name, check) = (&job.name, job.check("\"$1\""));
     let file = format!("{FOLDER}/{FILE}");
     let run = job.command(has_file.then_some(file.as_str()), "auto", "/local/shard");

@@ -6,8 +6,8 @@ use bakeoff_experiment::{Experiment, RowsFrom};
 use bakeoff_lab::Registry;
 
 use super::{text, usage};
-use crate::cli::Run;
-use crate::exit::Failure;
+use crate::cli::RunArguments;
+use crate::exit::CommandFailure;
 
 /// What the machines of a job have of this one's files.
 #[derive(Clone, Copy)]
@@ -19,21 +19,21 @@ pub enum Brought {
 }
 
 /// What is asked of the machines of a job.
-pub struct Named<'a> {
+pub struct MachineDemands<'a> {
     /// What they run.
     pub experiment: &'a Experiment,
     /// Where relative paths of the experiment's file start; `None` of a preset.
     pub home: Option<&'a Path>,
     /// The flags of their runs.
-    pub flags: &'a Run,
+    pub flags: &'a RunArguments,
 }
 
-impl Named<'_> {
+impl MachineDemands<'_> {
     /// Refuses what each of the machines would refuse at once.
     ///
     /// # Errors
     /// A file that can't be used, or that the machines do not have, and a relative path of the data.
-    pub fn check(&self, registry: &Registry, brought: Brought) -> Result<(), Failure> {
+    pub fn check(&self, registry: &Registry, brought: Brought) -> Result<(), CommandFailure> {
         if let Some(path) = self.flags.path.as_deref().filter(|path| path.is_relative()) {
             return Err(usage(format!(
                 "--path {} is relative, and no path of other machines: name it from the root, as \

@@ -2,12 +2,12 @@
 //!
 //! Sources: sbatch(1), *Job Array Support*.
 
-use super::{Job, SHARDS, collected, stoppable};
+use super::{ClusterJob, SHARDS, collected, stoppable};
 use crate::output::quote;
 
 /// The script; the shards' run folders are collected in `out`.
-pub fn script(job: &Job, out: &str) -> String {
-    let Job { name, shards, program, .. } = job;
+pub fn script(job: &ClusterJob, out: &str) -> String {
+    let ClusterJob { name, shards, program, .. } = job;
     let (program, out, check) = (quote(program), quote(out), job.check("\"$bakeoff\""));
     let run = job.command(None, "auto", "\"$folder/shard\"");
     let run = stoppable(&format!("\"$bakeoff\" {run}"));

@@ -1,14 +1,14 @@
 //! A script that runs a shard on each of some hosts, all at once, by ssh.
 
-use super::{Asked, Job, collected, usage};
-use crate::exit::Failure;
+use super::{ClusterExperiment, ClusterJob, collected, usage};
+use crate::exit::CommandFailure;
 use crate::output::quote;
 
 /// How many shards there are: one a host.
 ///
 /// # Errors
 /// Another number than there are hosts, a host twice, and what ssh would take for a flag.
-pub fn shards(hosts: &[String], asked: Option<u32>) -> Result<u32, Failure> {
+pub fn shards(hosts: &[String], asked: Option<u32>) -> Result<u32, CommandFailure> {
     for (at, host) in hosts.iter().enumerate() {
         super::plain("a host", host)?;
         if host.starts_with('-') || host.is_empty() {
@@ -31,13 +31,13 @@ pub fn shards(hosts: &[String], asked: Option<u32>) -> Result<u32, Failure> {
 }
 
 /// The script, for a machine that reaches all hosts; the shards' run folders are collected in `out`.
-pub fn script(job: &Job, hosts: &[String], out: &str) -> String {
-    let Job { shards, program, .. } = job;
+pub fn script(job: &ClusterJob, hosts: &[String], out: &str) -> String {
+    let ClusterJob { shards, program, .. } = job;
     let (program, out, check) = (quote(program), quote(out), job.check("./bakeoff"));
     // What was copied beside the program.
     let (copied, experiment) = match &job.experiment {
-        Asked::Preset(_) => (String::new(), None),
-        Asked::File(path) => {
+        ClusterExperiment::Preset(_) => (String::new(), None),
+        ClusterExperiment::File(path) => {
             let file = quote(path);
             let copy = format!(" &&\n        scp -q -- {file} \"$host:$folder/mine.toml\"");
             (copy, Some("mine.toml"))

@@ -19,9 +19,9 @@ const RECORDS: &str = "run.sqlite";
 /// What a shell would take apart, were it not quoted.
 const NASTY: &str = "/tmp/it's a $(touch owned); `touch owned` \"& #";
 
-fn job(program: &str) -> Job {
-    Job {
-        experiment: Asked::Preset("redmine-sweep".into()),
+fn job(program: &str) -> ClusterJob {
+    ClusterJob {
+        experiment: ClusterExperiment::Preset("redmine-sweep".into()),
         name: scheduler_name("redmine-sweep"),
         shards: 2,
         program: program.into(),
@@ -35,8 +35,12 @@ fn hosts() -> Vec<String> {
 }
 
 /// A job of a file, where everything that is given is nasty.
-fn nasty() -> Job {
-    Job { experiment: Asked::File(NASTY.into()), flags: vec![NASTY.into()], ..job(NASTY) }
+fn nasty() -> ClusterJob {
+    ClusterJob {
+        experiment: ClusterExperiment::File(NASTY.into()),
+        flags: vec![NASTY.into()],
+        ..job(NASTY)
+    }
 }
 
 fn bash(arguments: &[&str], script: &str, place: &Path) -> Output {
@@ -166,7 +170,7 @@ fn stopped_stand_in(place: &Path) -> String {
 }
 
 /// What a pod would run, in folders of a place of its own.
-fn pod(job: &Job, place: &Path) -> Output {
+fn pod(job: &ClusterJob, place: &Path) -> Output {
     let pod = kubernetes::Pod { image: "lab", claim: "runs", program: &job.program };
     let manifest: Value = serde_json::from_str(&kubernetes::manifest(job, &pod).unwrap()).unwrap();
     let command = &manifest["spec"]["template"]["spec"]["containers"][0]["command"];
@@ -251,8 +255,10 @@ fn the_manifest_is_a_job_as_kubernetes_describes_it() {
     let file = place.path().join("mine.toml");
     std::fs::write(&file, "workload = \"point\"\n").unwrap();
     let pod = kubernetes::Pod { image: NASTY, claim: "runs", program: NASTY };
-    let of_file =
-        Job { experiment: Asked::File(file.to_str().unwrap().to_owned()), ..job("/opt/bakeoff") };
+    let of_file = ClusterJob {
+        experiment: ClusterExperiment::File(file.to_str().unwrap().to_owned()),
+        ..job("/opt/bakeoff")
+    };
     let [preset, list] = [job("/opt/bakeoff"), of_file].map(|job| -> Value {
         serde_json::from_str(&kubernetes::manifest(&job, &pod).unwrap()).unwrap()
     });

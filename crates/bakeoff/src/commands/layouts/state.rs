@@ -15,7 +15,7 @@ use super::devices;
 
 /// The states of some disks.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct States {
+pub struct DiskStates {
     /// Disks that are not on this machine.
     missing: Vec<String>,
     /// Why no array can be made of others, each in a clause: they are in use, or no disks.
@@ -26,7 +26,7 @@ pub struct States {
     unseen: Vec<String>,
 }
 
-impl States {
+impl DiskStates {
     /// Looks at disks; nothing is written to them.
     pub fn of(disks: &[String]) -> Self {
         let mut states = Self::default();
@@ -120,8 +120,8 @@ fn names(disks: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(disks: &[&str]) -> States {
-        States::of(&disks.iter().map(|disk| (*disk).to_owned()).collect::<Vec<_>>())
+    fn of(disks: &[&str]) -> DiskStates {
+        DiskStates::of(&disks.iter().map(|disk| (*disk).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_nobody_could_look_at_is_told_and_is_not_called_empty() {
-        let mut states = States::default();
+        let mut states = DiskStates::default();
         states.look("/dev/sdx", Err(ErrorKind::PermissionDenied.into()));
         assert!(states.comments().starts_with("# NOT LOOKED AT: /dev/sdx: "), "{states:?}");
         assert_eq!((states.refusal(), states.hold_something()), (None, false));

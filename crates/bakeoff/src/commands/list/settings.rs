@@ -1,6 +1,6 @@
 //! `bakeoff list settings`: what bakeoff sets of each engine, what the values depend on, and why.
 
-use bakeoff_engines::{Durability, Engine, Setting, Terms};
+use bakeoff_engines::{Durability, Engine, OpenTerms, Setting};
 use bakeoff_lab::Registry;
 
 use super::INDENTS;
@@ -14,7 +14,7 @@ const NOTHING: &str = "nothing";
 const UNSET: &str = "as it comes";
 
 /// A setting of an engine's.
-struct Row {
+struct SettingRow {
     name: String,
     /// Its value, or one for each level or limit where they differ.
     values: String,
@@ -33,7 +33,7 @@ pub fn text(registry: &Registry, width: usize) -> String {
         }
         let before = if text.is_empty() { "" } else { "\n" };
         text += &format!("{before}{}\n", engine.about().name);
-        for Row { name, values, depends_on, why } in rows {
+        for SettingRow { name, values, depends_on, why } in rows {
             let values = values.replace('\n', "; ");
             text += &wrapped(&format!("{name} = {values}"), INDENTS, width);
             let said = match depends_on {
@@ -52,13 +52,14 @@ pub fn engines(registry: &Registry) -> Vec<String> {
     set.map(|engine| engine.about().name.to_owned()).collect()
 }
 
-fn rows(engine: &dyn Engine) -> Vec<Row> {
+fn rows(engine: &dyn Engine) -> Vec<SettingRow> {
     let given = Durability::ALL.into_iter().filter(|level| engine.gives(*level).is_ok());
     let levels: Vec<(Durability, Vec<Setting>)> =
-        given.map(|level| (level, engine.settings(&Terms::new(level)))).collect();
+        given.map(|level| (level, engine.settings(&OpenTerms::new(level)))).collect();
     let Some((strongest, free)) = levels.last() else { return Vec::new() };
-    let limited = engine.settings(&Terms { memory_bytes: Some(LIMIT), ..Terms::new(*strongest) });
-    let mut rows: Vec<Row> = Vec::new();
+    let limited =
+        engine.settings(&OpenTerms { memory_bytes: Some(LIMIT), ..OpenTerms::new(*strongest) });
+    let mut rows: Vec<SettingRow> = Vec::new();
     for setting in levels.iter().flat_map(|(_, settings)| settings).chain(&limited) {
         if rows.iter().all(|row| row.name != setting.name) {
             rows.push(row(setting, &levels, free, &limited));
@@ -73,7 +74,7 @@ fn row(
     levels: &[(Durability, Vec<Setting>)],
     free: &[Setting],
     limited: &[Setting],
-) -> Row {
+) -> SettingRow {
     let name = &setting.name;
     let of_levels: Vec<(&str, &str)> =
         levels.iter().map(|(level, settings)| (level.name(), value(settings, name))).collect();
@@ -96,7 +97,7 @@ fn row(
     };
     // What a limit decides is explained by what it is of a limit.
     let why = of_limit.filter(|_| by_memory).or(setting.reason).unwrap_or_default();
-    Row { name: name.clone(), values: values.join("\n"), depends_on, why }
+    SettingRow { name: name.clone(), values: values.join("\n"), depends_on, why }
 }
 
 /// The value of a setting.

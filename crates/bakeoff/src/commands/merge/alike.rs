@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bakeoff_results::Run;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// Of many folders so many are named.
 const NAMES: usize = 8;
 
 /// What is held against each other of runs that are to be of one plan.
-pub struct Terms<'a> {
+pub struct MergeTerms<'a> {
     pub name: String,
     pub run: &'a Run,
     pub experiment: &'a str,
@@ -22,11 +22,11 @@ pub struct Terms<'a> {
 
 /// Refuses runs of two plans or two programs, and says all in which they differ.
 pub fn check<'a>(
-    first: &Terms<'_>,
-    others: impl IntoIterator<Item = Terms<'a>>,
-) -> Result<(), Failure> {
-    let others: Vec<Terms<'a>> = others.into_iter().collect();
-    let all: Vec<&Terms<'_>> = std::iter::once(first).chain(&others).collect();
+    first: &MergeTerms<'_>,
+    others: impl IntoIterator<Item = MergeTerms<'a>>,
+) -> Result<(), CommandFailure> {
+    let others: Vec<MergeTerms<'a>> = others.into_iter().collect();
+    let all: Vec<&MergeTerms<'_>> = std::iter::once(first).chain(&others).collect();
     let told = differences(&all);
     let firsts = told.iter().filter_map(|it| it.values.first()).map(|(_, names)| names);
     let Some(one) = firsts.flatten().next() else { return Ok(()) };
@@ -43,16 +43,16 @@ pub fn check<'a>(
         "{one} and {} can't be one run:{lines}\nMerge shards of one experiment, seed and bakeoff alone",
         first_of(&names)
     );
-    Err(Failure::new(Exit::Folder, text))
+    Err(CommandFailure::new(Exit::Folder, text))
 }
 
 /// Something that differs between runs: what it is, with a verb, each value, and all folders that have it.
-struct Told {
+struct RunDifference {
     what: String,
     values: Vec<(String, Vec<String>)>,
 }
 
-impl Told {
+impl RunDifference {
     /// Notes that a folder has a value. One that is named twice is noted once.
     fn add(&mut self, value: String, name: &str) {
         match self.values.iter_mut().find(|(known, _)| *known == value) {
@@ -85,7 +85,7 @@ fn first_of(names: &[String]) -> String {
 }
 
 /// All in which runs differ that are to be of one plan.
-fn differences(all: &[&Terms<'_>]) -> Vec<Told> {
+fn differences(all: &[&MergeTerms<'_>]) -> Vec<RunDifference> {
     let keys = all.iter().flat_map(|it| settled(it.experiment)).map(|(key, _)| key);
     let keys: BTreeSet<&str> = keys.collect();
     // A text is told by where it lies, too: of one plan it is the same.
@@ -93,13 +93,15 @@ fn differences(all: &[&Terms<'_>]) -> Vec<Told> {
     for it in all {
         texts.entry(it.plan).or_insert(&it.run.text);
     }
-    let mut told: Vec<Told> = Vec::new();
+    let mut told: Vec<RunDifference> = Vec::new();
     for it in all {
         let text = texts.get(it.plan).copied().unwrap_or_default();
         for (what, value) in facts(it, &keys, text) {
             match told.iter_mut().find(|known| known.what == what) {
                 Some(known) => known.add(value, &it.name),
-                None => told.push(Told { what, values: vec![(value, vec![it.name.clone()])] }),
+                None => {
+                    told.push(RunDifference { what, values: vec![(value, vec![it.name.clone()])] })
+                }
             }
         }
     }
@@ -109,8 +111,8 @@ fn differences(all: &[&Terms<'_>]) -> Vec<Told> {
 
 /// What has to be the same in runs of one plan, as it is in one of them: what it is, with a verb, and its value.
 /// `keys` are those of all their experiments.
-fn facts(it: &Terms<'_>, keys: &BTreeSet<&str>, text: &str) -> Vec<(String, String)> {
-    let Terms { run, .. } = it;
+fn facts(it: &MergeTerms<'_>, keys: &BTreeSet<&str>, text: &str) -> Vec<(String, String)> {
+    let MergeTerms { run, .. } = it;
     let fact = |what: &str, value: &str| (what.to_owned(), value.to_owned());
     let own: BTreeMap<&str, &str> = settled(it.experiment).collect();
     let mut facts = vec![
@@ -171,13 +173,13 @@ mod tests {
 
     #[test]
     fn each_value_is_told_with_all_folders_that_have_it() {
-        let mut told = Told { what: "`seed` is".into(), values: Vec::new() };
+        let mut told = RunDifference { what: "`seed` is".into(), values: Vec::new() };
         for (value, name) in [("1", "a"), ("2", "b"), ("3", "c"), ("2", "d"), ("1", "a")] {
             told.add(value.into(), name);
         }
         assert_eq!(told.line(), "`seed` is 1 in a, 2 in b, d, 3 in c");
         // Who looks for the folders to leave out has to find each: but one value's can be counted alone.
-        let many = |told: &mut Told, value: &str, letter: &str| {
+        let many = |told: &mut RunDifference, value: &str, letter: &str| {
             (0..10).for_each(|number| told.add(value.into(), &format!("{letter}{number}")));
         };
         many(&mut told, "4", "x");

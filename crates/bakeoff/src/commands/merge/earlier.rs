@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bakeoff_results::{Cut, Error, Member, Merged, Part, PlanShard, Run, RunFolder, TrialSummary};
+use bakeoff_results::{
+    Cut, Error, MergePart, Merged, PlanShard, Run, RunFolder, RunMember, TrialSummary,
+};
 
-use super::alike::Terms;
-use super::piece::Piece;
-use super::sources::{Source, by_place, made, older_copy, place, refused, same};
-use crate::exit::Failure;
+use super::alike::MergeTerms;
+use super::piece::MergePiece;
+use super::sources::{ShardSource, by_place, made, older_copy, place, refused, same};
+use crate::exit::CommandFailure;
 
 /// A merged run as its folder has it.
-pub struct Earlier {
+pub struct EarlierMerge {
     folder: RunFolder,
     pub run: Run,
     pub experiment: String,
@@ -22,9 +24,9 @@ pub struct Earlier {
     cuts: Vec<Cut>,
 }
 
-impl Earlier {
+impl EarlierMerge {
     /// Reads a folder that has to hold a merged run.
-    pub fn read(dir: &Path) -> Result<Self, Failure> {
+    pub fn read(dir: &Path) -> Result<Self, CommandFailure> {
         let no_merged = || {
             refused(format!(
                 "{} exists, and what it holds is no merged run; name another folder for the merged one",
@@ -33,10 +35,10 @@ impl Earlier {
         };
         let folder = match RunFolder::open(dir) {
             Err(Error::NotARun { .. }) => return Err(no_merged()),
-            folder => folder.map_err(Failure::folder)?,
+            folder => folder.map_err(CommandFailure::folder)?,
         };
-        folder.check_experiment().map_err(Failure::folder)?;
-        let state = folder.state().map_err(Failure::folder)?;
+        folder.check_experiment().map_err(CommandFailure::folder)?;
+        let state = folder.state().map_err(CommandFailure::folder)?;
         let Some(mut merged) = state.run.merged.clone() else { return Err(no_merged()) };
         let read = || -> bakeoff_results::Result<Self> {
             let (trials, cuts) = (folder.trials()?, folder.cuts()?);
@@ -56,12 +58,12 @@ impl Earlier {
                 cuts,
             })
         };
-        read().map_err(Failure::folder)
+        read().map_err(CommandFailure::folder)
     }
 
     /// Leaves to shards those of their blocks and power cuts of which who went on has nothing of its own: it
     /// claimed them, and came no further.
-    pub fn leave_to(&mut self, sources: &[Source<'_>]) {
+    pub fn leave_to(&mut self, sources: &[ShardSource<'_>]) {
         if went_on(&mut self.merged).next().is_none() {
             return;
         }
@@ -84,22 +86,29 @@ impl Earlier {
     }
 
     /// What has to be the same in the shards.
-    pub fn terms(&self) -> Terms<'_> {
+    pub fn terms(&self) -> MergeTerms<'_> {
         let name = self.folder.dir().display().to_string();
         let Merged { plan, program_sha256, count, .. } = &self.merged;
         let program = program_sha256.as_deref();
-        Terms { name, run: &self.run, experiment: &self.experiment, plan, program, count: *count }
+        MergeTerms {
+            name,
+            run: &self.run,
+            experiment: &self.experiment,
+            plan,
+            program,
+            count: *count,
+        }
     }
 
     /// The machines that went on with it.
-    pub fn went_on(&self) -> Vec<&Member> {
+    pub fn went_on(&self) -> Vec<&RunMember> {
         let members = self.merged.members.iter().filter(|member| member.shard.is_none());
         members.filter(|member| !has_nothing(member)).collect()
     }
 
     /// Refuses shards that have other figures than were merged of them, or fewer, or that have run what a
     /// machine ran that went on with the merged run.
-    pub fn check(&self, sources: &[Source<'_>]) -> Result<(), Failure> {
+    pub fn check(&self, sources: &[ShardSource<'_>]) -> Result<(), CommandFailure> {
         let name = self.folder.dir().display();
         let (known, owners) = (by_place(&self.trials), self.merged.owners());
         for source in sources {
@@ -124,7 +133,7 @@ impl Earlier {
     }
 
     /// Whether trials or power cuts were merged of a shard that this folder of it does not have.
-    fn has_others_of(&self, source: &Source<'_>) -> bool {
+    fn has_others_of(&self, source: &ShardSource<'_>) -> bool {
         let (own, shard) = (by_place(&source.trials), Some(source.shard.index));
         let owners = self.merged.owners();
         let is_own = |trial: &&TrialSummary| {
@@ -142,7 +151,7 @@ impl Earlier {
     }
 
     /// Why a shard is refused of which others were merged: it is older, or another one.
-    fn refused_for_others(&self, source: &Source<'_>) -> Failure {
+    fn refused_for_others(&self, source: &ShardSource<'_>) -> CommandFailure {
         let (name, shard, given) = (self.folder.dir().display(), source.shard.index, source.name());
         let known = by_place(&self.trials);
         let has = |trial: &TrialSummary| known.get(&place(trial)).is_some_and(|it| same(it, trial));
@@ -158,7 +167,7 @@ impl Earlier {
     }
 
     /// What stays of it beside these shards, whose folders take the place of what was merged of them.
-    pub fn pieces(&self, sources: &[Source<'_>]) -> Vec<Piece<'_>> {
+    pub fn pieces(&self, sources: &[ShardSource<'_>]) -> Vec<MergePiece<'_>> {
         let mut seen = 0;
         let mut pieces = Vec::new();
         for member in &self.merged.members {
@@ -168,26 +177,26 @@ impl Earlier {
             if is_given || has_nothing(member) {
                 continue;
             }
-            let part = Part {
+            let part = MergePart {
                 folder: &self.folder,
                 blocks: member.blocks.iter().map(|(number, _)| *number).collect(),
                 cuts: member.cuts.iter().cloned().collect(),
                 canaries,
             };
             let (member, trials, cuts) = (member.clone(), &self.trials, &self.cuts);
-            pieces.push(Piece { member, part, trials, cuts });
+            pieces.push(MergePiece { member, part, trials, cuts });
         }
         pieces
     }
 }
 
 /// The members that went on with a merged run.
-fn went_on(merged: &mut Merged) -> impl Iterator<Item = &mut Member> {
+fn went_on(merged: &mut Merged) -> impl Iterator<Item = &mut RunMember> {
     merged.members.iter_mut().filter(|member| member.shard.is_none())
 }
 
 /// Whether a member went on and came to nothing.
-fn has_nothing(member: &Member) -> bool {
+fn has_nothing(member: &RunMember) -> bool {
     member.shard.is_none() && member.blocks.is_empty() && member.cuts.is_empty()
 }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use bakeoff_lab::machine::NO_FILE_SYSTEM;
 use bakeoff_results::{Machine, Status};
 
-use super::sources::Source;
+use super::sources::ShardSource;
 use crate::output::{quote, say};
 
 /// What a merged run lacks of its plan.
-pub struct Left {
+pub struct MergeGaps {
     /// The shards that were not given.
     pub shards: Vec<u32>,
     /// How many shards the plan has.
@@ -24,14 +24,14 @@ pub struct Left {
     pub ended_s: Option<f64>,
 }
 
-impl Left {
+impl MergeGaps {
     /// Whether the merged run has all of its plan.
     pub fn is_nothing(&self) -> bool {
         self.shards.is_empty() && self.trials == 0 && self.blocks.is_empty() && self.cuts == 0
     }
 
     /// Says what the run that was merged to `out` lacks, and how it gets that.
-    pub fn tell(&self, out: &Path, sources: &[Source<'_>]) {
+    pub fn tell(&self, out: &Path, sources: &[ShardSource<'_>]) {
         let shards: Vec<String> = self.shards.iter().map(u32::to_string).collect();
         match shards.len() {
             0 => {}
@@ -65,7 +65,7 @@ impl Left {
 }
 
 /// A line on what a shard lacks, and how it gets that.
-fn of_shard(source: &Source<'_>, what: &str) -> String {
+fn of_shard(source: &ShardSource<'_>, what: &str) -> String {
     let shard = source.shard.index;
     if source.is_written {
         return format!(

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_results::{Cut, Member, Part, TrialSummary};
+use bakeoff_results::{Cut, MergePart, RunMember, TrialSummary};
 
 /// What one machine has of a merged run.
-pub struct Piece<'a> {
+pub struct MergePiece<'a> {
     /// The machine.
-    pub member: Member,
+    pub member: RunMember,
     /// Where it is read from.
-    pub part: Part<'a>,
+    pub part: MergePart<'a>,
     /// The trials of the folder that it is read from.
     pub trials: &'a [TrialSummary],
     /// The power cuts of that folder.
     pub cuts: &'a [Cut],
 }
 
-impl Piece<'_> {
+impl MergePiece<'_> {
     /// The blocks that were not run to their end, by their numbers.
     pub fn unfinished(&self) -> Vec<u32> {
         // Of each block the latest attempt, and how many of its trials have ended.

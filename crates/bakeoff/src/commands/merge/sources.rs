@@ -5,17 +5,17 @@ use std::path::{Display, Path};
 
 use bakeoff_experiment::{MOST_TRIALS, Shard};
 use bakeoff_lab::now_s;
-use bakeoff_results::{Cut, Member, Part, PlanShard, Run, RunFolder, Status, TrialSummary};
+use bakeoff_results::{Cut, MergePart, PlanShard, Run, RunFolder, RunMember, Status, TrialSummary};
 
-use super::alike::Terms;
-use super::piece::Piece;
-use crate::exit::{Exit, Failure};
+use super::alike::MergeTerms;
+use super::piece::MergePiece;
+use crate::exit::{CommandFailure, Exit};
 
 /// How far clocks may lie apart, in seconds: dates are told to the minute.
 const CLOSE_S: f64 = 60.0;
 
 /// A shard as its folder has it.
-pub struct Source<'a> {
+pub struct ShardSource<'a> {
     folder: &'a RunFolder,
     pub run: Run,
     pub shard: PlanShard,
@@ -33,13 +33,13 @@ pub struct Source<'a> {
 }
 
 /// A trial's block, attempt and place.
-pub type Place = (u32, u32, u32);
+pub type TrialPosition = (u32, u32, u32);
 
-impl<'a> Source<'a> {
+impl<'a> ShardSource<'a> {
     /// Reads the folder of a shard, whose experiment has to be the one that it ran.
-    pub fn read(folder: &'a RunFolder) -> Result<Self, Failure> {
-        folder.check_experiment().map_err(Failure::folder)?;
-        let state = folder.state().map_err(Failure::folder)?;
+    pub fn read(folder: &'a RunFolder) -> Result<Self, CommandFailure> {
+        folder.check_experiment().map_err(CommandFailure::folder)?;
+        let state = folder.state().map_err(CommandFailure::folder)?;
         let dir = folder.dir().display();
         let Some(shard) = state.run.shard.clone() else {
             let what = match state.run.merged {
@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
                 run: state.run,
             })
         };
-        read().map_err(Failure::folder)
+        read().map_err(CommandFailure::folder)
     }
 
     /// Where its folder is.
@@ -87,14 +87,14 @@ impl<'a> Source<'a> {
     }
 
     /// What the merged run takes of it: all but the blocks and cuts of `others`, who ran them after it.
-    pub fn piece(&self, others: &[&Member]) -> Piece<'_> {
+    pub fn piece(&self, others: &[&RunMember]) -> MergePiece<'_> {
         let blocks = others.iter().flat_map(|it| &it.blocks).map(|(number, _)| *number);
         let (blocks, mut own): (BTreeSet<u32>, _) = (blocks.collect(), self.shard.blocks.clone());
         own.retain(|(number, _)| !blocks.contains(number));
         let is_others = |cell: &(String, String)| others.iter().any(|it| it.cuts.contains(cell));
         let cuts = self.shard.cuts.iter().filter(|cell| !is_others(cell)).cloned().collect();
         let Run { machine, harness_s, load, neighbour_alone_per_second, started_s, .. } = &self.run;
-        let member = Member {
+        let member = RunMember {
             shard: Some(self.shard.index),
             host: self.shard.host.clone(),
             machine: machine.clone(),
@@ -108,13 +108,13 @@ impl<'a> Source<'a> {
             blocks: own,
             cuts,
         };
-        let part = Part {
+        let part = MergePart {
             folder: self.folder,
             blocks: member.blocks.iter().map(|(number, _)| *number).collect(),
             cuts: member.cuts.iter().cloned().collect(),
             canaries: 0..self.canaries as usize,
         };
-        Piece { member, part, trials: &self.trials, cuts: &self.cuts }
+        MergePiece { member, part, trials: &self.trials, cuts: &self.cuts }
     }
 
     /// Whether all that another has of it is here, too, with the same figures.
@@ -127,12 +127,12 @@ impl<'a> Source<'a> {
 }
 
 /// Trials by their places.
-pub fn by_place(trials: &[TrialSummary]) -> BTreeMap<Place, &TrialSummary> {
+pub fn by_place(trials: &[TrialSummary]) -> BTreeMap<TrialPosition, &TrialSummary> {
     trials.iter().map(|trial| (place(trial), trial)).collect()
 }
 
 /// Where a trial has its place.
-pub fn place(trial: &TrialSummary) -> Place {
+pub fn place(trial: &TrialSummary) -> TrialPosition {
     (trial.block, trial.attempt, trial.order)
 }
 
@@ -149,8 +149,8 @@ pub fn made(cuts: &[Cut]) -> impl Iterator<Item = &Cut> {
 
 /// Each shard once, by their indices. One that is given twice has the same figures in both folders, and is as
 /// far in both: the older copy of a shard is refused here as it is where the newer one was merged before.
-pub fn once(sources: Vec<Source<'_>>) -> Result<Vec<Source<'_>>, Failure> {
-    let mut once: BTreeMap<u32, Source> = BTreeMap::new();
+pub fn once(sources: Vec<ShardSource<'_>>) -> Result<Vec<ShardSource<'_>>, CommandFailure> {
+    let mut once: BTreeMap<u32, ShardSource> = BTreeMap::new();
     for source in sources {
         let index = source.shard.index;
         let Some(known) = once.remove(&index) else {
@@ -175,23 +175,30 @@ pub fn once(sources: Vec<Source<'_>>) -> Result<Vec<Source<'_>>, Failure> {
     Ok(once.into_values().collect())
 }
 
-impl Source<'_> {
+impl ShardSource<'_> {
     /// What has to be the same in all shards.
-    pub fn terms(&self) -> Terms<'_> {
+    pub fn terms(&self) -> MergeTerms<'_> {
         let PlanShard { plan, program_sha256, count, .. } = &self.shard;
         let (name, program) = (self.name().to_string(), program_sha256.as_deref());
-        Terms { name, run: &self.run, experiment: &self.experiment, plan, program, count: *count }
+        MergeTerms {
+            name,
+            run: &self.run,
+            experiment: &self.experiment,
+            plan,
+            program,
+            count: *count,
+        }
     }
 }
 
 /// Why a folder of a shard is refused that has less of it than another has.
-pub fn older_copy(older: Display<'_>, shard: u32, newer: Display<'_>) -> Failure {
+pub fn older_copy(older: Display<'_>, shard: u32, newer: Display<'_>) -> CommandFailure {
     refused(format!(
         "{older} is an older copy of shard {shard}: {newer} has all of it and more; leave {older} out"
     ))
 }
 
 /// Folders that can't be merged.
-pub fn refused(why: String) -> Failure {
-    Failure::new(Exit::Folder, why)
+pub fn refused(why: String) -> CommandFailure {
+    CommandFailure::new(Exit::Folder, why)
 }

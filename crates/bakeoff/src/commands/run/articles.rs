@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use bakeoff_analysis::Document;
 use bakeoff_experiment::ARTICLES;
-use bakeoff_report::Article;
+use bakeoff_report::ArticleRun;
 use bakeoff_results::{Error, RunFolder};
 
 use super::{REPORT, one};
 use crate::Lab;
 use crate::cli;
 use crate::commands::report;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{print, say, write_here};
 use crate::stop;
 
@@ -28,13 +28,13 @@ struct Ran {
     preset: &'static str,
     /// The name of its run's folder.
     folder: String,
-    ended: Result<Exit, Failure>,
+    ended: Result<Exit, CommandFailure>,
     /// What was measured; `None` where nothing was.
     document: Option<Document>,
 }
 
 /// The presets that are to be run, if all articles are asked for and there is one.
-pub fn asked_for(lab: &Lab, arguments: &cli::Run) -> Option<Vec<&'static str>> {
+pub fn asked_for(lab: &Lab, arguments: &cli::RunArguments) -> Option<Vec<&'static str>> {
     let all = arguments.experiment.as_deref() == Some(ARTICLES) && arguments.resume.is_none();
     let presets = lab.registry.presets();
     if !all || presets.iter().any(|preset| preset.name == ARTICLES) {
@@ -47,10 +47,14 @@ pub fn asked_for(lab: &Lab, arguments: &cli::Run) -> Option<Vec<&'static str>> {
 
 /// Runs the presets. One that fails does not keep the next from being run; the first end that is not as
 /// asked for is how all of them end.
-pub fn run(lab: &Lab, arguments: &cli::Run, presets: &[&'static str]) -> Result<Exit, Failure> {
+pub fn run(
+    lab: &Lab,
+    arguments: &cli::RunArguments,
+    presets: &[&'static str],
+) -> Result<Exit, CommandFailure> {
     if arguments.dry_run {
         let taken = arguments.out.as_deref().and_then(|out| RunFolder::check_free(out).err());
-        let taken = taken.map(Failure::folder);
+        let taken = taken.map(CommandFailure::folder);
         taken.iter().for_each(|it| say(format_args!("it would not begin here: {}", it.message)));
         let plan = |preset: &&'static str| {
             announce(preset)?;
@@ -58,7 +62,7 @@ pub fn run(lab: &Lab, arguments: &cli::Run, presets: &[&'static str]) -> Result<
             Ok(told(preset, one(lab, &alone(arguments, preset, folder)))
                 .unwrap_or_else(|it| it.exit))
         };
-        let ends: Result<Vec<Exit>, Failure> = presets.iter().map(plan).collect();
+        let ends: Result<Vec<Exit>, CommandFailure> = presets.iter().map(plan).collect();
         return Ok(first_other(taken.map(|it| it.exit).into_iter().chain(ends?)));
     }
     let stop = stop::flag()?;
@@ -78,10 +82,10 @@ pub fn run(lab: &Lab, arguments: &cli::Run, presets: &[&'static str]) -> Result<
 
 fn run_one(
     lab: &Lab,
-    arguments: &cli::Run,
+    arguments: &cli::RunArguments,
     preset: &'static str,
     dir: &Path,
-) -> Result<Ran, Failure> {
+) -> Result<Ran, CommandFailure> {
     announce(preset)?;
     let folder = folder_name(preset);
     let path = dir.join(&folder);
@@ -93,16 +97,16 @@ fn run_one(
 }
 
 /// The command line of one of them.
-fn alone(arguments: &cli::Run, preset: &str, out: Option<PathBuf>) -> cli::Run {
-    cli::Run { experiment: Some(preset.to_owned()), out, ..arguments.clone() }
+fn alone(arguments: &cli::RunArguments, preset: &str, out: Option<PathBuf>) -> cli::RunArguments {
+    cli::RunArguments { experiment: Some(preset.to_owned()), out, ..arguments.clone() }
 }
 
-fn announce(preset: &str) -> Result<(), Failure> {
+fn announce(preset: &str) -> Result<(), CommandFailure> {
     print(&format!("\n{preset}\n\n"))
 }
 
 /// Says why a preset could not be run, if it could not.
-fn told(preset: &str, ended: Result<Exit, Failure>) -> Result<Exit, Failure> {
+fn told(preset: &str, ended: Result<Exit, CommandFailure>) -> Result<Exit, CommandFailure> {
     ended.inspect_err(|failure| say(format_args!("{preset}: {failure}")))
 }
 
@@ -119,13 +123,13 @@ fn folder_name(preset: &str) -> String {
 
 /// Makes the folder that holds the runs' folders and their page: `bakeoff-articles-1`, or the next number
 /// that is free, where none is named.
-fn make_folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
+fn make_folder(out: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     let make = |dir: &Path| -> Result<bool, Error> {
         let held = bakeoff_trust::make(dir)?;
         Ok(held.was_made() || dir.read_dir().is_ok_and(|mut it| it.next().is_none()))
     };
     if let Some(dir) = out {
-        if make(dir).map_err(Failure::folder)? {
+        if make(dir).map_err(CommandFailure::folder)? {
             return Ok(dir.to_owned());
         }
         let text = format!(
@@ -134,11 +138,11 @@ fn make_folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
             dir.display(),
             dir.display()
         );
-        return Err(Failure::new(Exit::Folder, text));
+        return Err(CommandFailure::new(Exit::Folder, text));
     }
     for number in 1.. {
         let dir = PathBuf::from(format!("bakeoff-{ARTICLES}-{number}"));
-        if make(&dir).map_err(Failure::folder)? {
+        if make(&dir).map_err(CommandFailure::folder)? {
             return Ok(dir);
         }
     }
@@ -146,7 +150,7 @@ fn make_folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// Writes the page, if anything was measured; a folder that nothing was left in is taken away.
-fn finish(dir: &Path, presets: &[&'static str], all: &[Ran]) -> Result<(), Failure> {
+fn finish(dir: &Path, presets: &[&'static str], all: &[Ran]) -> Result<(), CommandFailure> {
     if all.iter().all(|ran| ran.document.is_none()) {
         // One that holds something stays.
         let _ = std::fs::remove_dir(dir);
@@ -154,23 +158,23 @@ fn finish(dir: &Path, presets: &[&'static str], all: &[Ran]) -> Result<(), Failu
     }
     let whys: Vec<String> = all.iter().map(|ran| why(&ran.ended)).collect();
     let reports: Vec<String> = all.iter().map(|ran| format!("{}/{REPORT}", ran.folder)).collect();
-    let ran = all.iter().zip(&whys).zip(&reports).map(|((ran, why), report)| Article {
+    let ran = all.iter().zip(&whys).zip(&reports).map(|((ran, why), report)| ArticleRun {
         name: ran.preset,
         found: ran.document.as_ref().ok_or(why),
         report: dir.join(report).exists().then_some(report),
     });
     let stopped = presets[all.len()..].iter();
-    let stopped = stopped.map(|name| Article { name, found: Err(STOPPED), report: None });
-    let articles: Vec<Article<'_>> = ran.chain(stopped).collect();
+    let stopped = stopped.map(|name| ArticleRun { name, found: Err(STOPPED), report: None });
+    let articles: Vec<ArticleRun<'_>> = ran.chain(stopped).collect();
     let page = bakeoff_report::articles(&articles);
-    let page = page.map_err(|error| Failure::new(Exit::Failed, error))?;
+    let page = page.map_err(|error| CommandFailure::new(Exit::Failed, error))?;
     let path = dir.join(PAGE);
     write_here(&path, &page)?;
     print(&format!("\nThe page of all articles: {}\n", path.display()))
 }
 
 /// Why nothing was measured.
-fn why(ended: &Result<Exit, Failure>) -> String {
+fn why(ended: &Result<Exit, CommandFailure>) -> String {
     match ended {
         Ok(_) => "Nothing was measured.".to_owned(),
         Err(failure) => {

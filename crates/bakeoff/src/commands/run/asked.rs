@@ -2,28 +2,28 @@
 
 use std::path::Path;
 
-use bakeoff_experiment::{Changes, Count, Experiment, Factor, HOST, Vocabulary, base};
+use bakeoff_experiment::{Count, Experiment, Factor, FlagOverrides, HOST, Vocabulary, base};
 use bakeoff_lab::Registry;
 use bakeoff_lab::targets::tables::rows::survey;
 use bakeoff_report::Reports;
-use bakeoff_workloads::Text;
+use bakeoff_workloads::TextSource;
 
 use super::{durability, fio, usage};
 use crate::cli;
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use crate::output::say;
 
 /// The command line, and what is registered.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RunInvocation<'a> {
     pub registry: &'a Registry,
     pub reports: &'a Reports,
-    pub arguments: &'a cli::Run,
+    pub arguments: &'a cli::RunArguments,
 }
 
-impl Asked<'_> {
+impl RunInvocation<'_> {
     /// The experiment that is named, with what the flags change in it.
-    pub fn new_experiment(&self) -> Result<Experiment, Failure> {
+    pub fn new_experiment(&self) -> Result<Experiment, CommandFailure> {
         let Some(name) = &self.arguments.experiment else {
             return Err(usage(
                 "say what to run: PRESET|FILE.toml, which is a preset (see `bakeoff list \
@@ -41,7 +41,11 @@ impl Asked<'_> {
     }
 
     /// A preset whose level of durability nobody chose has one that every chosen engine gives, and says so.
-    fn on_equal_terms(&self, name: &str, experiment: Experiment) -> Result<Experiment, Failure> {
+    fn on_equal_terms(
+        &self,
+        name: &str,
+        experiment: Experiment,
+    ) -> Result<Experiment, CommandFailure> {
         let mut changes = self.arguments.changes();
         let Some(instead) = durability::instead(self.registry, name, &experiment, &changes) else {
             return Ok(experiment);
@@ -52,7 +56,12 @@ impl Asked<'_> {
     }
 
     /// Loads an experiment.
-    fn load(&self, name: &str, changes: &Changes, trusts: bool) -> Result<Experiment, Failure> {
+    fn load(
+        &self,
+        name: &str,
+        changes: &FlagOverrides,
+        trusts: bool,
+    ) -> Result<Experiment, CommandFailure> {
         let mut vocabulary = Vocabulary { trusts, ..self.registry.vocabulary() };
         if fio::is_job_file(name) {
             vocabulary.presets.push(fio::experiment(name).map_err(usage)?);
@@ -61,7 +70,7 @@ impl Asked<'_> {
     }
 
     /// The experiment of a run folder; neither another one nor flags can change it any more.
-    pub fn resumed_experiment(&self, dir: &Path) -> Result<Experiment, Failure> {
+    pub fn resumed_experiment(&self, dir: &Path) -> Result<Experiment, CommandFailure> {
         let refuse = |what: &str| {
             Err(usage(format!(
                 "--resume goes on with the experiment in {} as it is: leave out {what}, or start \
@@ -74,13 +83,14 @@ impl Asked<'_> {
         }
         let arguments = self.arguments;
         let path = dir.join("experiment.toml");
-        let load = |changes: &Changes, trusts| self.load(&path.to_string_lossy(), changes, trusts);
+        let load =
+            |changes: &FlagOverrides, trusts| self.load(&path.to_string_lossy(), changes, trusts);
         // Trusted only to be compared: whether it is, is said anew, since the folder may be anybody's.
-        let recorded = load(&Changes::default(), true)?;
+        let recorded = load(&FlagOverrides::default(), true)?;
         let changes = arguments.changes();
         // `--engine` may say the same once more, with the passwords that the folder does not keep.
         let same = |again: Experiment| again.to_toml() == recorded.to_toml();
-        if changes == Changes::default() || load(&changes, true).is_ok_and(same) {
+        if changes == FlagOverrides::default() || load(&changes, true).is_ok_and(same) {
             return load(&changes, arguments.trust_experiment);
         }
         refuse(&changes.flags().join(", "))
@@ -91,7 +101,7 @@ impl Asked<'_> {
         &self,
         experiment: Experiment,
         works: impl FnOnce() -> Result<(), String>,
-    ) -> Result<Experiment, Failure> {
+    ) -> Result<Experiment, CommandFailure> {
         let Some(levels) = virtual_disks(&experiment) else { return Ok(experiment) };
         let Err(reason) = works() else { return Ok(experiment) };
         let arguments = self.arguments;
@@ -121,7 +131,7 @@ impl Asked<'_> {
     }
 
     /// Refuses to keep the images of power cuts where none are made.
-    pub fn check_keep_images(&self, experiment: &Experiment) -> Result<(), Failure> {
+    pub fn check_keep_images(&self, experiment: &Experiment) -> Result<(), CommandFailure> {
         if !self.arguments.keep_images || experiment.cuts.is_some() {
             return Ok(());
         }
@@ -150,7 +160,7 @@ fn counts(registry: &Registry, experiment: &Experiment) -> Vec<(String, u64)> {
 }
 
 /// Where the experiment's texts come from, as a report says it: a file of rows or of text, or made up.
-pub fn text(registry: &Registry, experiment: &Experiment) -> Result<String, Failure> {
+pub fn text(registry: &Registry, experiment: &Experiment) -> Result<String, CommandFailure> {
     if let Some(from) = &experiment.rows_from {
         let Some(file) = survey(from).map_err(usage)? else {
             return Ok(format!(
@@ -166,8 +176,8 @@ pub fn text(registry: &Registry, experiment: &Experiment) -> Result<String, Fail
         return Ok(file.describe(&scales));
     }
     let text = match &experiment.text {
-        Some(path) => Text::from_file(path).map_err(usage)?,
-        None => Text::generated(experiment.seed),
+        Some(path) => TextSource::from_file(path).map_err(usage)?,
+        None => TextSource::generated(experiment.seed),
     };
     Ok(text.describe())
 }

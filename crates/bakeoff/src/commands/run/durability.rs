@@ -2,15 +2,15 @@
 //! every chosen engine gives, and where they don't, the user is told what to type.
 
 use bakeoff_engines::Durability;
-use bakeoff_experiment::{Changes, Experiment, Factor};
+use bakeoff_experiment::{Experiment, Factor, FlagOverrides};
 use bakeoff_lab::{CommonLevels, Possible, Registry};
 
 use super::usage;
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 
 /// Levels of durability in the place of a preset's own.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Instead {
+pub struct DurabilitySubstitute {
     /// The levels, as a flag gives them.
     pub levels: String,
     /// A line on what takes whose place, and why.
@@ -24,8 +24,8 @@ pub fn instead(
     registry: &Registry,
     name: &str,
     experiment: &Experiment,
-    changes: &Changes,
-) -> Option<Instead> {
+    changes: &FlagOverrides,
+) -> Option<DurabilitySubstitute> {
     let is_preset = registry.presets().iter().any(|preset| preset.name == name);
     let engines_alone = changes.gives(Factor::ENGINE) && !changes.gives(Factor::DURABILITY);
     if !is_preset || !engines_alone || experiment.compare == Factor::DURABILITY {
@@ -35,7 +35,7 @@ pub fn instead(
     let common = CommonLevels::of(registry, experiment);
     let taken = common.in_place_of(&asked)?;
     let line = line(name, &asked, &taken, &common);
-    Some(Instead { levels: names(&taken).join(","), line })
+    Some(DurabilitySubstitute { levels: names(&taken).join(","), line })
 }
 
 /// Fails where nothing is left that would answer the experiment's question; says which level of durability every
@@ -44,7 +44,7 @@ pub fn suffices(
     registry: &Registry,
     experiment: &Experiment,
     possible: &Possible,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     possible.suffices().map_err(|error| {
         let advice = advice(registry, experiment, possible);
         let advice = advice.map_or_else(String::new, |advice| format!("\n{advice}"));
@@ -119,10 +119,13 @@ mod tests {
     use crate::Lab;
 
     /// An experiment as a preset's name and flags make it, and what takes the place of its levels.
-    fn of(name: &str, flags: &[(Factor, &str)]) -> (Experiment, Option<Instead>, Registry) {
+    fn of(
+        name: &str,
+        flags: &[(Factor, &str)],
+    ) -> (Experiment, Option<DurabilitySubstitute>, Registry) {
         let registry = Lab::standard().registry;
         let factors = flags.iter().map(|(factor, levels)| (*factor, (*levels).to_owned()));
-        let changes = Changes { factors: factors.collect(), ..Changes::default() };
+        let changes = FlagOverrides { factors: factors.collect(), ..FlagOverrides::default() };
         let experiment = Experiment::load(name, &changes, &registry.vocabulary()).unwrap();
         let instead = instead(&registry, name, &experiment, &changes);
         (experiment, instead, registry)
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn a_preset_s_level_gives_way_to_what_every_chosen_engine_gives() {
         let (_, instead, _) = of("text-oltp", &[ENGINES]);
-        let expected = Instead {
+        let expected = DurabilitySubstitute {
             levels: "strict".into(),
             line: "text-oltp is at durability relaxed; tarantool:memtx does not give that, so all run at \
                    strict"

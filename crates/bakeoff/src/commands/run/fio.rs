@@ -14,15 +14,15 @@ use std::path::Path;
 
 use bakeoff_experiment::Preset;
 
-use self::job::Job;
-use self::lines::Lines;
+use self::job::FioJob;
+use self::lines::FioLines;
 
 /// How long a job file may be.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Something that is wrong, and where: a line and a letter of it, both from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Problem {
+struct FioProblem {
     line: usize,
     column: usize,
     what: String,
@@ -46,7 +46,7 @@ pub fn experiment(path: &str) -> Result<Preset, String> {
         return Err(format!("`{path}` is over {MOST_BYTES} bytes long: it can't be a job file"));
     }
     let toml = translated(&text, &name(path)).map_err(|problems| {
-        let line = |it: &Problem| format!("{path}:{}:{}: {}", it.line, it.column, it.what);
+        let line = |it: &FioProblem| format!("{path}:{}:{}: {}", it.line, it.column, it.what);
         problems.iter().map(line).collect::<Vec<_>>().join("\n")
     })?;
     // Experiments that are known by name live as long as the program, and a command reads one job file.
@@ -69,13 +69,13 @@ fn name(path: &str) -> String {
 }
 
 /// The experiment in TOML.
-fn translated(text: &str, name: &str) -> Result<String, Vec<Problem>> {
+fn translated(text: &str, name: &str) -> Result<String, Vec<FioProblem>> {
     let mut problems = Vec::new();
-    let lines = Lines::read(text, &mut problems);
+    let lines = FioLines::read(text, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
-    let job = Job::read(&lines, &mut problems);
+    let job = FioJob::read(&lines, &mut problems);
     if !problems.is_empty() {
         problems.sort();
         return Err(problems);
@@ -109,7 +109,7 @@ mod tests {
     fn wrong(text: &str, line: usize, column: usize, words: &str) {
         let problems = translated(text, "job").expect_err(text);
         let is_it =
-            |it: &Problem| (it.line, it.column) == (line, column) && it.what.contains(words);
+            |it: &FioProblem| (it.line, it.column) == (line, column) && it.what.contains(words);
         assert!(problems.iter().any(is_it), "{text}: {problems:?}");
     }
 

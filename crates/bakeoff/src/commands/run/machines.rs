@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use bakeoff_experiment::Experiment;
 use bakeoff_lab::planner::{Fixed, Planner};
 use bakeoff_lab::{Possible, machine};
-use bakeoff_results::{Error, Machine, Member, Run, RunFolder};
+use bakeoff_results::{Error, Machine, Run, RunFolder, RunMember};
 
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 
 /// Notes that what is left of a merged run is this machine's part; of any other run, nothing. `now` is what
 /// is known of the run where it goes on.
@@ -17,14 +17,14 @@ pub fn go_on(
     now: &Run,
     experiment: &Experiment,
     possible: &Possible,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some(mut merged) = began.merged else { return Ok(()) };
-    let left = left(folder, experiment, possible).map_err(Failure::folder)?;
+    let left = left(folder, experiment, possible).map_err(CommandFailure::folder)?;
     if left.blocks.is_empty() && left.cuts.is_empty() {
         return Ok(());
     }
-    let canaries = folder.canaries().map_err(Failure::folder)?.len() as u32;
-    merged.end_last(canaries, folder.state().map_err(Failure::folder)?.ended_s);
+    let canaries = folder.canaries().map_err(CommandFailure::folder)?.len() as u32;
+    merged.end_last(canaries, folder.state().map_err(CommandFailure::folder)?.ended_s);
     for member in &mut merged.members {
         member.blocks.retain(|(number, _)| !left.blocks.contains_key(number));
         member.cuts.retain(|cell| !left.cuts.contains(cell));
@@ -32,7 +32,7 @@ pub fn go_on(
     let host = machine::host();
     let lies = |it: &Machine| (it.device.clone(), it.file_system.clone());
     // On another disk it is another part: what is told of a part holds for all its trials.
-    let is_own = |it: &&mut Member| {
+    let is_own = |it: &&mut RunMember| {
         it.shard.is_none() && it.host == host && lies(&it.machine) == lies(&now.machine)
     };
     let own = merged.members.last_mut().filter(is_own);
@@ -42,7 +42,7 @@ pub fn go_on(
             own.cuts.extend(left.cuts);
             own.ended_s = None;
         }
-        None => merged.members.push(Member {
+        None => merged.members.push(RunMember {
             shard: None,
             host,
             machine: now.machine.clone(),
@@ -57,11 +57,13 @@ pub fn go_on(
             cuts: left.cuts.into_iter().collect(),
         }),
     }
-    folder.note_machines(&merged, possible.planned_cuts(experiment) as u32).map_err(Failure::folder)
+    folder
+        .note_machines(&merged, possible.planned_cuts(experiment) as u32)
+        .map_err(CommandFailure::folder)
 }
 
 /// What a run lacks of its plan.
-struct Left {
+struct UnfinishedPlan {
     /// Blocks, by their numbers, and how many trials each has.
     blocks: BTreeMap<u32, u32>,
     /// Engines and levels of durability.
@@ -72,7 +74,7 @@ fn left(
     folder: &mut RunFolder,
     experiment: &Experiment,
     possible: &Possible,
-) -> Result<Left, Error> {
+) -> Result<UnfinishedPlan, Error> {
     let fixed = Fixed::new(&possible.plan, folder)?;
     let blocks = fixed.left().into_iter().map(|due| &due.block);
     let blocks = blocks.map(|block| (block.number, block.trials.len() as u32)).collect();
@@ -82,5 +84,5 @@ fn left(
         let of = made.iter().filter(|cut| cut.engine == *engine && cut.durability == *level);
         of.filter(|cut| cut.failed.is_none()).count() < each
     };
-    Ok(Left { blocks, cuts: possible.cuts.iter().filter(lacks).cloned().collect() })
+    Ok(UnfinishedPlan { blocks, cuts: possible.cuts.iter().filter(lacks).cloned().collect() })
 }

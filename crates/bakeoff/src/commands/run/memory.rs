@@ -1,7 +1,7 @@
 //! Data in memory: what a plan promises and no commit there can keep.
 
 use bakeoff_analysis::{Warning, in_memory};
-use bakeoff_engines::{Durability, Home};
+use bakeoff_engines::{Durability, EngineHome};
 use bakeoff_experiment::{Cell, Factor, HOST};
 use bakeoff_lab::{Possible, Registry, spec};
 use bakeoff_results::Machine;
@@ -21,7 +21,7 @@ fn promises(registry: &Registry, cell: &Cell) -> bool {
     let none = Durability::None.name();
     let stores = || {
         let engine = spec::engine(registry, cell);
-        engine.is_ok_and(|engine| engine.about().stores && engine.home() != Home::External)
+        engine.is_ok_and(|engine| engine.about().stores && engine.home() != EngineHome::External)
     };
     cell.level(Factor::DURABILITY).is_some_and(|level| level != none)
         && cell.level(Factor::DISK).is_none_or(|level| level == HOST)
@@ -30,7 +30,7 @@ fn promises(registry: &Registry, cell: &Cell) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::{Changes, Experiment};
+    use bakeoff_experiment::{Experiment, FlagOverrides};
 
     use super::*;
     use crate::Lab;
@@ -39,7 +39,7 @@ mod tests {
     fn said(file_system: &str, levels: &[(Factor, &str)]) -> Option<String> {
         let registry = Lab::standard().registry;
         let factors = levels.iter().map(|(factor, levels)| (*factor, (*levels).to_owned()));
-        let changes = Changes { factors: factors.collect(), ..Changes::default() };
+        let changes = FlagOverrides { factors: factors.collect(), ..FlagOverrides::default() };
         let experiment = Experiment::load("redmine", &changes, &registry.vocabulary()).unwrap();
         let machine = Machine { file_system: file_system.into(), ..Machine::default() };
         let possible = Possible::of(&registry, &experiment);

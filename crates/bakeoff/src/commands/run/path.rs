@@ -7,13 +7,13 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use bakeoff_lab::place::device::HeldDevice;
-use bakeoff_lab::{Medium, WORK_PREFIX};
+use bakeoff_lab::{MediumKind, WORK_PREFIX};
 use bakeoff_results::Machine;
-use bakeoff_trust::Folder;
+use bakeoff_trust::TrustedFolder;
 
 use super::{above, usage};
 use crate::commands::layouts::{contents, devices};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::quote;
 
 /// The flag without which no raw device is written to.
@@ -23,16 +23,16 @@ const MOST_LINKS: u32 = 40;
 
 /// Where the data lie while a run goes on.
 #[derive(Debug)]
-pub enum Data {
+pub enum DataLocation {
     /// Below this folder, held open.
-    Folder(Folder),
+    Folder(TrustedFolder),
     /// On this raw device, which nobody else can use meanwhile.
-    Device(Taken),
+    Device(TakenDevice),
 }
 
 /// A raw device that is written over.
 #[derive(Debug)]
-pub struct Taken {
+pub struct TakenDevice {
     held: HeldDevice,
     /// Its path as the user gave it, which may be a link's.
     given: PathBuf,
@@ -40,9 +40,9 @@ pub struct Taken {
     contents: String,
 }
 
-impl Data {
+impl DataLocation {
     /// The folder, if it is one.
-    pub fn folder(&self) -> Option<&Folder> {
+    pub fn folder(&self) -> Option<&TrustedFolder> {
         match self {
             Self::Folder(folder) => Some(folder),
             Self::Device(_) => None,
@@ -58,22 +58,22 @@ impl Data {
     }
 
     /// What that is, as an estimate takes it.
-    pub fn medium(data: Option<&Self>) -> Medium {
+    pub fn medium(data: Option<&Self>) -> MediumKind {
         match data {
-            Some(Self::Device(_)) => Medium::RawDevice,
-            Some(Self::Folder(_)) | None => Medium::Files,
+            Some(Self::Device(_)) => MediumKind::RawDevice,
+            Some(Self::Folder(_)) | None => MediumKind::Files,
         }
     }
 
     /// Where that is, and what becomes of it, in a line.
-    pub fn described(&self) -> Result<String, Failure> {
+    pub fn described(&self) -> Result<String, CommandFailure> {
         match self {
             Self::Folder(folder) => {
                 let shown = folder.path().display();
                 let Machine { file_system, device, .. } = machine(Some(self), folder.path())?;
                 Ok(format!("the data lie below {shown} ({file_system} on {device}) while it runs"))
             }
-            Self::Device(Taken { held, given, contents }) => {
+            Self::Device(TakenDevice { held, given, contents }) => {
                 let path = &held.device().path;
                 let Machine { device, .. } = machine(Some(self), path)?;
                 let mut shown = given.display().to_string();
@@ -94,13 +94,13 @@ impl Data {
 /// # Errors
 /// It is not there, neither a folder nor a device, or somebody else decides what it is; a raw device that is in
 /// use or that the user did not give up.
-pub fn held(path: &Path, destroys: bool) -> Result<Data, Failure> {
+pub fn held(path: &Path, destroys: bool) -> Result<DataLocation, CommandFailure> {
     let shown = path.display();
     let about = fs::metadata(path).map_err(|error| {
         usage(format!("--path {shown}: {error}; name a folder on the disk that is to be measured"))
     })?;
     if about.file_type().is_block_device() {
-        return device(path, destroys).map(Data::Device);
+        return device(path, destroys).map(DataLocation::Device);
     }
     if !about.is_dir() {
         return Err(usage(format!(
@@ -112,7 +112,9 @@ pub fn held(path: &Path, destroys: bool) -> Result<Data, Failure> {
             "{DESTROYS} is for a raw device, and --path {shown} is a folder: leave it out"
         )));
     }
-    bakeoff_trust::holder(path).map(Data::Folder).map_err(|error| Failure::folder(error.into()))
+    bakeoff_trust::holder(path)
+        .map(DataLocation::Folder)
+        .map_err(|error| CommandFailure::folder(error.into()))
 }
 
 /// The names by which a device may be in use: as it is given, and where that is a link, what it leads to. The
@@ -125,7 +127,7 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 /// Takes a raw device.
-fn device(path: &Path, destroys: bool) -> Result<Taken, Failure> {
+fn device(path: &Path, destroys: bool) -> Result<TakenDevice, CommandFailure> {
     // A link, as those in /dev/disk, is known by what it leads to.
     let device = followed(path)?;
     // It is held before anybody asks what it is used for, so that nobody can begin to use it in between.
@@ -149,18 +151,22 @@ fn device(path: &Path, destroys: bool) -> Result<Taken, Failure> {
     if !destroys {
         return Err(usage(not_given_up(path)));
     }
-    Ok(Taken { held, given: path.to_owned(), contents: contents::signatures(&device).to_string() })
+    Ok(TakenDevice {
+        held,
+        given: path.to_owned(),
+        contents: contents::signatures(&device).to_string(),
+    })
 }
 
 /// What a path leads to by links of this user's or root's alone, in folders where nobody else can put something in
 /// their place.
-fn followed(path: &Path) -> Result<PathBuf, Failure> {
+fn followed(path: &Path) -> Result<PathBuf, CommandFailure> {
     let failed = |at: &Path, error: io::Error| usage(format!("--path {}: {error}", at.display()));
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
         let folder = at.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder =
-            bakeoff_trust::holder(folder).map_err(|error| Failure::folder(error.into()))?;
+            bakeoff_trust::holder(folder).map_err(|error| CommandFailure::folder(error.into()))?;
         let name = at.file_name().ok_or_else(|| failed(path, ErrorKind::InvalidInput.into()))?;
         let entry = folder.path().join(name);
         let about = fs::symlink_metadata(&entry).map_err(|error| failed(&entry, error))?;
@@ -228,14 +234,15 @@ fn not_held(path: &Path, error: &io::Error) -> String {
 
 /// The machine, with the disk that the data of a run in `dir` lie on, where they do not lie elsewhere: what is above
 /// them must be there.
-pub fn machine(data: Option<&Data>, dir: &Path) -> Result<Machine, Failure> {
-    let at = above(data.and_then(Data::folder).map_or(dir, Folder::path));
-    let described = match data.and_then(Data::device) {
+pub fn machine(data: Option<&DataLocation>, dir: &Path) -> Result<Machine, CommandFailure> {
+    let at = above(data.and_then(DataLocation::folder).map_or(dir, TrustedFolder::path));
+    let described = match data.and_then(DataLocation::device) {
         // That which is held, whatever its path leads to by now.
         Some(held) => bakeoff_lab::machine::describe_device(held.device().number),
         None => bakeoff_lab::describe_machine(at),
     };
-    described.map_err(|error| Failure::new(Exit::Folder, format!("{}: {error}", at.display())))
+    described
+        .map_err(|error| CommandFailure::new(Exit::Folder, format!("{}: {error}", at.display())))
 }
 
 /// Folders that runs have left in a folder, or that runs have which go on, each in a line.
@@ -283,7 +290,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let failure = held(folder.path(), true).expect_err("it is a folder");
         assert!(failure.message.contains("leave it out"), "{}", failure.message);
-        assert!(matches!(held(folder.path(), false), Ok(Data::Folder(_))));
+        assert!(matches!(held(folder.path(), false), Ok(DataLocation::Folder(_))));
     }
 
     #[test]

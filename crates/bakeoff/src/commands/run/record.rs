@@ -4,29 +4,31 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_engines::Engine;
-use bakeoff_experiment::{Bounds, Experiment, Factor, Plan, Shard, State, base, without_passwords};
+use bakeoff_experiment::{
+    Bounds, EngineState, Experiment, Factor, Shard, TrialPlan, base, without_passwords,
+};
 use bakeoff_lab::machine::NO_FILE_SYSTEM;
 use bakeoff_lab::possible::line;
-use bakeoff_lab::{Estimate, Possible, Registry, now_s, spec};
+use bakeoff_lab::{Possible, Registry, RunEstimate, now_s, spec};
 use bakeoff_results::{CutPlan, EngineFact, Error, Machine, PromiseFactors, Run, RunFolder};
 
-use super::asked::{Asked, text};
-use super::path::{self, DESTROYS, Data};
+use super::asked::{RunInvocation, text};
+use super::path::{self, DESTROYS, DataLocation};
 use super::{shard, usage};
 use crate::cli;
 use crate::commands::{checksum, external};
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 use crate::output::{program, quote};
 
 pub fn create_folder(
-    asked: Asked<'_>,
+    asked: RunInvocation<'_>,
     experiment: &Experiment,
     possible: &Possible,
     shard: Option<Shard>,
-    data: Option<&Data>,
-) -> Result<RunFolder, Failure> {
+    data: Option<&DataLocation>,
+) -> Result<RunFolder, CommandFailure> {
     let program = running_program(shard.is_some())?;
-    let create = |dir: &Path| -> Result<_, Failure> {
+    let create = |dir: &Path| -> Result<_, CommandFailure> {
         let mut run = describe_run(asked, dir, experiment, possible, data)?;
         run.program_sha256.clone_from(&program);
         run.shard = shard::fact(experiment, possible, &run.text, shard, program.clone());
@@ -35,21 +37,21 @@ pub fn create_folder(
         Ok(RunFolder::create(dir, &run, &experiment.to_toml()))
     };
     if let Some(dir) = &asked.arguments.out {
-        return create(dir)?.map_err(Failure::folder);
+        return create(dir)?.map_err(CommandFailure::folder);
     }
     // `bakeoff-NAME-1`, or the next number that is free; another run may take it meanwhile.
     for number in 1.. {
         let dir = PathBuf::from(format!("bakeoff-{}-{number}", experiment.name));
         match create(&dir)? {
             Err(Error::Exists(_) | Error::Busy(_)) => {}
-            created => return created.map_err(Failure::folder),
+            created => return created.map_err(CommandFailure::folder),
         }
     }
     unreachable!("numbers do not run out")
 }
 
 /// The SHA-256 of the program that is running. Where it can't be read it is not known, unless it `must_be_known`.
-fn running_program(must_be_known: bool) -> Result<Option<String>, Failure> {
+fn running_program(must_be_known: bool) -> Result<Option<String>, CommandFailure> {
     let sum = checksum::of_running_program();
     if must_be_known { sum.map(Some) } else { Ok(sum.ok()) }
 }
@@ -57,13 +59,13 @@ fn running_program(must_be_known: bool) -> Result<Option<String>, Failure> {
 /// Refuses to go on with a run under other terms than it began with: other engines, another text,
 /// another machine. What is known of the run as it goes on.
 pub fn check_terms(
-    asked: Asked<'_>,
+    asked: RunInvocation<'_>,
     folder: &RunFolder,
     began: &Run,
     experiment: &Experiment,
     possible: &Possible,
-    data: Option<&Data>,
-) -> Result<Run, Failure> {
+    data: Option<&DataLocation>,
+) -> Result<Run, CommandFailure> {
     if began.merged.is_some() && data.is_some_and(|data| data.device().is_some()) {
         let dir = folder.dir().display();
         return Err(usage(format!(
@@ -75,7 +77,7 @@ pub fn check_terms(
     let mut now = describe_run(asked, folder.dir(), experiment, possible, data)?;
     now.program_sha256 = running_program(is_part)?;
     let differs = |what: &str, then: &str, now: &str| {
-        Err(Failure::new(
+        Err(CommandFailure::new(
             Exit::Folder,
             format!(
                 "{what} changed after the run in {} began: it was {then}, and is {now} now. One \
@@ -119,7 +121,7 @@ pub fn check_terms(
             }
         };
         let text = format!("the run in {dir} can't go on so, since {lay}: {how}");
-        return Err(Failure::new(Exit::Folder, text));
+        return Err(CommandFailure::new(Exit::Folder, text));
     }
     let machine = |run: &Run| {
         let machine = &run.machine;
@@ -149,8 +151,8 @@ fn lay_elsewhere(then: &Machine, now: &Machine) -> Option<String> {
 
 /// Checks that trials that have ended are those that the plan has in their places: a bakeoff that orders
 /// blocks otherwise would take them for others.
-fn check_order(folder: &RunFolder, plan: &Plan) -> Result<(), Failure> {
-    for trial in folder.trials().map_err(Failure::folder)? {
+fn check_order(folder: &RunFolder, plan: &TrialPlan) -> Result<(), CommandFailure> {
+    for trial in folder.trials().map_err(CommandFailure::folder)? {
         let block = plan.blocks.iter().find(|block| block.number == trial.block);
         let planned = block.and_then(|it| it.trials.iter().find(|it| it.order == trial.order));
         if planned.is_some_and(|planned| planned.cell.to_map() != trial.levels) {
@@ -160,7 +162,7 @@ fn check_order(folder: &RunFolder, plan: &Plan) -> Result<(), Failure> {
                  {block} is another one here. Go on with the one that began it, or start a new run \
                  with --out"
             );
-            return Err(Failure::new(Exit::Folder, text));
+            return Err(CommandFailure::new(Exit::Folder, text));
         }
     }
     Ok(())
@@ -168,17 +170,17 @@ fn check_order(folder: &RunFolder, plan: &Plan) -> Result<(), Failure> {
 
 /// What is known of a run in `dir` before its first trial.
 fn describe_run(
-    Asked { registry, .. }: Asked<'_>,
+    RunInvocation { registry, .. }: RunInvocation<'_>,
     dir: &Path,
     experiment: &Experiment,
     possible: &Possible,
-    data: Option<&Data>,
-) -> Result<Run, Failure> {
+    data: Option<&DataLocation>,
+) -> Result<Run, CommandFailure> {
     let text = text(registry, experiment)?;
     let machine = path::machine(data, dir)?;
     let target = registry.target_of(&experiment.workload).map_err(usage)?;
     let about = target.about(&experiment.workload).expect("the target that runs it");
-    let estimate = Estimate::on(Data::medium(data), registry, experiment, possible);
+    let estimate = RunEstimate::on(DataLocation::medium(data), registry, experiment, possible);
     let mut run = Run {
         name: experiment.name.clone(),
         title: registry.title(experiment),
@@ -230,7 +232,11 @@ fn describe_run(
 }
 
 /// The power cuts of a run, and the command that repeats one of them.
-fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) -> Option<CutPlan> {
+fn cut_plan(
+    arguments: &cli::RunArguments,
+    experiment: &Experiment,
+    possible: &Possible,
+) -> Option<CutPlan> {
     let cuts = experiment.cuts.as_ref()?;
     let disk = experiment.cut_disk()?;
     let clients = experiment.cut_clients();
@@ -258,7 +264,8 @@ fn cut_plan(arguments: &cli::Run, experiment: &Experiment, possible: &Possible) 
     flags.extend(scale.first().map(|scale| ("scale", base(scale))));
     let states = experiment.levels(Factor::STATE);
     let given = arguments.own.0.iter().any(|(factor, _)| *factor == Factor::STATE);
-    let state = states.first().map(|it| base(it)).filter(|it| given || *it != State::Warm.name());
+    let state =
+        states.first().map(|it| base(it)).filter(|it| given || *it != EngineState::Warm.name());
     flags.extend(state.map(|state| ("state", state)));
     flags.push(("seed", &*seed));
     for (flag, value) in flags {

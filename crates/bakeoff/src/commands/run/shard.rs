@@ -9,18 +9,21 @@ use bakeoff_results::{PlanShard, Run};
 
 use super::{scheduler, usage};
 use crate::cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// Which part of the plan is to be run: what the flag says, or the scheduler; of a run that goes on (`began`),
 /// its own. `None` for the whole plan.
-pub fn asked(arguments: &cli::Run, began: Option<&Run>) -> Result<Option<Shard>, Failure> {
+pub fn asked(
+    arguments: &cli::RunArguments,
+    began: Option<&Run>,
+) -> Result<Option<Shard>, CommandFailure> {
     let variable = |name: &str| std::env::var(name).ok();
     let given = given(arguments.shards.shard, &variable).map_err(usage)?;
     let shard = match began {
         None => given,
         Some(run) => {
             let own = run.shard.as_ref().map(|own| Shard::new(own.index, own.count)).transpose();
-            let own = own.map_err(|why| Failure::new(Exit::Folder, why))?;
+            let own = own.map_err(|why| CommandFailure::new(Exit::Folder, why))?;
             if given.is_some() && given != own {
                 let is = own.map_or_else(|| "the whole plan".into(), |own| format!("shard {own}"));
                 return Err(usage(format!(
@@ -75,14 +78,14 @@ pub fn part(
     experiment: &Experiment,
     possible: Possible,
     shard: Option<Shard>,
-) -> Result<Possible, Failure> {
+) -> Result<Possible, CommandFailure> {
     let Some(shard) = shard else { return Ok(possible) };
     plan_is_known(experiment)?;
     possible.shard(experiment, shard).map_err(usage)
 }
 
 /// Refuses to deal a plan that is not known before its first block.
-pub fn plan_is_known(experiment: &Experiment) -> Result<(), Failure> {
+pub fn plan_is_known(experiment: &Experiment) -> Result<(), CommandFailure> {
     let planner = &experiment.planner;
     match *planner == PLANNERS[0].name {
         true => Ok(()),
@@ -135,15 +138,18 @@ pub fn line(experiment: &Experiment, possible: &Possible, shard: Shard) -> Strin
 }
 
 /// Has the machine for a shard alone, as long as what is returned is kept.
-pub fn alone(arguments: &cli::Run, shard: Option<Shard>) -> Result<Option<File>, Failure> {
+pub fn alone(
+    arguments: &cli::RunArguments,
+    shard: Option<Shard>,
+) -> Result<Option<File>, CommandFailure> {
     if shard.is_none() {
         return Ok(None);
     }
-    let held = machine::hold().map_err(|error| Failure::new(Exit::Failed, error))?;
+    let held = machine::hold().map_err(|error| CommandFailure::new(Exit::Failed, error))?;
     if held.is_some() || arguments.shards.same_machine {
         return Ok(held);
     }
-    Err(Failure::new(
+    Err(CommandFailure::new(
         Exit::Failed,
         "another shard runs on this machine, and the two would disturb each other: wait for its end, have the \
          scheduler give each a whole machine, or take --same-machine if that doesn't matter",

@@ -2,7 +2,7 @@
 
 use bakeoff_results::{Platform, Run, RunFolder};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{CommandFailure, Exit};
 
 /// The flag that lets another one go on.
 const FLAG: &str = "--another-binary";
@@ -17,25 +17,25 @@ pub fn check(
     began: &Run,
     now: &Run,
     is_allowed: bool,
-) -> Result<Option<Platform>, Failure> {
+) -> Result<Option<Platform>, CommandFailure> {
     let now = now.platform();
     if began.shard.is_some() || began.merged.is_some() {
         return check_part(folder, began, &now).map(|()| None);
     }
-    let then = folder.last_platform().map_err(Failure::folder)?;
+    let then = folder.last_platform().map_err(CommandFailure::folder)?;
     let told = differences(&then, &now);
     if told.is_empty() || is_allowed { Ok(Some(now)) } else { Err(refused(folder, &told)) }
 }
 
 /// A part of a plan is of one program, and of one kernel: `bakeoff merge` goes by what each part says of itself.
-fn check_part(folder: &RunFolder, began: &Run, now: &Platform) -> Result<(), Failure> {
+fn check_part(folder: &RunFolder, began: &Run, now: &Platform) -> Result<(), CommandFailure> {
     let dir = folder.dir().display();
     let shard = began.shard.as_ref().and_then(|it| it.program_sha256.clone());
     let merged = began.merged.as_ref().and_then(|it| it.program_sha256.clone());
     let then = Platform { program_sha256: shard.or(merged), ..began.platform() };
     if !then.has_program_of(now) {
         let [then, now] = [&then, now].map(|it| it.program_sha256.as_deref().unwrap_or_default());
-        return Err(Failure::new(
+        return Err(CommandFailure::new(
             Exit::Folder,
             format!(
                 "the SHA-256 of bakeoff's program changed after the run in {dir} began: it was {then}, and is \
@@ -46,7 +46,7 @@ fn check_part(folder: &RunFolder, began: &Run, now: &Platform) -> Result<(), Fai
     }
     // Those of a merged run are several already: who goes on is a machine of its own.
     if began.shard.is_some() && !then.has_kernel_of(now) {
-        return Err(Failure::new(
+        return Err(CommandFailure::new(
             Exit::Folder,
             format!(
                 "the kernel changed after the shard in {dir} began: it was {}, and is {} now. Boot that kernel; or \
@@ -82,7 +82,7 @@ fn kernel(platform: &Platform) -> String {
     }
 }
 
-fn refused(folder: &RunFolder, told: &[String]) -> Failure {
+fn refused(folder: &RunFolder, told: &[String]) -> CommandFailure {
     let lines: String = told.iter().map(|line| format!("\n  {line}")).collect();
     let text = format!(
         "the run in {} was run last by another program or under another kernel:{lines}\nBring back what it was, or \
@@ -90,5 +90,5 @@ fn refused(folder: &RunFolder, told: &[String]) -> Failure {
          are of both",
         folder.dir().display()
     );
-    Failure::new(Exit::Folder, text)
+    CommandFailure::new(Exit::Folder, text)
 }

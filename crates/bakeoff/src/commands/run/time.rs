@@ -2,11 +2,11 @@
 
 use bakeoff_analysis::FIRST_LOOK;
 use bakeoff_experiment::Experiment;
-use bakeoff_lab::{Estimate, Medium, Possible, Registry};
+use bakeoff_lab::{MediumKind, Possible, Registry, RunEstimate};
 
 use super::usage;
 use crate::commands::plan::rounded;
-use crate::exit::Failure;
+use crate::exit::CommandFailure;
 use crate::progress::span;
 
 /// Refuses a time that is shorter than one block by itself; says where it is likely to end before
@@ -15,14 +15,14 @@ pub fn check(
     registry: &Registry,
     experiment: &Experiment,
     possible: &Possible,
-    medium: Medium,
-) -> Result<Option<String>, Failure> {
+    medium: MediumKind,
+) -> Result<Option<String>, CommandFailure> {
     let Some(max_time) = experiment.bounds.and_then(|bounds| bounds.max_time) else {
         return Ok(None);
     };
     let first = possible.first_repetitions(FIRST_LOOK);
-    let Estimate { loads_s, trials_s, longest_block_s, .. } =
-        Estimate::on(medium, registry, experiment, &first);
+    let RunEstimate { loads_s, trials_s, longest_block_s, .. } =
+        RunEstimate::on(medium, registry, experiment, &first);
     let about = |seconds: f64| span(rounded(seconds));
     let given = span(max_time.as_secs_f64());
     if longest_block_s + loads_s > max_time.as_secs_f64() {
@@ -44,11 +44,11 @@ pub fn check(
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::Changes;
+    use bakeoff_experiment::FlagOverrides;
 
     use super::*;
     use crate::Lab;
-    use crate::commands::run::path::Data;
+    use crate::commands::run::path::DataLocation;
 
     /// What is offered as it is can decide something in its own time.
     #[test]
@@ -58,12 +58,13 @@ mod tests {
         let mut bounded = 0;
         for preset in &vocabulary.presets {
             for quick in [false, true] {
-                let changes = Changes { quick, ..Changes::default() };
+                let changes = FlagOverrides { quick, ..FlagOverrides::default() };
                 let Ok(experiment) = Experiment::load(preset.name, &changes, &vocabulary) else {
                     continue;
                 };
                 let possible = Possible::of(&registry, &experiment);
-                let short = check(&registry, &experiment, &possible, Data::medium(None)).unwrap();
+                let short =
+                    check(&registry, &experiment, &possible, DataLocation::medium(None)).unwrap();
                 assert_eq!(short, None, "{}, quick: {quick}", preset.name);
                 bounded += usize::from(experiment.bounds.is_some());
             }

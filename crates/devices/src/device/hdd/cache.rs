@@ -8,7 +8,7 @@ const LOOK: usize = 32;
 /// Bytes up to which writes that touch become one extent.
 const MERGE: u64 = 1 << 20;
 
-struct Extent {
+struct CachedExtent {
     length: u64,
     /// When it came, in numbers that only grow.
     number: u64,
@@ -23,15 +23,15 @@ struct Flush {
 
 /// The extents in the cache by their offset. Timing is all it is for: where extents overlap, it
 /// does not know whose bytes are newer.
-pub(super) struct Cache {
+pub(super) struct WriteCache {
     size: u64,
     used: u64,
-    extents: BTreeMap<u64, Extent>,
+    extents: BTreeMap<u64, CachedExtent>,
     numbers: u64,
     flushes: Vec<Flush>,
 }
 
-impl Cache {
+impl WriteCache {
     pub fn new(size: u64) -> Self {
         Self { size, used: 0, extents: BTreeMap::new(), numbers: 0, flushes: Vec::new() }
     }
@@ -58,7 +58,7 @@ impl Cache {
                 let number = self.numbers;
                 self.numbers += 1;
                 self.used += length;
-                let old = self.extents.insert(offset, Extent { length, number });
+                let old = self.extents.insert(offset, CachedExtent { length, number });
                 if let Some(old) = old {
                     self.used -= old.length;
                     self.extents.get_mut(&offset).expect("just put there").number = old.number;
@@ -94,20 +94,20 @@ impl Cache {
     /// The extents near the head that may be written next; while a flush waits, those it waits for.
     pub fn candidates(&self, head: u64) -> impl Iterator<Item = u64> {
         let before = self.flushes.first().map_or(u64::MAX, |flush| flush.before);
-        let due = move |(_, extent): &(&u64, &Extent)| extent.number < before;
+        let due = move |(_, extent): &(&u64, &CachedExtent)| extent.number < before;
         let below = self.extents.range(..head).rev().filter(due).take(LOOK);
         let above = self.extents.range(head..).filter(due).take(LOOK);
         below.chain(above).map(|(&offset, _)| offset)
     }
 
     /// Takes out an extent that is being written from now on; its room is free when it is done.
-    pub fn take(&mut self, offset: u64) -> Drain {
-        let Extent { length, number } = self.extents.remove(&offset).expect("a candidate");
-        Drain { length, number }
+    pub fn take(&mut self, offset: u64) -> DrainingExtent {
+        let CachedExtent { length, number } = self.extents.remove(&offset).expect("a candidate");
+        DrainingExtent { length, number }
     }
 
     /// An extent is on the platters. The numbers of the flushes that waited only for it.
-    pub fn written(&mut self, drain: &Drain) -> Vec<u64> {
+    pub fn written(&mut self, drain: &DrainingExtent) -> Vec<u64> {
         self.used -= drain.length;
         for flush in self.flushes.iter_mut().filter(|flush| drain.number < flush.before) {
             flush.left -= 1;
@@ -117,7 +117,7 @@ impl Cache {
 }
 
 /// An extent on its way to the platters.
-pub(super) struct Drain {
+pub(super) struct DrainingExtent {
     pub length: u64,
     number: u64,
 }

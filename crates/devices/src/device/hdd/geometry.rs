@@ -1,6 +1,6 @@
 //! Where bytes lie on the platters, and how long the head takes to be over them.
 
-use super::Parameters;
+use super::HddParameters;
 use super::seek::Curve;
 use crate::device::Nanos;
 
@@ -16,7 +16,7 @@ const ROUNDING: f64 = 1e-6;
 
 /// A position on the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Position {
+pub(super) struct PlatterPosition {
     /// The number of its track, counted from the first byte in use.
     pub track: f64,
     /// The number of its arc.
@@ -60,7 +60,7 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    pub fn new(parameters: &Parameters, phase: f64) -> Result<Self, String> {
+    pub fn new(parameters: &HddParameters, phase: f64) -> Result<Self, String> {
         let p = parameters;
         let mut geometry = Self {
             rpm: p.rpm,
@@ -105,12 +105,12 @@ impl Geometry {
         (outer - (outer - inner) * self.outside(offset)).sqrt()
     }
 
-    pub fn place(&self, offset: u64) -> Position {
+    pub fn place(&self, offset: u64) -> PlatterPosition {
         let sum = self.outer + self.rate(offset);
         let turns = 2.0 * offset as f64 / (sum * self.turn);
         let track = whole(turns);
         let skewed = turns + track * (self.step / self.turn) + self.phase;
-        Position {
+        PlatterPosition {
             track,
             arc: whole(turns * self.arcs),
             angle: skewed - whole(skewed),
@@ -119,7 +119,7 @@ impl Geometry {
     }
 
     /// Nanoseconds from one place to another one's track.
-    fn seek(&self, from: &Position, to: &Position) -> f64 {
+    fn seek(&self, from: &PlatterPosition, to: &PlatterPosition) -> f64 {
         if (from.arc - to.arc).abs() <= 1.0 {
             return (from.track - to.track).abs() * self.step;
         }
@@ -127,13 +127,13 @@ impl Geometry {
     }
 
     /// When the head, which is over `from` at `at`, is over `to`.
-    pub fn arrive(&self, at: Nanos, from: &Position, to: &Position) -> Nanos {
+    pub fn arrive(&self, at: Nanos, from: &PlatterPosition, to: &PlatterPosition) -> Nanos {
         let there = at + nanos(self.seek(from, to));
         self.wait(there, to)
     }
 
     /// When a place of the track under the head comes round.
-    pub fn wait(&self, at: Nanos, to: &Position) -> Nanos {
+    pub fn wait(&self, at: Nanos, to: &PlatterPosition) -> Nanos {
         // A minute has a whole number of turns: no error adds up.
         let turned = (at % MINUTE * self.rpm % MINUTE) as f64 / MINUTE as f64;
         let left = to.angle - turned;

@@ -2,30 +2,30 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::geometry::{Geometry, Position};
-use crate::device::{Nanos, Request};
+use super::geometry::{Geometry, PlatterPosition};
+use crate::device::{DeviceRequest, Nanos};
 
 /// A request that waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub id: u64,
-    pub request: Request,
+    pub request: DeviceRequest,
     pub since: Nanos,
     /// Where it begins.
-    pub place: Position,
+    pub place: PlatterPosition,
 }
 
 /// One queue a stream. Streams take turns, as a fair scheduler on the host does it between
 /// machines: which of them is served next does not depend on how much they ask for, only which of
 /// its own requests.
 #[derive(Default)]
-pub(super) struct Queue {
+pub(super) struct StreamQueues {
     streams: BTreeMap<u32, VecDeque<Waiting>>,
     /// The stream that was served last.
     last: u32,
 }
 
-impl Queue {
+impl StreamQueues {
     pub fn push(&mut self, waiting: Waiting) {
         self.streams.entry(waiting.request.stream).or_default().push_back(waiting);
     }

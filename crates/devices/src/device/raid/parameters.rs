@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use crate::device::Wrong;
+use crate::device::ParameterProblem;
 
 /// What a chunk can be: from md's smallest, a page, to more than anybody takes.
 const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
@@ -11,7 +11,7 @@ const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=64 << 20;
 /// Where the two copies of a chunk lie (md(4), "RAID10").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layout {
+pub enum RaidLayout {
     /// At the same place of two disks next to each other: with an even number of disks a stripe over mirrors
     /// lies alike.
     #[default]
@@ -36,29 +36,29 @@ pub enum Health {
 
 /// An array. Without anything said, that which mdadm(8) makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameters {
+pub struct RaidParameters {
     /// How it is.
     pub array: Health,
     /// Bytes of a chunk.
     pub chunk: u64,
     /// Where the copies lie.
-    pub layout: Layout,
+    pub layout: RaidLayout,
 }
 
-impl Default for Parameters {
+impl Default for RaidParameters {
     fn default() -> Self {
-        Self { array: Health::default(), chunk: super::CHUNK, layout: Layout::default() }
+        Self { array: Health::default(), chunk: super::CHUNK, layout: RaidLayout::default() }
     }
 }
 
-impl Parameters {
+impl RaidParameters {
     /// The defaults, by the parameters' names.
     pub(crate) fn table() -> Table {
         Table::try_from(Self::default()).expect("words and numbers by name")
     }
 
     /// All that keeps such an array from being.
-    pub(crate) fn check(&self) -> Vec<Wrong> {
+    pub(crate) fn check(&self) -> Vec<ParameterProblem> {
         if self.chunk.is_power_of_two() && CHUNKS.contains(&self.chunk) {
             return Vec::new();
         }
@@ -68,6 +68,6 @@ impl Parameters {
             CHUNKS.start(),
             CHUNKS.end()
         );
-        vec![Wrong { parameters: vec!["chunk".to_owned()], why }]
+        vec![ParameterProblem { parameters: vec!["chunk".to_owned()], why }]
     }
 }

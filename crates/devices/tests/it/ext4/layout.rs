@@ -1,6 +1,6 @@
 //! Where files lie on the device, and how large it is.
 
-use bakeoff_devices::ext4::{LEAST_SPAN, Mode, Sync};
+use bakeoff_devices::ext4::{LEAST_SPAN, Mode, SyncScope};
 
 use super::{FILE, KIB, MIB, ext4, full, sync, write};
 
@@ -27,7 +27,7 @@ fn files_that_grow_in_turns_lie_in_long_runs() {
     for number in 0..2048 {
         for file in 0..4 {
             write(&mut ext4, 0, file, number * 4 * KIB, 4 * KIB);
-            sync(&mut ext4, 0, file, Sync::Data);
+            sync(&mut ext4, 0, file, SyncScope::Data);
         }
     }
     for file in 0..4 {

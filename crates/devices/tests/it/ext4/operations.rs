@@ -1,6 +1,6 @@
 //! What single operations ask of the device.
 
-use bakeoff_devices::ext4::{Counts, Mode, Sync};
+use bakeoff_devices::ext4::{Ext4Counts, Mode, SyncScope};
 
 use super::{FILE, KIB, MIB, SECOND, background, done, ext4, shape, sync, write};
 
@@ -11,7 +11,7 @@ fn appends_reach_the_device_as_one_write() {
     for number in 0..10 {
         write(&mut ext4, number, FILE, number * 4 * KIB, 4 * KIB);
     }
-    assert_eq!(shape(&sync(&mut ext4, 10, FILE, Sync::Data)), "w40 w28 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 10, FILE, SyncScope::Data)), "w40 w28 f w4 f");
     let counts = ext4.counts();
     let file = counts.files[&FILE];
     assert_eq!((file.host_writes.requests, file.host_writes.sequential), (10, 10));
@@ -24,19 +24,19 @@ fn a_write_in_place_makes_no_commit_but_an_append_does() {
     let mut ext4 = ext4();
     ext4.adopt(FILE, MIB);
     write(&mut ext4, 0, FILE, 8 * KIB, 4 * KIB);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4 f");
     // Its timestamp changed, and that is fsync's business.
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "w8 f w4 f");
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::All)), "w8 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::All)), "f");
 
     write(&mut ext4, 0, FILE, MIB, 4 * KIB);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w16 f w4 f");
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4 w16 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "f");
     // Within the last block: no new block, but another size.
     write(&mut ext4, 0, FILE, MIB + 4 * KIB, 100);
-    sync(&mut ext4, 0, FILE, Sync::Data);
+    sync(&mut ext4, 0, FILE, SyncScope::Data);
     write(&mut ext4, 0, FILE, MIB + 4 * KIB + 100, 100);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w8 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4 w8 f w4 f");
 }
 
 #[test]
@@ -46,11 +46,11 @@ fn synchronous_and_direct_writes() {
     let mut cost = |offset, length, mode, sync| {
         shape(&done(&mut ext4, |ext4| ext4.write(0, FILE, offset, length, mode, sync)))
     };
-    assert_eq!(cost(0, 16 * KIB, Mode::Buffered, Some(Sync::Data)), "w16 f");
+    assert_eq!(cost(0, 16 * KIB, Mode::Buffered, Some(SyncScope::Data)), "w16 f");
     assert_eq!(cost(0, 16 * KIB, Mode::Direct, None), "w16");
-    assert_eq!(cost(0, 16 * KIB, Mode::Direct, Some(Sync::Data)), "w16 f");
-    assert_eq!(cost(0, 16 * KIB, Mode::Direct, Some(Sync::All)), "w16 w8 f w4 f");
-    assert_eq!(cost(MIB, 16 * KIB, Mode::Direct, Some(Sync::Data)), "w16 w16 f w4 f");
+    assert_eq!(cost(0, 16 * KIB, Mode::Direct, Some(SyncScope::Data)), "w16 f");
+    assert_eq!(cost(0, 16 * KIB, Mode::Direct, Some(SyncScope::All)), "w16 w8 f w4 f");
+    assert_eq!(cost(MIB, 16 * KIB, Mode::Direct, Some(SyncScope::Data)), "w16 w16 f w4 f");
     let sector = ext4.write(0, FILE, 512, 512, Mode::Direct, None);
     let place = ext4.extents(FILE)[0].place;
     assert_eq!((sector.steps[0][0].offset, sector.steps[0][0].length), (place + 512, 512));
@@ -64,7 +64,7 @@ fn a_direct_write_takes_the_place_of_dirty_pages() {
     ext4.write(0, FILE, 2 * KIB, 32 * KIB, Mode::Direct, None);
     // Of the pages at its edges only a part is new.
     assert_eq!(ext4.dirty(), 36 * KIB);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4+w32 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4+w32 f");
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn a_page_written_in_part_is_in_the_cache_until_it_was_read_once() {
     ext4.adopt(FILE, MIB);
     // Records of a log that end within pages, made durable.
     write(&mut ext4, 0, FILE, 100, 6 * KIB);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w8 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w8 f");
     assert!(ext4.read(FILE, 0, 8 * KIB).is_empty());
     assert_eq!(shape(&ext4.read(FILE, 0, 8 * KIB)), "r8", "the kernel has lost it since");
     write(&mut ext4, 0, FILE, 4 * KIB, 10 * KIB);
-    sync(&mut ext4, 0, FILE, Sync::Data);
+    sync(&mut ext4, 0, FILE, SyncScope::Data);
     assert_eq!(shape(&ext4.read(FILE, 0, 16 * KIB)), "r12");
 }
 
@@ -86,13 +86,13 @@ fn the_first_write_to_allocated_blocks_makes_a_commit() {
     let mut ext4 = ext4();
     ext4.allocate(0, FILE, 0, MIB);
     ext4.truncate(0, FILE, MIB);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w20 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w20 f w4 f");
     assert!(ext4.read(FILE, 0, MIB).is_empty());
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
     // The blocks are there: only the extents change.
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 w8 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4 w8 f w4 f");
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4 f");
     assert_eq!(shape(&ext4.read(FILE, 0, MIB)), "r4");
 }
 
@@ -105,7 +105,7 @@ fn reads_cost_what_is_neither_dirty_nor_a_hole() {
     assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r16+r44");
     assert!(ext4.read(FILE, 16 * KIB, 4 * KIB).is_empty());
     assert!(ext4.read(FILE, 64 * KIB, 256 * KIB).is_empty());
-    sync(&mut ext4, 0, FILE, Sync::Data);
+    sync(&mut ext4, 0, FILE, SyncScope::Data);
     assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r64");
     ext4.punch(0, FILE, 16 * KIB, 32 * KIB);
     assert_eq!(shape(&ext4.read(FILE, 0, 64 * KIB)), "r16+r16");
@@ -126,9 +126,9 @@ fn a_renamed_file_is_committed_by_fsync_and_not_by_fdatasync() {
     ext4.adopt(FILE, MIB);
     ext4.adopt(8, MIB);
     ext4.names_changed(0, &[FILE]);
-    assert_eq!(shape(&sync(&mut ext4, 0, 8, Sync::All)), "f");
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "f");
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::All)), "w16 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 0, 8, SyncScope::All)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::All)), "w16 f w4 f");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_file_removed_before_write_back_costs_no_data() {
 
     write(&mut ext4, 100 * SECOND, FILE, 0, 4 * MIB);
     ext4.truncate(100 * SECOND, FILE, 0);
-    assert_eq!(shape(&sync(&mut ext4, 100 * SECOND, FILE, Sync::All)), "w16 f w4 f");
+    assert_eq!(shape(&sync(&mut ext4, 100 * SECOND, FILE, SyncScope::All)), "w16 f w4 f");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_failed_sync_drops_the_dirty_pages() {
     write(&mut ext4, 0, FILE, 0, MIB);
     ext4.fail_sync(FILE);
     assert_eq!(ext4.dirty(), 0);
-    assert_eq!(shape(&sync(&mut ext4, 0, FILE, Sync::Data)), "f");
+    assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "f");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn counts_between_two_moments() {
     let mut ext4 = ext4();
     write(&mut ext4, 0, 1, 0, MIB);
     write(&mut ext4, 0, 2, 0, MIB);
-    sync(&mut ext4, 0, 1, Sync::All);
+    sync(&mut ext4, 0, 1, SyncScope::All);
     let before = ext4.counts();
     write(&mut ext4, 0, 2, 5 * MIB, MIB);
     ext4.remove(0, 1);
@@ -172,5 +172,5 @@ fn counts_between_two_moments() {
     assert_eq!(counts.removed, Default::default());
     assert_eq!((counts.commits, counts.flushes), (0, 0));
     let text = serde_json::to_string(&counts).expect("counts can be written");
-    assert_eq!(serde_json::from_str::<Counts>(&text).expect("and read"), counts);
+    assert_eq!(serde_json::from_str::<Ext4Counts>(&text).expect("and read"), counts);
 }

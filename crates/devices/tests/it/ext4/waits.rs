@@ -1,11 +1,11 @@
 //! What operations wait for that are under way at once.
 
-use bakeoff_devices::ext4::{Ext4, Options, Sync, Work};
+use bakeoff_devices::ext4::{DeviceWork, Ext4, Options, SyncScope};
 
 use super::{FILE, KIB, MIB, ext4, shape, write};
 
 /// Work as in [`shape`], with what each step waits for before it: `w4 (1)w12 f`.
-fn waits(work: &Work) -> String {
+fn waits(work: &DeviceWork) -> String {
     let steps = shape(work);
     let step = |(place, step): (usize, &str)| {
         let waits = work.waits.iter().filter(|(before, _)| *before == place);
@@ -25,21 +25,21 @@ fn a_sync_waits_for_pages_of_the_file_that_are_being_written() {
     write(&mut ext4, 2, 8, 0, 4 * KIB);
     let number = background.ticket.number;
     // Clean pages, but not on the device yet; and those of another file are no matter.
-    assert_eq!(waits(&ext4.sync(2, FILE, Sync::Data)), format!("({number})f"));
-    assert_eq!(waits(&ext4.sync(2, 8, Sync::Data)), "w4 f");
+    assert_eq!(waits(&ext4.sync(2, FILE, SyncScope::Data)), format!("({number})f"));
+    assert_eq!(waits(&ext4.sync(2, 8, SyncScope::Data)), "w4 f");
     ext4.done(background.ticket);
-    assert_eq!(waits(&ext4.sync(3, FILE, Sync::Data)), "f");
+    assert_eq!(waits(&ext4.sync(3, FILE, SyncScope::Data)), "f");
 }
 
 #[test]
 fn two_syncs_of_a_file_end_when_its_pages_are_written() {
     let mut ext4 = ext4();
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
-    let first = ext4.sync(0, FILE, Sync::All);
+    let first = ext4.sync(0, FILE, SyncScope::All);
     assert_eq!(waits(&first), "w4 w20 f w4 f");
     let number = first.ticket.number;
     // Its pages and its commit: both are the other's work. That may have flushed before.
-    let second = ext4.sync(1, FILE, Sync::All);
+    let second = ext4.sync(1, FILE, SyncScope::All);
     assert_eq!(waits(&second), format!("({number})({number})f"));
     assert_eq!(second.ticket.commits, first.ticket.commits);
 }
@@ -50,7 +50,7 @@ fn commits_follow_each_other_and_syncs_share_the_one_that_waits() {
     for file in 0..4 {
         write(&mut ext4, 0, file, 0, 4 * KIB);
     }
-    let works: Vec<Work> = (0..4).map(|file| ext4.sync(0, file, Sync::All)).collect();
+    let works: Vec<DeviceWork> = (0..4).map(|file| ext4.sync(0, file, SyncScope::All)).collect();
     let numbers: Vec<u64> = works.iter().map(|work| work.ticket.number).collect();
     let seen: Vec<String> = works.iter().map(waits).collect();
     let (first, second) = (numbers[0], numbers[1]);
@@ -67,7 +67,7 @@ fn commits_follow_each_other_and_syncs_share_the_one_that_waits() {
     // The second one is closed when the first is done; what changes then is the third's.
     ext4.done(works[0].ticket);
     write(&mut ext4, 1, 0, 4 * KIB, 4 * KIB);
-    assert_eq!(waits(&ext4.sync(1, 0, Sync::All)), format!("w4 ({second})w16 f w4 f"));
+    assert_eq!(waits(&ext4.sync(1, 0, SyncScope::All)), format!("w4 ({second})w16 f w4 f"));
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_transaction_is_committed_whoever_says_so_first() {
     for file in 0..3 {
         write(&mut ext4, 0, file, 0, 4 * KIB);
     }
-    let works: Vec<Work> = (0..3).map(|file| ext4.sync(0, file, Sync::All)).collect();
+    let works: Vec<DeviceWork> = (0..3).map(|file| ext4.sync(0, file, SyncScope::All)).collect();
     works.iter().rev().for_each(|work| ext4.done(work.ticket));
     write(&mut ext4, 1, 0, 4 * KIB, 4 * KIB);
-    assert_eq!(waits(&ext4.sync(1, 0, Sync::All)), "w4 w16 f w4 f");
+    assert_eq!(waits(&ext4.sync(1, 0, SyncScope::All)), "w4 w16 f w4 f");
 }

@@ -1,10 +1,10 @@
 //! What is written back and committed later, when, and what is told as durable then.
 
-use bakeoff_devices::ext4::{Background, Durable, Ext4, Mode, Options, Sync, Work};
+use bakeoff_devices::ext4::{Background, DeviceWork, Durable, Ext4, Mode, Options, SyncScope};
 
 use super::{FILE, KIB, MIB, SECOND, background, ext4, full, shape, sync, write};
 
-fn bytes(work: &Work) -> u64 {
+fn bytes(work: &DeviceWork) -> u64 {
     work.steps.iter().flatten().map(|request| request.length).sum()
 }
 
@@ -48,7 +48,7 @@ fn names_committed_by_a_sync_are_told_as_lasting_later() {
     let mut ext4 = ext4();
     ext4.names_changed(0, &[]);
     write(&mut ext4, 0, FILE, 0, KIB);
-    sync(&mut ext4, 0, FILE, Sync::All);
+    sync(&mut ext4, 0, FILE, SyncScope::All);
     let all = background(&mut ext4, 60 * SECOND);
     assert_eq!(all.len(), 1);
     assert!(all[0].1.is_empty());

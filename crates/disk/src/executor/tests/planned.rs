@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use bakeoff_devices::device::{Completion, Device, Kind, Nanos, Request};
-use bakeoff_devices::ext4::Work;
+use bakeoff_devices::device::{Completion, Device, DeviceRequest, Nanos, RequestKind};
+use bakeoff_devices::ext4::DeviceWork;
 use bakeoff_devices::station::Station;
 
 pub const MS: Nanos = 1_000_000;
@@ -34,7 +34,7 @@ impl Planned {
 impl Device for Planned {
     fn set_span(&mut self, _bytes: u64) {}
 
-    fn submit(&mut self, now: Nanos, id: u64, request: Request) {
+    fn submit(&mut self, now: Nanos, id: u64, request: DeviceRequest) {
         self.order.lock().unwrap().push(request.offset);
         let time = self.times.pop_front().expect("a time for each request");
         self.times.push_back(time);
@@ -61,17 +61,17 @@ impl Device for Planned {
     }
 }
 
-pub fn read(offset: u64) -> Request {
-    Request { kind: Kind::Read, offset, length: 4096, stream: 0 }
+pub fn read(offset: u64) -> DeviceRequest {
+    DeviceRequest { kind: RequestKind::Read, offset, length: 4096, stream: 0 }
 }
 
 /// Work of one request.
-pub fn one(offset: u64) -> Work {
-    Work { steps: vec![vec![read(offset)]], ..Work::default() }
+pub fn one(offset: u64) -> DeviceWork {
+    DeviceWork { steps: vec![vec![read(offset)]], ..DeviceWork::default() }
 }
 
 /// Work of four requests in three steps, and one step of nothing.
-pub fn four() -> Work {
+pub fn four() -> DeviceWork {
     let steps = vec![vec![read(1), read(2)], vec![], vec![read(3)], vec![read(4)]];
-    Work { steps, ..Work::default() }
+    DeviceWork { steps, ..DeviceWork::default() }
 }

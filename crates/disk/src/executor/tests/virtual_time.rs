@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::Work;
+use bakeoff_devices::ext4::DeviceWork;
 
 use super::planned::{MS, Planned, four, one};
 use crate::executor::accuracy::Accuracy;
@@ -18,7 +18,7 @@ fn schedule(times: &[Nanos]) -> Schedule {
     Schedule::new(Planned::station(times).0, true)
 }
 
-fn submit(schedule: &mut Schedule, came: Nanos, work: Work) {
+fn submit(schedule: &mut Schedule, came: Nanos, work: DeviceWork) {
     schedule.submit(came, work, Box::new(|| ()), false);
 }
 

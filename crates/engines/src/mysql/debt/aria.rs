@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use mysql::Conn;
 
-use super::{Owes, status};
-use crate::debt::Changes;
-use crate::{Debt, Owed, Payment, Result, Turn, Unit};
+use super::{StorageDebt, status};
+use crate::debt::ChangeCounter;
+use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
 
 const STATUS: [&str; 1] = ["Aria_pagecache_blocks_not_flushed"];
 
@@ -17,35 +17,35 @@ const CHECKPOINTS: u64 = 2;
 
 pub(super) struct Aria {
     data: PathBuf,
-    checkpoints: Changes<Option<Position>>,
+    checkpoints: ChangeCounter<Option<LogPosition>>,
 }
 
 impl Aria {
     pub fn since_now(data: &Path) -> Self {
-        Self { data: data.into(), checkpoints: Changes::since(last_checkpoint(data)) }
+        Self { data: data.into(), checkpoints: ChangeCounter::since(last_checkpoint(data)) }
     }
 }
 
-impl Owes for Aria {
+impl StorageDebt for Aria {
     fn debt(&self, server: &mut Conn) -> Result<Debt> {
         let [blocks] = status(server, &STATUS)?;
         let checkpoint = last_checkpoint(&self.data);
         let count = self.checkpoints.seen(checkpoint);
         let blocks = Owed {
             name: "page cache blocks not flushed",
-            unit: Unit::Pages,
+            unit: DebtUnit::Pages,
             amount: blocks,
             limit: None,
         };
         let log = checkpoint.map(|checkpoint| Owed {
             name: "log since the last checkpoint",
-            unit: Unit::Bytes,
+            unit: DebtUnit::Bytes,
             amount: log_after(&self.data, checkpoint),
             limit: None,
         });
         Ok(Debt {
             owed: std::iter::once(blocks).chain(log).collect(),
-            turns: vec![Turn { name: "checkpoints", done: count, whole: CHECKPOINTS }],
+            turns: vec![DebtTurn { name: "checkpoints", done: count, whole: CHECKPOINTS }],
             payments: vec![Payment { name: "checkpoint", count }],
         })
     }
@@ -53,7 +53,7 @@ impl Owes for Aria {
 
 /// A place in the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Position {
+struct LogPosition {
     /// The number of a file of the log.
     file: u32,
     /// Bytes from its beginning.
@@ -62,7 +62,7 @@ struct Position {
 
 /// Where the control file says that the last checkpoint is. `None` where there is none, or no file of
 /// the form that is known.
-fn last_checkpoint(data: &Path) -> Option<Position> {
+fn last_checkpoint(data: &Path) -> Option<LogPosition> {
     parse(&fs::read(data.join("aria_log_control")).ok()?)
 }
 
@@ -73,13 +73,13 @@ const LENGTH: usize = 20;
 /// Where that has the last checkpoint, after a checksum: 3 bytes for the file, 4 for the offset.
 const CHECKPOINT: usize = 4;
 
-fn parse(file: &[u8]) -> Option<Position> {
+fn parse(file: &[u8]) -> Option<LogPosition> {
     if !file.starts_with(&BEGINS) {
         return None;
     }
     let length = u16::from_le_bytes(file.get(LENGTH..LENGTH + 2)?.try_into().ok()?);
     let found = file.get(usize::from(length) + CHECKPOINT..)?.get(..7)?;
-    let position = Position {
+    let position = LogPosition {
         file: u32::from_le_bytes([found[0], found[1], found[2], 0]),
         offset: u32::from_le_bytes([found[3], found[4], found[5], found[6]]),
     };
@@ -87,7 +87,7 @@ fn parse(file: &[u8]) -> Option<Position> {
 }
 
 /// Bytes of the log from there to its end, as far as they are in its files.
-fn log_after(data: &Path, from: Position) -> u64 {
+fn log_after(data: &Path, from: LogPosition) -> u64 {
     let length = |number: u32| {
         let file = fs::metadata(data.join(format!("aria_log.{number:08}")));
         file.ok().map(|file| file.len())
@@ -106,7 +106,7 @@ mod tests {
         let file = b"\xfe\xfe\x0c\x01\x71\x43\xa5\x37\xe7\x00\x11\xf1\x8b\xac\x02\xfc\x00\x00\x00\x01\
             \x1e\x00\x16\x00\x00\x20\x47\x7a\xca\x53\x1e\xe9\x19\x69\x01\x00\x00\x67\x4c\x06\x00\x01\
             \x00\x00\x00\xe3\x00\x00\x00\x00\x00\x00";
-        assert_eq!(parse(file), Some(Position { file: 1, offset: 0x0006_4c67 }));
+        assert_eq!(parse(file), Some(LogPosition { file: 1, offset: 0x0006_4c67 }));
         assert_eq!(parse(&file[..40]), None);
         assert_eq!(parse(&file[1..]), None);
     }

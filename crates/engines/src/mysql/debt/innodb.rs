@@ -3,9 +3,9 @@
 
 use mysql::Conn;
 
-use super::{Owes, one, status};
-use crate::debt::Changes;
-use crate::{Debt, Owed, Payment, Result, Turn, Unit};
+use super::{StorageDebt, one, status};
+use crate::debt::ChangeCounter;
+use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
 
 const STATUS: [&str; 7] = [
     "Innodb_checkpoint_age",
@@ -25,7 +25,7 @@ pub(super) struct InnoDb {
     /// Where its log was at the opening.
     lsn: u64,
     /// Where its last checkpoint is.
-    checkpoints: Changes<u64>,
+    checkpoints: ChangeCounter<u64>,
 }
 
 impl InnoDb {
@@ -33,22 +33,22 @@ impl InnoDb {
         let settings = "SELECT @@innodb_log_file_size, @@innodb_max_dirty_pages_pct";
         let (capacity, dirty) = one(server, settings)?;
         let [.., lsn, checkpoint] = status(server, &STATUS)?;
-        Ok(Self { capacity, dirty, lsn, checkpoints: Changes::since(checkpoint) })
+        Ok(Self { capacity, dirty, lsn, checkpoints: ChangeCounter::since(checkpoint) })
     }
 }
 
-impl Owes for InnoDb {
+impl StorageDebt for InnoDb {
     fn debt(&self, server: &mut Conn) -> Result<Debt> {
         let [age, oldest, dirty, pages, history, lsn, checkpoint] = status(server, &STATUS)?;
         let most_dirty = (pages as f64 * self.dirty / 100.0) as u64;
         let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
         Ok(Debt {
             owed: vec![
-                owed("checkpoint age", Unit::Bytes, age, Some(oldest)),
-                owed("dirty pages", Unit::Pages, dirty, Some(most_dirty)),
-                owed("history list", Unit::Transactions, history, None),
+                owed("checkpoint age", DebtUnit::Bytes, age, Some(oldest)),
+                owed("dirty pages", DebtUnit::Pages, dirty, Some(most_dirty)),
+                owed("history list", DebtUnit::Transactions, history, None),
             ],
-            turns: vec![Turn {
+            turns: vec![DebtTurn {
                 name: "log capacity written",
                 done: lsn.saturating_sub(self.lsn),
                 whole: self.capacity,

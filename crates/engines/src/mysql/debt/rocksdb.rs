@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::{Owes, error, one};
-use crate::{Debt, Owed, Payment, Result, Turn, Unit};
+use super::{StorageDebt, error, one};
+use crate::{Debt, DebtTurn, DebtUnit, Owed, Payment, Result};
 
 /// Of the column families of tables, without the one that MyRocks keeps what it knows of them in.
 const OF_TABLES: &str = "cf_name <> '__system__'";
@@ -19,7 +19,7 @@ pub(super) struct RocksDb {
     memtables: u64,
     /// Files of level 0 at which the writes of a column family are slowed down.
     slowdown: u64,
-    before: Levels,
+    before: RocksDbLevels,
     /// The most compactions into a last level that were seen: another level may become the last.
     last: AtomicU64,
 }
@@ -41,12 +41,12 @@ impl RocksDb {
                 option("MIN(CAST(value AS UNSIGNED))", "LEVEL0_SLOWDOWN_WRITES_TRIGGER"),
             ),
         )?;
-        let before = Levels::read(server)?;
+        let before = RocksDbLevels::read(server)?;
         Ok(Self { families, memtables, slowdown, before, last: AtomicU64::new(0) })
     }
 }
 
-impl Owes for RocksDb {
+impl StorageDebt for RocksDb {
     fn debt(&self, server: &mut Conn) -> Result<Debt> {
         let memtables = one(
             server,
@@ -56,23 +56,23 @@ impl Owes for RocksDb {
                  WHERE stat_type = 'CUR_SIZE_ALL_MEM_TABLES' AND {OF_TABLES}"
             ),
         )?;
-        let levels = Levels::read(server)?;
+        let levels = RocksDbLevels::read(server)?;
         let last = levels.compactions_into_last(&self.before);
         let last = last.max(self.last.fetch_max(last, Ordering::Relaxed));
         let owed = |name, unit, amount, limit| Owed { name, unit, amount, limit };
         Ok(Debt {
             owed: vec![
-                owed("memtables", Unit::Bytes, memtables, Some(self.memtables)),
-                owed("files in level 0", Unit::Files, levels.most_files(), Some(self.slowdown)),
-                owed("level 0", Unit::Bytes, levels.bytes(), None),
+                owed("memtables", DebtUnit::Bytes, memtables, Some(self.memtables)),
+                owed("files in level 0", DebtUnit::Files, levels.most_files(), Some(self.slowdown)),
+                owed("level 0", DebtUnit::Bytes, levels.bytes(), None),
             ],
             turns: vec![
-                Turn {
+                DebtTurn {
                     name: "column families flushed",
                     done: levels.flushed(&self.before),
                     whole: self.families,
                 },
-                Turn { name: "compactions into the last level", done: last, whole: 1 },
+                DebtTurn { name: "compactions into the last level", done: last, whole: 1 },
             ],
             payments: vec![
                 Payment { name: "memtable flush", count: levels.flushes(&self.before) },
@@ -83,9 +83,9 @@ impl Owes for RocksDb {
 }
 
 /// The levels of all column families that have, or had, files.
-struct Levels(Vec<Level>);
+struct RocksDbLevels(Vec<RocksDbLevel>);
 
-struct Level {
+struct RocksDbLevel {
     family: String,
     number: u32,
     files: u64,
@@ -94,7 +94,7 @@ struct Level {
     written: u64,
 }
 
-impl Levels {
+impl RocksDbLevels {
     fn read(server: &mut Conn) -> Result<Self> {
         let value = |kind| format!("CAST(MAX(IF(type = '{kind}', value, 0)) AS UNSIGNED)");
         let text = format!(
@@ -105,7 +105,7 @@ impl Levels {
             value("SizeBytes"),
             value("CompCount"),
         );
-        let level = |(family, number, files, bytes, written)| Level {
+        let level = |(family, number, files, bytes, written)| RocksDbLevel {
             family,
             number,
             files,
@@ -115,7 +115,7 @@ impl Levels {
         server.query_map(text, level).map(Self).map_err(error::plain)
     }
 
-    fn zero(&self) -> impl Iterator<Item = &Level> {
+    fn zero(&self) -> impl Iterator<Item = &RocksDbLevel> {
         self.0.iter().filter(|level| level.number == 0)
     }
 
@@ -130,8 +130,8 @@ impl Levels {
     }
 
     /// How often a level was written into since `self` was read.
-    fn grown(&self, now: &Level) -> u64 {
-        let same = |it: &&Level| it.family == now.family && it.number == now.number;
+    fn grown(&self, now: &RocksDbLevel) -> u64 {
+        let same = |it: &&RocksDbLevel| it.family == now.family && it.number == now.number;
         now.written.saturating_sub(self.0.iter().find(same).map_or(0, |before| before.written))
     }
 
@@ -167,15 +167,15 @@ impl Levels {
 mod tests {
     use super::*;
 
-    fn levels(of: &[(&str, u32, u64, u64)]) -> Levels {
-        let level = |&(family, number, files, written): &(&str, _, _, _)| Level {
+    fn levels(of: &[(&str, u32, u64, u64)]) -> RocksDbLevels {
+        let level = |&(family, number, files, written): &(&str, _, _, _)| RocksDbLevel {
             family: family.into(),
             number,
             files,
             bytes: files * 10,
             written,
         };
-        Levels(of.iter().map(level).collect())
+        RocksDbLevels(of.iter().map(level).collect())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mysql::tables;
-use crate::sql::Mark;
+use crate::sql::TableMark;
 
 #[test]
 fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept() {
@@ -11,7 +11,7 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     }
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let terms = Terms::new(Durability::Strict);
+    let terms = OpenTerms::new(Durability::Strict);
     let _private = open(&INNODB, folder, &terms).expect("open");
     let mut administrator = administrator(folder);
     let mut run = |text: &str| administrator.query_drop(text).expect(text);
@@ -19,9 +19,10 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     run("CREATE USER owner@localhost IDENTIFIED BY 'hidden'");
     run("GRANT ALL ON *.* TO owner@localhost");
     let ours = elsewhere(folder, "ours", "hidden");
-    let reuse = Terms { settings: vec![("reuse".into(), "yes".into())], ..terms };
+    let reuse = OpenTerms { settings: vec![("reuse".into(), "yes".into())], ..terms };
     let open = || ours.open(Path::new("/"), &reuse, &schema(), &statements()).map(drop);
-    let mark_of = |name: &str| Mark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let mark_of =
+        |name: &str| TableMark::fresh(name, ["page"]).finished("another schema's").to_string();
     let mark = mark_of("notes");
     for comment in ["made by bakeoffice staff", "made by bakeoff", &format!("{mark}, and staff")] {
         run(&format!("CREATE TABLE ours.notes (page INT) COMMENT = '{comment}'"));
@@ -72,7 +73,7 @@ fn one_bakeoff_at_a_time_claims_a_database() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let _private = open(&INNODB, folder, &Terms::new(Durability::Strict)).expect("open");
+    let _private = open(&INNODB, folder, &OpenTerms::new(Durability::Strict)).expect("open");
     let mut administrator = administrator(folder);
     for text in [
         "CREATE DATABASE ours",

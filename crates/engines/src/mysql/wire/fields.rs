@@ -9,12 +9,12 @@ use crate::{Rows, Value};
 
 /// The type of a column, as the protocol numbers it, and whether its numbers have no sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct FieldType {
     number: u8,
     unsigned: bool,
 }
 
-impl Kind {
+impl FieldType {
     /// Of a column that the library has read.
     pub fn of(column: &Column) -> Self {
         let unsigned = column.flags().bits() & UNSIGNED != 0;
@@ -140,18 +140,18 @@ impl<'a> Fields<'a> {
 
     /// The definition of a column: six names; then, behind a length, a character set, the greatest length, the
     /// type and flags.
-    pub fn column(mut self) -> Result<Kind> {
+    pub fn column(mut self) -> Result<FieldType> {
         for _ in 0..6 {
             self.text()?;
         }
         self.length()?;
         self.bytes(2 + 4)?;
         let number = self.bytes(1)?[0];
-        Ok(Kind { number, unsigned: self.short()? & UNSIGNED != 0 })
+        Ok(FieldType { number, unsigned: self.short()? & UNSIGNED != 0 })
     }
 
     /// The first `width` cells of a row: a byte, which are null (from the third bit on), the cells.
-    pub fn row(mut self, columns: &[Kind], width: usize, rows: &mut Rows) -> Result<()> {
+    pub fn row(mut self, columns: &[FieldType], width: usize, rows: &mut Rows) -> Result<()> {
         self.bytes(1)?;
         let nulls = self.bytes((columns.len() + 2).div_ceil(8))?;
         let is_null = |at: usize| nulls[(at + 2) / 8] >> ((at + 2) % 8) & 1 == 1;
@@ -162,7 +162,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn cell(&mut self, kind: Kind) -> Result<Value<'a>> {
+    fn cell(&mut self, kind: FieldType) -> Result<Value<'a>> {
         let integer = INTEGERS.iter().find(|(it, _)| *it as u8 == kind.number);
         if let Some((_, size)) = integer {
             return self.integer(*size, kind.unsigned).map(Value::Int);

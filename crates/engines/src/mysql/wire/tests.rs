@@ -26,14 +26,20 @@ const END_OF_LIST: &[u8] = &[END, 0, 0, 2, 0];
 const DONE: &[u8] = &[OK, 1, 0, 2, 0, 0, 0];
 
 /// A wire with one statement, whose result had two columns when it was prepared.
-fn wire(socket: UnixStream) -> Wire {
+fn wire(socket: UnixStream) -> MariaDbWire {
     let columns = [column(ColumnType::MYSQL_TYPE_LONG), column(ColumnType::MYSQL_TYPE_BLOB)];
     let columns = columns.iter().map(|column| Fields(column).column().expect("a column"));
-    Wire::on(socket.into(), vec![Prepared { id: 0x0102, columns: columns.collect() }])
+    MariaDbWire::on(
+        socket.into(),
+        vec![PreparedStatement { id: 0x0102, columns: columns.collect() }],
+    )
 }
 
 /// What a statement without parameters makes of these answers, one after the other.
-fn hears<T>(answers: Vec<Vec<u8>>, mut ask: impl FnMut(&mut Wire) -> Result<T>) -> Vec<Result<T>> {
+fn hears<T>(
+    answers: Vec<Vec<u8>>,
+    mut ask: impl FnMut(&mut MariaDbWire) -> Result<T>,
+) -> Vec<Result<T>> {
     let (here, mut there) = UnixStream::pair().expect("sockets");
     let count = answers.len();
     let server = thread::spawn(move || {
@@ -52,7 +58,7 @@ fn hears<T>(answers: Vec<Vec<u8>>, mut ask: impl FnMut(&mut Wire) -> Result<T>) 
 }
 
 /// The cells of a result of two columns.
-fn read(wire: &mut Wire) -> Result<Vec<String>> {
+fn read(wire: &mut MariaDbWire) -> Result<Vec<String>> {
     let mut rows = Rows::new();
     rows.reset(2);
     wire.execute(0, &[], 2, &mut rows)?;

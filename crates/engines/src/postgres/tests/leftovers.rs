@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::postgres::tables;
-use crate::sql::Mark;
+use crate::sql::TableMark;
 
 /// A server, and a database on it that belongs to somebody.
-fn somebodys() -> (TempDir, Box<dyn Database>, External) {
+fn somebodys() -> (TempDir, Box<dyn Database>, ExternalPostgres) {
     let folder = tempfile::tempdir().expect("a folder");
-    let private = open(folder.path(), &Terms::new(Durability::Strict)).expect("open");
+    let private = open(folder.path(), &OpenTerms::new(Durability::Strict)).expect("open");
     let mut administrator = administrator(folder.path());
     for text in ["CREATE ROLE owner LOGIN SUPERUSER", "CREATE DATABASE ours OWNER owner"] {
         administrator.batch_execute(text).expect(text);
@@ -24,14 +24,17 @@ fn only_a_whole_mark_makes_a_table_ours_and_one_that_changed_meanwhile_is_kept()
     let (_folder, _private, ours) = somebodys();
     let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
     let mut run = |text: &str| owner.batch_execute(text).expect(text);
-    let reuse =
-        Terms { settings: vec![("reuse".into(), "yes".into())], ..Terms::new(Durability::Strict) };
+    let reuse = OpenTerms {
+        settings: vec![("reuse".into(), "yes".into())],
+        ..OpenTerms::new(Durability::Strict)
+    };
     let open = || ours.open(Path::new("/"), &reuse, &schema(), &statements()).map(drop);
     let refused = |why: &str| {
         let said = open().expect_err("it is theirs").to_string();
         assert!(said.contains(why), "{why:?} is not in: {said}");
     };
-    let mark_of = |name: &str| Mark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let mark_of =
+        |name: &str| TableMark::fresh(name, ["page"]).finished("another schema's").to_string();
     let mark = mark_of("public.\"notes\"");
     for comment in ["made by bakeoffice staff", "made by bakeoff", &format!("{mark}, and staff")] {
         run("CREATE TABLE notes (page INT); INSERT INTO notes VALUES (7)");
@@ -73,7 +76,8 @@ fn a_table_that_changed_after_it_was_looked_at_is_kept() {
     }
     let (_folder, _private, ours) = somebodys();
     let mut owner = connect(&ours.config, &ours.tls).expect("a connection");
-    let mark_of = |name: &str| Mark::fresh(name, ["page"]).finished("another schema's").to_string();
+    let mark_of =
+        |name: &str| TableMark::fresh(name, ["page"]).finished("another schema's").to_string();
     let marks = ["notes", "others"].map(|name| (name, mark_of(&format!("public.\"{name}\""))));
     let marks = std::collections::BTreeMap::from(marks);
     let make = |name: &str| {

@@ -28,16 +28,16 @@ fn the_scramble_hides_the_password_behind_the_salt() {
     assert_eq!(Sha1::digest(once), stored);
     let mut other = greeting();
     other[0] = b'X';
-    assert!(matches!(super::scramble(&other, "bakeoff"), Err(Failure::Garbled(_))));
+    assert!(matches!(super::scramble(&other, "bakeoff"), Err(TarantoolFailure::Garbled(_))));
 }
 
 #[test]
 fn a_request_has_its_length_and_its_number() {
     let (mut server, stream) = UnixStream::pair().expect("sockets");
     let (out, inbox) = (Vec::new(), Inbox::new());
-    let mut client = Client { stream, number: 6, out, inbox, unawaited: 0 };
+    let mut client = TarantoolConnection { stream, number: 6, out, inbox, unawaited: 0 };
     client
-        .tell(&Request::find(512), |out| {
+        .tell(&RequestPrefix::find(512), |out| {
             put_array(out, 1);
             put_text(out, b"\xff\0");
         })
@@ -56,7 +56,7 @@ fn a_request_has_its_length_and_its_number() {
 fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
     let (mut server, stream) = UnixStream::pair().expect("sockets");
     let (out, inbox) = (Vec::new(), Inbox::new());
-    let mut client = Client { stream, number: 0, out, inbox, unawaited: 0 };
+    let mut client = TarantoolConnection { stream, number: 0, out, inbox, unawaited: 0 };
     let refused =
         |number| packet(&[0x82, 0, 0xcd, 0x80, 97, 1, number], &[0x81, 0x31, 0xa2, b'n', b'o']);
     let long = vec![b'x'; 48 << 10];
@@ -70,24 +70,27 @@ fn answers_come_in_pieces_and_those_that_nobody_waits_for_are_passed_over() {
         }
         server
     });
-    client.tell(&Request::call("f"), |out| put_array(out, 0)).expect("room");
-    let mut answer = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect("an answer");
+    client.tell(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect("room");
+    let mut answer =
+        client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect("an answer");
     assert_eq!(answer.array().expect("an array"), 1);
     assert_eq!(answer.text().expect("a text"), long);
-    let failure = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("refused");
-    assert!(matches!(failure, Failure::Refused { code: 97, .. }), "{failure:?}");
+    let failure =
+        client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect_err("refused");
+    assert!(matches!(failure, TarantoolFailure::Refused { code: 97, .. }), "{failure:?}");
     assert_eq!(failure.to_string(), "no");
-    let failure = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("another's");
-    assert!(matches!(failure, Failure::Garbled("it is another request's")), "{failure:?}");
+    let failure =
+        client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect_err("another's");
+    assert!(matches!(failure, TarantoolFailure::Garbled("it is another request's")), "{failure:?}");
     drop(writer.join().expect("it has written"));
-    let failure = client.ask(&Request::call("f"), |out| put_array(out, 0)).expect_err("gone");
-    assert!(matches!(failure, Failure::Lost(_)), "{failure:?}");
+    let failure = client.ask(&RequestPrefix::call("f"), |out| put_array(out, 0)).expect_err("gone");
+    assert!(matches!(failure, TarantoolFailure::Lost(_)), "{failure:?}");
 }
 
 #[test]
 fn what_is_no_answer_is_said() {
     for packet in [&[0x93][..], &[0x81, 0], &[0x80, 0x81, 0x30], &[0x80, 0x81, 0x30, 0x92, 1]] {
-        assert!(matches!(answer(packet, 1), Err(Failure::Garbled(_))), "{packet:?}");
+        assert!(matches!(answer(packet, 1), Err(TarantoolFailure::Garbled(_))), "{packet:?}");
     }
 }
 
@@ -100,7 +103,7 @@ fn somebody_else_at_the_socket_is_not_taken_for_tarantool() {
         let (mut stream, _) = listener.accept().expect("a client");
         stream.write_all(&[b'5'; GREETING]).expect("a reader");
     });
-    let failure = Client::connect(&socket, "bakeoff", "").expect_err("no Tarantool");
-    assert!(matches!(failure, Failure::Garbled(_)), "{failure:?}");
+    let failure = TarantoolConnection::connect(&socket, "bakeoff", "").expect_err("no Tarantool");
+    assert!(matches!(failure, TarantoolFailure::Garbled(_)), "{failure:?}");
     server.join().expect("it has greeted");
 }

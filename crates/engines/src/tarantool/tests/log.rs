@@ -26,7 +26,7 @@ fn a_log_that_is_only_written_is_a_variant_of_the_weakest_level_and_of_no_other(
     }
     assert!(!MEMTX.survives_kill(Durability::None) && written.survives_kill(Durability::None));
     let mode = |engine: &dyn Engine, level| {
-        let settings = engine.settings(&Terms::new(level)).into_iter();
+        let settings = engine.settings(&OpenTerms::new(level)).into_iter();
         let modes: Vec<_> =
             settings.filter(|it| it.name == "wal_mode").map(|it| it.value).collect();
         modes.concat()
@@ -71,7 +71,7 @@ fn logs_are_synced(server: u32) -> Vec<bool> {
 
 /// Writes a note at `strict` to a database, and gives it with whether its log is synced by that.
 fn write(engine: &dyn Engine, folder: &Path, life: i64) -> (Box<dyn Database>, Vec<bool>) {
-    let database = open(engine, folder, &Terms::new(Durability::Strict));
+    let database = open(engine, folder, &OpenTerms::new(Durability::Strict));
     let mut session = database.session().expect("a session");
     session.run(PUT, &note(life, "a note"), &mut Rows::new()).expect("it fits");
     drop(session);

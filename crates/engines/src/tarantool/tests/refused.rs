@@ -11,7 +11,7 @@ fn full_memory_is_an_error_of_its_own_and_the_server_lives() {
         return;
     }
     let folder = folder_for_all();
-    let terms = Terms { memory_bytes: Some(128 << 20), ..Terms::new(Durability::None) };
+    let terms = OpenTerms { memory_bytes: Some(128 << 20), ..OpenTerms::new(Durability::None) };
     let database = open(&MEMTX, folder.path(), &terms);
     let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
     let text = "x".repeat(1 << 20);
@@ -31,7 +31,7 @@ fn full_memory_is_an_error_of_its_own_and_the_server_lives() {
 fn a_commit_of_a_server_that_is_killed_is_in_doubt_and_the_next_call_says_that_it_has_ended() {
     for engine in installed() {
         let folder = folder_for_all();
-        let database = open(engine, folder.path(), &Terms::new(Durability::Strict));
+        let database = open(engine, folder.path(), &OpenTerms::new(Durability::Strict));
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
         session.begin(Access::Write).expect("begin");
         session.run(PUT, &note(1, "a note"), &mut rows).expect("it fits");
@@ -50,9 +50,9 @@ fn a_tuple_above_its_limit_is_an_error_of_its_own_and_the_server_lives() {
     for engine in installed() {
         let folder = folder_for_all();
         let limit = format!("{}_max_tuple_size", engine.logged.storage.engine());
-        let terms = Terms {
+        let terms = OpenTerms {
             settings: vec![(limit.clone(), (1 << 20).to_string())],
-            ..Terms::new(Durability::Strict)
+            ..OpenTerms::new(Durability::Strict)
         };
         let database = open(engine, folder.path(), &terms);
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
@@ -74,7 +74,7 @@ fn a_long_path_keeps_nobody_from_its_socket() {
         let folder = folder_for_all();
         let deep = folder.path().join("x".repeat(100)).join("y".repeat(60));
         std::fs::create_dir_all(&deep).expect("room");
-        let database = open(engine, &deep, &Terms::new(Durability::None));
+        let database = open(engine, &deep, &OpenTerms::new(Durability::None));
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
         session.run(PUT, &note(1, "a note"), &mut rows).expect("it fits");
         assert_eq!(session.run(READ, &[1.into()], &mut rows).expect("a read"), 1);
@@ -88,7 +88,7 @@ fn a_snapshot_without_room_is_an_error_and_what_was_committed_stays() {
         let folder = folder_for_all();
         let small = folder.path().join("small");
         let Some(disk) = Tmpfs::mount(&small, "96m") else { return };
-        let database = open(engine, &small.join("database"), &Terms::new(Durability::Strict));
+        let database = open(engine, &small.join("database"), &OpenTerms::new(Durability::Strict));
         let (mut session, mut rows) = (database.session().expect("a session"), Rows::new());
         // Bytes that no compression makes fewer.
         let text = |id: i64| -> String {
@@ -112,7 +112,7 @@ fn a_snapshot_without_room_is_an_error_and_what_was_committed_stays() {
         wait_until("a snapshot with room", || database.drain().is_ok());
         drop(session);
         drop(database);
-        let database = open(engine, &small.join("database"), &Terms::new(Durability::Strict));
+        let database = open(engine, &small.join("database"), &OpenTerms::new(Durability::Strict));
         assert_eq!(count(&mut *database.session().expect("a session")), ROWS as u64);
         assert_eq!(database.check().expect("a check"), Vec::<String>::new());
     }

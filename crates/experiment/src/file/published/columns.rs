@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bakeoff_factor::published::{Quantity, UNITS, Unit};
+use bakeoff_factor::published::{FigureUnit, Quantity, UNITS};
 use toml::de::{DeTable, DeValue};
 
 use super::{TABLE_KEYS, is_misspelt};
 use crate::file::csv::Field;
-use crate::file::{Reader, in_order};
-use crate::message::{Place, Problem, Source, one_of};
-use crate::written::{Value as Written, wrong_type};
+use crate::file::{ExperimentReader, in_order};
+use crate::message::{ExperimentProblem, SourceSpan, SourceText, one_of};
+use crate::written::{TomlValue as Written, wrong_type};
 use crate::{Factor, level};
 
 /// What a column is mapped to that is no factor.
@@ -18,33 +18,33 @@ pub const OPERATION: &str = "operation";
 const UNUSED: &str = "unused";
 
 /// Levels by their factors.
-pub type Levels = BTreeMap<Factor, String>;
+pub type LevelsByFactor = BTreeMap<Factor, String>;
 
 /// What a column of a table holds.
-pub enum Column {
+pub enum MappedColumn {
     Factor(Factor),
     Operation,
     Unused,
-    Figures { unit: &'static Unit, operation: Option<String>, levels: Levels },
+    Figures { unit: &'static FigureUnit, operation: Option<String>, levels: LevelsByFactor },
 }
 
 /// How a table is read.
-pub struct Plan {
-    pub columns: Vec<Column>,
-    pub base: Levels,
+pub struct TableMapping {
+    pub columns: Vec<MappedColumn>,
+    pub base: LevelsByFactor,
     /// Levels and operations whose names in the table are others.
     names: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-impl Reader<'_> {
+impl ExperimentReader<'_> {
     /// How the table is read; `None` where that is not known, which is noted.
     pub(super) fn plan(
         &mut self,
         table: &DeTable<'_>,
         whole: &Written<'_>,
-        source: &Arc<Source>,
+        source: &Arc<SourceText>,
         head: &[Field],
-    ) -> Option<Plan> {
+    ) -> Option<TableMapping> {
         let before = self.problems.len();
         let (Some(columns), Some(base)) =
             (self.inner(table, "columns", whole), self.inner(table, "base", whole))
@@ -62,16 +62,16 @@ impl Reader<'_> {
         for (key, _) in in_order(columns) {
             if !headings.contains(&key.get_ref().as_ref()) {
                 let title = format!("`{}` has no column `{}`", source.name, key.get_ref());
-                let problem = Problem::new(title).choices(key.get_ref(), &headings);
+                let problem = ExperimentProblem::new(title).choices(key.get_ref(), &headings);
                 self.problems.push(problem.at(&self.place(Some(key.span()))));
             }
         }
         let mut read = Vec::new();
         for (at, field) in head.iter().enumerate() {
-            let place = Place { source: Arc::clone(source), span: Some(field.span.clone()) };
+            let place = SourceSpan { source: Arc::clone(source), span: Some(field.span.clone()) };
             if headings[..at].contains(&&*field.text) {
                 let title = format!("two columns have the name `{}`", field.text);
-                self.problems.push(Problem::new(title).at(&place).help("rename one"));
+                self.problems.push(ExperimentProblem::new(title).at(&place).help("rename one"));
             }
             match columns.get(&*field.text) {
                 Some(value) => read.extend(self.column(value)),
@@ -80,11 +80,11 @@ impl Reader<'_> {
             }
         }
         let base = self.levels_in(base, &[]);
-        let plan = Plan { columns: read, base, names };
+        let plan = TableMapping { columns: read, base, names };
         if self.problems.len() == before && plan.quantity().is_none() {
             let title = "the table's columns have no figures, or figures of several quantities";
             let help = "give each column of figures a `unit`; time, rate and space in a table each";
-            return self.wrong(whole, Problem::new(title).help(help));
+            return self.wrong(whole, ExperimentProblem::new(title).help(help));
         }
         (self.problems.len() == before).then_some(plan)
     }
@@ -100,16 +100,16 @@ impl Reader<'_> {
             Some((_, DeValue::Table(inner))) => Some(inner),
             Some((value, _)) => self.wrong(value, wrong_type(key, "a table", value)),
             None if is_misspelt(table, key, TABLE_KEYS) => None,
-            None => self.wrong(whole, Problem::new(format!("the table has no `{key}`"))),
+            None => self.wrong(whole, ExperimentProblem::new(format!("the table has no `{key}`"))),
         }
     }
 
-    fn column(&mut self, value: &Written<'_>) -> Option<Column> {
+    fn column(&mut self, value: &Written<'_>) -> Option<MappedColumn> {
         match value.get_ref() {
-            DeValue::String(name) if name == OPERATION => Some(Column::Operation),
-            DeValue::String(name) if name == UNUSED => Some(Column::Unused),
+            DeValue::String(name) if name == OPERATION => Some(MappedColumn::Operation),
+            DeValue::String(name) if name == UNUSED => Some(MappedColumn::Unused),
             DeValue::String(name) => match self.vocabulary.factor(self.workload, name) {
-                Ok(factor) => Some(Column::Factor(factor)),
+                Ok(factor) => Some(MappedColumn::Factor(factor)),
                 Err(problem) => {
                     let help = format!("or `{OPERATION}`, `{UNUSED}`, or a table with a `unit`");
                     self.wrong(value, problem.help(help))
@@ -117,19 +117,20 @@ impl Reader<'_> {
             },
             DeValue::Table(table) => {
                 let Some(unit) = table.get("unit") else {
-                    let problem = Problem::new("a column of figures has no `unit`");
+                    let problem = ExperimentProblem::new("a column of figures has no `unit`");
                     return self.wrong(value, problem.valid(&unit_names()));
                 };
                 let name = self.line("unit", unit)?;
-                let Some(known) = Unit::named(&name) else {
-                    return self.wrong(unit, Problem::unknown("unit", &name, &unit_names()));
+                let Some(known) = FigureUnit::named(&name) else {
+                    return self
+                        .wrong(unit, ExperimentProblem::unknown("unit", &name, &unit_names()));
                 };
                 let operation = match table.get(OPERATION) {
                     Some(given) => Some(self.operation_in(given)?),
                     None => None,
                 };
                 let levels = self.levels_in(table, &["unit", OPERATION]);
-                Some(Column::Figures { unit: known, operation, levels })
+                Some(MappedColumn::Figures { unit: known, operation, levels })
             }
             _ => self.wrong(value, wrong_type("a column", "a string or a table", value)),
         }
@@ -141,7 +142,7 @@ impl Reader<'_> {
     }
 
     /// An operation of the workload.
-    pub(super) fn operation(&self, name: &str) -> Result<String, Problem> {
+    pub(super) fn operation(&self, name: &str) -> Result<String, ExperimentProblem> {
         match self.workload {
             Some(workload) => one_of(OPERATION, name, &workload.operations),
             None => Ok(name.to_owned()),
@@ -149,8 +150,8 @@ impl Reader<'_> {
     }
 
     /// The levels that a table gives, but for some keys; what is wrong is noted.
-    fn levels_in(&mut self, table: &DeTable<'_>, but: &[&str]) -> Levels {
-        let mut levels = Levels::new();
+    fn levels_in(&mut self, table: &DeTable<'_>, but: &[&str]) -> LevelsByFactor {
+        let mut levels = LevelsByFactor::new();
         for (key, value) in in_order(table) {
             let name = key.get_ref().as_ref();
             if but.contains(&name) {
@@ -173,7 +174,7 @@ impl Reader<'_> {
     }
 
     /// A level in its canonical form.
-    pub(super) fn level_of(&self, factor: Factor, text: &str) -> Result<String, Problem> {
+    pub(super) fn level_of(&self, factor: Factor, text: &str) -> Result<String, ExperimentProblem> {
         let level = level::canonical(factor, text, self.vocabulary)?;
         match self.workload.filter(|_| factor == Factor::SCALE) {
             Some(workload) => one_of("scale", level::base(&level), &workload.scales),
@@ -212,16 +213,16 @@ impl Reader<'_> {
     }
 }
 
-impl Plan {
+impl TableMapping {
     /// What the table's figures are of; `None` where there are none, or of several quantities.
     pub fn quantity(&self) -> Option<Quantity> {
         let mut units = self.columns.iter().filter_map(|column| match column {
-            Column::Figures { unit, .. } => Some(*unit),
+            MappedColumn::Figures { unit, .. } => Some(*unit),
             _ => None,
         });
         let first = units.next()?;
         // Rows and requests a second are not the same thing; milliseconds and seconds are.
-        let same = |unit: &Unit| {
+        let same = |unit: &FigureUnit| {
             unit.of == first.of
                 && unit.divided == first.divided
                 && (unit.of != Quantity::Rate || unit.name == first.name)
@@ -235,8 +236,8 @@ impl Plan {
     }
 }
 
-fn unmapped(name: &str) -> Problem {
-    Problem::new(format!("nothing says what the column `{name}` is")).help(format!(
+fn unmapped(name: &str) -> ExperimentProblem {
+    ExperimentProblem::new(format!("nothing says what the column `{name}` is")).help(format!(
         "add it to `columns`: a factor's name, `{OPERATION}`, a table with a `unit`, or `{UNUSED}`"
     ))
 }
@@ -246,6 +247,6 @@ fn unit_names() -> Vec<&'static str> {
 }
 
 /// Levels by the names of their factors.
-pub fn by_name(levels: &Levels) -> BTreeMap<String, String> {
+pub fn by_name(levels: &LevelsByFactor) -> BTreeMap<String, String> {
     levels.iter().map(|(factor, level)| (factor.name().to_owned(), level.clone())).collect()
 }

@@ -3,31 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bakeoff_factor::published::{Figure, Quantity, Unit, Value};
+use bakeoff_factor::published::{FigureUnit, PublishedFigure, PublishedValue, Quantity};
 use toml::de::DeTable;
 
-use super::columns::{Column, Levels, OPERATION, Plan, by_name};
-use crate::file::Reader;
+use super::columns::{LevelsByFactor, MappedColumn, OPERATION, TableMapping, by_name};
+use crate::file::ExperimentReader;
 use crate::file::csv::Field;
-use crate::message::{Place, Problem, Source};
-use crate::written::Value as Written;
+use crate::message::{ExperimentProblem, SourceSpan, SourceText};
+use crate::written::TomlValue as Written;
 
 /// So much that is wrong with a table is told.
 const MOST_PROBLEMS: usize = 10;
 
-impl Reader<'_> {
+impl ExperimentReader<'_> {
     /// All figures of the table, in its order; `None` where one of them is wrong, which is noted.
     pub(super) fn figures(
         &mut self,
-        plan: &Plan,
-        source: &Arc<Source>,
+        plan: &TableMapping,
+        source: &Arc<SourceText>,
         head: &[Field],
         rows: &[Vec<Field>],
-    ) -> Option<Vec<Figure>> {
+    ) -> Option<Vec<PublishedFigure>> {
         let before = self.problems.len();
-        let place = |span| Place { source: Arc::clone(source), span: Some(span) };
+        let place = |span| SourceSpan { source: Arc::clone(source), span: Some(span) };
         let mut figures = Vec::new();
-        let mut seen: BTreeMap<(Option<String>, BTreeMap<String, String>), Place> = BTreeMap::new();
+        let mut seen: BTreeMap<(Option<String>, BTreeMap<String, String>), SourceSpan> =
+            BTreeMap::new();
         // A text that is wrong in a column is told where it stands first.
         let mut told: BTreeSet<(usize, &str)> = BTreeSet::new();
         for row in rows {
@@ -38,7 +39,7 @@ impl Reader<'_> {
                 let title = format!("{} fields stand under {} names", row.len(), head.len());
                 let whole = row[0].span.start..row[row.len() - 1].span.end;
                 let help = "leave a field empty where there is no figure";
-                self.problems.push(Problem::new(title).at(&place(whole)).help(help));
+                self.problems.push(ExperimentProblem::new(title).at(&place(whole)).help(help));
                 continue;
             }
             let of_row = self.row(plan, row);
@@ -53,7 +54,7 @@ impl Reader<'_> {
                 let key = (figure.operation.clone(), figure.levels.clone());
                 match seen.get(&key) {
                     Some(first) => {
-                        let problem = Problem::new("a second figure of the same levels");
+                        let problem = ExperimentProblem::new("a second figure of the same levels");
                         let problem = problem.at(&place(field.span.clone())).and_at(first);
                         self.problems.push(problem.help("leave one out"));
                     }
@@ -66,23 +67,25 @@ impl Reader<'_> {
     }
 
     /// What a row says: its figures, and what is wrong with it.
-    fn row<'f>(&self, plan: &Plan, row: &'f [Field]) -> Row<'f> {
-        let mut said = Row { figures: Vec::new(), wrong: Vec::new() };
-        let (mut levels, mut operation) = (Levels::new(), None);
+    fn row<'f>(&self, plan: &TableMapping, row: &'f [Field]) -> FigureRow<'f> {
+        let mut said = FigureRow { figures: Vec::new(), wrong: Vec::new() };
+        let (mut levels, mut operation) = (LevelsByFactor::new(), None);
         for (field, column) in row.iter().zip(&plan.columns) {
             let read = match column {
-                Column::Factor(factor) => self
+                MappedColumn::Factor(factor) => self
                     .level_of(*factor, plan.renamed(factor.name(), &field.text))
                     .map(|level| drop(levels.insert(*factor, level))),
-                Column::Operation => self
+                MappedColumn::Operation => self
                     .operation(plan.renamed(OPERATION, &field.text))
                     .map(|name| operation = Some(name)),
-                Column::Unused | Column::Figures { .. } => Ok(()),
+                MappedColumn::Unused | MappedColumn::Figures { .. } => Ok(()),
             };
             said.wrong.extend(read.err().map(|problem| (field, problem)));
         }
         for (field, column) in row.iter().zip(&plan.columns) {
-            let Column::Figures { unit, operation: own, levels: more } = column else { continue };
+            let MappedColumn::Figures { unit, operation: own, levels: more } = column else {
+                continue;
+            };
             let value = match figure(&field.text, unit) {
                 Ok(value) => value,
                 Err(problem) => {
@@ -93,14 +96,17 @@ impl Reader<'_> {
             let operation = own.as_ref().or(operation.as_ref()).cloned();
             let operation = operation.filter(|_| unit.of != Quantity::Space);
             if operation.is_none() && unit.of != Quantity::Space && said.wrong.is_empty() {
-                let problem = Problem::new("the figure is of no operation");
+                let problem = ExperimentProblem::new("the figure is of no operation");
                 let help = "map a column to `operation`, or add it beside the column's `unit`";
                 said.wrong.push((field, problem.help(help)));
                 continue;
             }
             let all = levels.iter().chain(more).map(|(factor, level)| (*factor, level.clone()));
             let levels = by_name(&all.collect());
-            said.figures.push((field, Figure { operation, levels, unit: unit.name.into(), value }));
+            said.figures.push((
+                field,
+                PublishedFigure { operation, levels, unit: unit.name.into(), value },
+            ));
         }
         said
     }
@@ -108,14 +114,14 @@ impl Reader<'_> {
     /// Notes where the base is no cell of the table.
     pub(super) fn check_base(
         &mut self,
-        plan: &Plan,
-        figures: &[Figure],
+        plan: &TableMapping,
+        figures: &[PublishedFigure],
         table: &DeTable<'_>,
         whole: &Written<'_>,
     ) -> Option<()> {
         let place = table.get("base").unwrap_or(whole);
         if plan.base.is_empty() {
-            let problem = Problem::new("the base names no level");
+            let problem = ExperimentProblem::new("the base names no level");
             return self.wrong(place, problem.help("name what all figures are divided by"));
         }
         for (factor, level) in &plan.base {
@@ -131,7 +137,7 @@ impl Reader<'_> {
                     }
                 });
                 let title = format!("no figure is at the base's level `{level}` of `{factor}`");
-                return self.wrong(place, Problem::new(title).choices(level, &levels));
+                return self.wrong(place, ExperimentProblem::new(title).choices(level, &levels));
             }
         }
         Some(())
@@ -139,22 +145,21 @@ impl Reader<'_> {
 }
 
 /// What a row says.
-struct Row<'f> {
-    figures: Vec<(&'f Field, Figure)>,
-    wrong: Vec<(&'f Field, Problem)>,
+struct FigureRow<'f> {
+    figures: Vec<(&'f Field, PublishedFigure)>,
+    wrong: Vec<(&'f Field, ExperimentProblem)>,
 }
 
 /// A figure in its unit.
-fn figure(text: &str, unit: &Unit) -> Result<Option<Value>, Problem> {
+fn figure(text: &str, unit: &FigureUnit) -> Result<Option<PublishedValue>, ExperimentProblem> {
     let help = "valid: a number above 0, `>10`, `<10`, or an empty field for a gap; with a unit that \
                 begins with `times`, `6-7` for what is said in words";
-    match Value::read(text) {
-        Ok(Some(Value::Between(..))) if !unit.divided => Err(Problem::new(format!(
-            "`{text}` is a range, and a range in {} has no base",
-            unit.name
-        ))
+    match PublishedValue::read(text) {
+        Ok(Some(PublishedValue::Between(..))) if !unit.divided => Err(ExperimentProblem::new(
+            format!("`{text}` is a range, and a range in {} has no base", unit.name),
+        )
         .help(help)),
         Ok(value) => Ok(value),
-        Err(wrong) => Err(Problem::new(wrong).help(help)),
+        Err(wrong) => Err(ExperimentProblem::new(wrong).help(help)),
     }
 }

@@ -8,7 +8,7 @@ use super::{field, number};
 
 /// The files of a control group, by what they hold.
 #[derive(Debug, PartialEq, Eq)]
-struct Files {
+struct MemoryControlFiles {
     /// The limit in bytes.
     limit: &'static str,
     /// The limit of what is swapped out, and what it is set to for a limit of so many bytes.
@@ -27,7 +27,7 @@ struct Files {
 }
 
 /// Version 1: its limit of swap counts memory and swap together.
-const V1: Files = Files {
+const V1: MemoryControlFiles = MemoryControlFiles {
     limit: "memory.limit_in_bytes",
     swap: ("memory.memsw.limit_in_bytes", |limit| limit),
     usage: "memory.usage_in_bytes",
@@ -38,7 +38,7 @@ const V1: Files = Files {
 };
 
 /// Version 2.
-const V2: Files = Files {
+const V2: MemoryControlFiles = MemoryControlFiles {
     limit: "memory.max",
     swap: ("memory.swap.max", |_| 0),
     usage: "memory.current",
@@ -50,14 +50,14 @@ const V2: Files = Files {
 
 /// The memory of a group that is limited.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct GroupMemory {
     path: PathBuf,
-    files: &'static Files,
+    files: &'static MemoryControlFiles,
     /// The limit in bytes.
     pub limit: u64,
 }
 
-impl Memory {
+impl GroupMemory {
     /// Limits the control group in `path`, of that version: none of its memory is swapped out.
     pub fn limit(path: &Path, version: u8, bytes: u64) -> io::Result<Self> {
         let files = if version == 1 { &V1 } else { &V2 };

@@ -37,13 +37,13 @@ impl Throttled {
 
 /// The processors of a group that are limited.
 #[derive(Debug)]
-pub(super) struct Processors {
+pub(super) struct GroupProcessors {
     path: PathBuf,
     /// Thousandths of a processor.
     pub milli: u32,
 }
 
-impl Processors {
+impl GroupProcessors {
     /// Gives the control group in `path`, of that version, so many thousandths of a processor.
     pub fn limit(path: &Path, version: u8, milli: u32) -> io::Result<Self> {
         let quota = u64::from(milli) * MILLI_US;
@@ -90,12 +90,12 @@ mod tests {
     fn a_quota_is_written_as_each_version_has_it() {
         let place = tempfile::tempdir().unwrap();
         let read = |file: &str| fs::read_to_string(place.path().join(file)).unwrap();
-        Processors::limit(place.path(), 1, 1500).unwrap();
+        GroupProcessors::limit(place.path(), 1, 1500).unwrap();
         assert_eq!(
             (read("cpu.cfs_period_us"), read("cpu.cfs_quota_us")),
             ("100000".into(), "150000".into())
         );
-        Processors::limit(place.path(), 2, 10).unwrap();
+        GroupProcessors::limit(place.path(), 2, 10).unwrap();
         assert_eq!(read("cpu.max"), "1000 100000");
     }
 }

@@ -6,26 +6,28 @@ const MIB: u64 = 1 << 20;
 
 #[test]
 fn the_lesser_of_two_limits_holds() {
-    let one = Limit { memory_bytes: Some(5), cpu_milli: None };
-    let two = Limit { memory_bytes: Some(7), cpu_milli: Some(3) };
-    let both = Limit { memory_bytes: Some(5), cpu_milli: Some(3) };
+    let one = ResourceLimit { memory_bytes: Some(5), cpu_milli: None };
+    let two = ResourceLimit { memory_bytes: Some(7), cpu_milli: Some(3) };
+    let both = ResourceLimit { memory_bytes: Some(5), cpu_milli: Some(3) };
     assert_eq!((one.within(two), two.within(one)), (both, both));
-    assert_eq!(Limit::default().within(Limit::default()), Limit::default());
+    assert_eq!(ResourceLimit::default().within(ResourceLimit::default()), ResourceLimit::default());
 }
 
 /// Folders that look like control groups of version 2.
 #[test]
 fn version_2_divides_the_group_of_several_before_those_in_it_are_made() {
     let place = tempfile::tempdir().unwrap();
-    let above = Level { path: place.path().into(), version: 2, controllers: vec![MEMORY, CPU] };
-    let limit = Limit { memory_bytes: Some(64 * MIB), cpu_milli: Some(500) };
-    let all = Group::below(&[above], limit).unwrap();
+    let above =
+        ControlGroup { path: place.path().into(), version: 2, controllers: vec![MEMORY, CPU] };
+    let limit = ResourceLimit { memory_bytes: Some(64 * MIB), cpu_milli: Some(500) };
+    let all = LimitedGroup::below(&[above], limit).unwrap();
     all.levels.iter().for_each(|level| level.divide().unwrap());
-    let own = Limit { memory_bytes: Some(24 * MIB), cpu_milli: Some(1500) };
-    let (web, database) = (all.create_within(own), all.create_within(Limit::default()));
+    let own = ResourceLimit { memory_bytes: Some(24 * MIB), cpu_milli: Some(1500) };
+    let (web, database) = (all.create_within(own), all.create_within(ResourceLimit::default()));
     let (web, database) = (web.unwrap(), database.unwrap());
-    let read =
-        |group: &Group, file: &str| fs::read_to_string(group.levels[0].path.join(file)).unwrap();
+    let read = |group: &LimitedGroup, file: &str| {
+        fs::read_to_string(group.levels[0].path.join(file)).unwrap()
+    };
     assert_eq!(read(&all, CHILDREN), "+memory +cpu");
     for (group, memory) in [(&all, 64), (&web, 24), (&database, 64)] {
         assert_eq!(read(group, "memory.max"), (memory * MIB).to_string());

@@ -4,7 +4,7 @@ use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use bakeoff_trust::Folder;
+use bakeoff_trust::TrustedFolder;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, Stat, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
@@ -12,13 +12,13 @@ use super::MARKER;
 
 /// Which folder it is. The default is none that has anything in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct FolderIdentity {
     device: u64,
     inode: u64,
     owner: u32,
 }
 
-impl Identity {
+impl FolderIdentity {
     pub fn of(folder: impl AsFd) -> io::Result<Self> {
         Ok(Self::from(&fstat(folder)?))
     }
@@ -52,7 +52,11 @@ impl Identity {
 /// # Errors
 /// What is there is a link, somebody else's, another one than was noted, or not bakeoff's; or it
 /// can't be removed.
-pub fn remove_work(parent: &Folder, name: &OsStr, noted: Option<Identity>) -> io::Result<bool> {
+pub fn remove_work(
+    parent: &TrustedFolder,
+    name: &OsStr,
+    noted: Option<FolderIdentity>,
+) -> io::Result<bool> {
     let path = parent.path().join(name);
     let path = path.display();
     let refuse = |why: &str| {
@@ -65,7 +69,7 @@ pub fn remove_work(parent: &Folder, name: &OsStr, noted: Option<Identity>) -> io
         Err(Errno::LOOP | Errno::NOTDIR) => return refuse("is a link or a file"),
         Err(error) => return Err(io::Error::from(error)),
     };
-    let found = Identity::of(&folder)?;
+    let found = FolderIdentity::of(&folder)?;
     if found.owner != rustix::process::geteuid().as_raw() {
         return refuse("belongs to somebody else");
     }

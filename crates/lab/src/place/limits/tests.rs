@@ -12,12 +12,12 @@ use crate::place::{group, page_cache};
 const MIB: u64 = 1 << 20;
 
 /// Groups with these limits.
-fn limited<const N: usize>(wanted: [(&'static str, Limit); N]) -> Limits {
-    Limits::create(&wanted.into(), &[]).unwrap()
+fn limited<const N: usize>(wanted: [(&'static str, ResourceLimit); N]) -> LimitedGroups {
+    LimitedGroups::create(&wanted.into(), &[]).unwrap()
 }
 
 /// A shell that joins a group, which is on the list of all its limits, and does this.
-fn within(limits: &Limits, group: &str, script: &str) -> Child {
+fn within(limits: &LimitedGroups, group: &str, script: &str) -> Child {
     let script = format!("for list; do echo 0 >\"$list\" || exit 9; done; {script}");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, "sh"]).args(limits.of(group).unwrap().processes());
@@ -44,9 +44,9 @@ fn two_groups_read_past_their_limits_and_each_is_charged_for_its_own_files() {
     let (page, rows) = (file(place.path(), "page", 48), file(place.path(), "rows", 96));
     // By their names, not by their order: the smaller is named last.
     let limits = limited([
-        ("database", Limit::memory(64 * MIB)),
-        ("web", Limit::memory(24 * MIB)),
-        ("idle", Limit::memory(24 * MIB)),
+        ("database", ResourceLimit::memory(64 * MIB)),
+        ("web", ResourceLimit::memory(24 * MIB)),
+        ("idle", ResourceLimit::memory(24 * MIB)),
     ]);
     // The machine may take pages back at any time.
     in_time("a full cache of both", |_| {
@@ -55,7 +55,7 @@ fn two_groups_read_past_their_limits_and_each_is_charged_for_its_own_files() {
             let status = within(&limits, name, &script).wait().unwrap();
             assert!(status.success(), "{name}: {status}");
         }
-        let account = limits.account(&Waited::new());
+        let account = limits.account(&GroupWaits::new());
         let mut are_full = true;
         for (name, most) in [("web", 24 * MIB), ("database", 64 * MIB)] {
             let of = |what| account.get(what, &Scope::Processes(name.into())).unwrap();
@@ -82,7 +82,10 @@ fn each_group_has_its_own_quota_of_processors() {
     }
     // One thread that never rests uses up a twentieth of a processor, even where many others want one, and
     // never one and a half.
-    let limits = limited([("database", Limit::processors(50)), ("web", Limit::processors(1500))]);
+    let limits = limited([
+        ("database", ResourceLimit::processors(50)),
+        ("web", ResourceLimit::processors(1500)),
+    ]);
     let begun = limits.waited();
     let busy = "while :; do :; done";
     let mut shells = ["database", "web"].map(|name| within(&limits, name, busy));
@@ -120,8 +123,10 @@ fn one_group_has_both_limits_and_what_was_before_the_clients_is_not_theirs() {
     if both.into_iter().any(|tried| needs(tried).is_none()) {
         return;
     }
-    let limits =
-        limited([("database", Limit { memory_bytes: Some(32 * MIB), cpu_milli: Some(50) })]);
+    let limits = limited([(
+        "database",
+        ResourceLimit { memory_bytes: Some(32 * MIB), cpu_milli: Some(50) },
+    )]);
     assert!(!limits.leave_memory());
     let mut shell = within(&limits, "database", "while :; do :; done");
     wait_until("it is throttled", || limits.waited()["database"].throttled >= 3);
@@ -137,8 +142,8 @@ fn one_group_has_both_limits_and_what_was_before_the_clients_is_not_theirs() {
 #[test]
 fn a_group_that_leaves_processes_behind_is_told_and_ended() {
     let limit = match group::try_memory_limit() {
-        Ok(_) => Limit::memory(32 * MIB),
-        Err(_) => Limit::processors(500),
+        Ok(_) => ResourceLimit::memory(32 * MIB),
+        Err(_) => ResourceLimit::processors(500),
     };
     if needs(group::try_memory_limit().or_else(|_| group::try_cpu_limit())).is_none() {
         return;
@@ -157,16 +162,16 @@ fn a_group_that_leaves_processes_behind_is_told_and_ended() {
 
 #[test]
 fn nothing_is_held_without_a_limit() {
-    let limits = limited([("database", Limit::default())]);
+    let limits = limited([("database", ResourceLimit::default())]);
     assert!(limits.of("database").is_none() && limits.leave_memory());
     assert_eq!(limits.account(&limits.waited()), Measures::default());
 }
 
 /// Two groups that share a limit, and have none of their own.
-fn sharing(limit: Limit) -> Limits {
-    let shared = Shared { name: "stack", groups: vec!["database", "web", "idle"], limit };
-    let own = ["database", "web", "idle"].map(|name| (name, Limit::default()));
-    Limits::create(&own.into(), &[shared]).unwrap()
+fn sharing(limit: ResourceLimit) -> LimitedGroups {
+    let shared = SharedLimit { name: "stack", groups: vec!["database", "web", "idle"], limit };
+    let own = ["database", "web", "idle"].map(|name| (name, ResourceLimit::default()));
+    LimitedGroups::create(&own.into(), &[shared]).unwrap()
 }
 
 /// What a process was killed for shows in the group that it was in, whatever the shell around it says.
@@ -177,9 +182,9 @@ fn what_is_lifted_holds_no_process() {
     }
     // All of it is in memory before the first byte goes on.
     let holds = "head -c 48M /dev/zero | tail -c 48M | wc -c >/dev/null";
-    let alone = || limited([("database", Limit::memory(16 * MIB))]);
-    let together = || sharing(Limit::memory(16 * MIB));
-    for limits in [&alone as &dyn Fn() -> Limits, &together] {
+    let alone = || limited([("database", ResourceLimit::memory(16 * MIB))]);
+    let together = || sharing(ResourceLimit::memory(16 * MIB));
+    for limits in [&alone as &dyn Fn() -> LimitedGroups, &together] {
         let held = limits();
         within(&held, "database", holds).wait().unwrap();
         assert!(held.has_killed());
@@ -209,7 +214,7 @@ fn groups_that_share_memory_are_held_together_and_charged_each_for_its_own() {
     // The machine may take pages back at any time.
     in_time("a full cache of both", |_| {
         page_cache::forget(place.path()).unwrap();
-        let limits = sharing(Limit::memory(48 * MIB));
+        let limits = sharing(ResourceLimit::memory(48 * MIB));
         for (name, script) in &scripts {
             let status = within(&limits, name, script).wait().unwrap();
             assert!(status.success(), "{name}: {status}");
@@ -220,8 +225,8 @@ fn groups_that_share_memory_are_held_together_and_charged_each_for_its_own() {
 
 /// Fails if groups that share a limit have more than it, or what others read. Whether they have put it to use, each
 /// with its own files.
-fn are_charged_each_for_its_own(limits: &Limits, limit: f64) -> bool {
-    let account = limits.account(&Waited::new());
+fn are_charged_each_for_its_own(limits: &LimitedGroups, limit: f64) -> bool {
+    let account = limits.account(&GroupWaits::new());
     let of = |what, name: &'static str| account.get(what, &Scope::Processes(name.into())).unwrap();
     let peak = |name| of(&MEMORY_PEAK, name);
     let cached = |name| of(&MEMORY_CACHED, name);
@@ -247,7 +252,7 @@ fn groups_that_share_a_quota_have_no_more_than_it_together() {
     if needs(group::try_cpu_limit()).is_none() {
         return;
     }
-    let limits = sharing(Limit::processors(100));
+    let limits = sharing(ResourceLimit::processors(100));
     let begun = limits.waited();
     let mut shells = ["database", "web"].map(|name| within(&limits, name, "while :; do :; done"));
     wait_until("20 periods of both", || limits.waited()["stack"].throttled >= 20);
@@ -276,20 +281,23 @@ fn a_group_has_its_own_limit_within_the_one_it_shares() {
         return;
     }
     let wanted = [
-        ("database", Limit { memory_bytes: Some(32 * MIB), cpu_milli: Some(900) }),
-        ("web", Limit::memory(512 * MIB)),
-        ("alone", Limit::processors(700)),
+        ("database", ResourceLimit { memory_bytes: Some(32 * MIB), cpu_milli: Some(900) }),
+        ("web", ResourceLimit::memory(512 * MIB)),
+        ("alone", ResourceLimit::processors(700)),
     ];
-    let limit = Limit { memory_bytes: Some(64 * MIB), cpu_milli: Some(500) };
+    let limit = ResourceLimit { memory_bytes: Some(64 * MIB), cpu_milli: Some(500) };
     let shared = [
-        Shared { name: "stack", groups: vec!["database", "web"], limit },
-        Shared { name: "free", groups: vec!["idle"], limit: Limit::default() },
+        SharedLimit { name: "stack", groups: vec!["database", "web"], limit },
+        SharedLimit { name: "free", groups: vec!["idle"], limit: ResourceLimit::default() },
     ];
-    let limits = Limits::create(&wanted.into(), &shared).unwrap();
-    let of = |name: &str| limits.of(name).map(Group::limit);
-    assert_eq!(of("database"), Some(Limit { memory_bytes: Some(32 * MIB), cpu_milli: Some(500) }));
+    let limits = LimitedGroups::create(&wanted.into(), &shared).unwrap();
+    let of = |name: &str| limits.of(name).map(LimitedGroup::limit);
+    assert_eq!(
+        of("database"),
+        Some(ResourceLimit { memory_bytes: Some(32 * MIB), cpu_milli: Some(500) })
+    );
     assert_eq!(of("web"), Some(limit));
-    assert_eq!((of("alone"), of("idle")), (Some(Limit::processors(700)), None));
+    assert_eq!((of("alone"), of("idle")), (Some(ResourceLimit::processors(700)), None));
     assert_eq!(of("stack"), None, "no process joins it");
     // What one of them leaves behind is told, and goes with all groups.
     let mut shell = within(&limits, "web", "setsid sleep 1000 & exit");
@@ -308,7 +316,7 @@ fn memory_that_runs_out_names_the_group_and_the_limit_that_it_shares() {
     if needs(group::try_memory_limit()).is_none() {
         return;
     }
-    let limits = sharing(Limit::memory(24 * MIB));
+    let limits = sharing(ResourceLimit::memory(24 * MIB));
     // It keeps more than the limit.
     let script = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); exit 0";
     let status = within(&limits, "web", script).wait().unwrap();

@@ -7,11 +7,11 @@ use bakeoff_devices::plug::Keep;
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_results::Again;
 
-use super::moment::Moment;
-use super::source::Source;
+use super::moment::CutMoment;
+use super::source::ImageSource;
 use super::{Bench, Gone, powerless};
 use crate::TrialError;
-use crate::place::disk::Disk;
+use crate::place::disk::TrialDisk;
 use crate::process::job::Message;
 
 /// Tells these seeds from others of the same cut.
@@ -20,7 +20,7 @@ const AGAIN: u64 = 2;
 /// A recovery that lost its power.
 pub(super) struct Interrupted {
     /// The disk without its power.
-    pub disk: Disk,
+    pub disk: TrialDisk,
     /// The files under it.
     pub files: PathBuf,
     /// When it went.
@@ -31,9 +31,9 @@ pub(super) struct Interrupted {
 
 impl Interrupted {
     /// What the second cut left.
-    pub fn source(&self) -> Result<Source<'_>, TrialError> {
+    pub fn source(&self) -> Result<ImageSource<'_>, TrialError> {
         let control = self.disk.control().ok_or_else(powerless)?;
-        Ok(Source { control, keep: self.keep, seed: self.seed, of: None })
+        Ok(ImageSource { control, keep: self.keep, seed: self.seed, of: None })
     }
 }
 
@@ -44,11 +44,11 @@ impl Bench<'_, '_> {
     pub(super) fn interrupt(
         &self,
         gone: &Gone<'_>,
-        first: &Source<'_>,
+        first: &ImageSource<'_>,
     ) -> Result<Interrupted, TrialError> {
         let keep = first.keep;
         let seed = SplitMix64::of(&[first.seed, keep as u64, AGAIN]).next();
-        let moment = Moment::draw_again(seed, self.terms.patience);
+        let moment = CutMoment::draw_again(seed, self.terms.patience);
         let files = self.work.join("first-crash");
         first.image(&files)?;
         let staged = self.place(&files, &self.work.join("recovering"), seed)?;

@@ -9,7 +9,7 @@ use std::thread;
 use bakeoff_workloads::Claims;
 
 use crate::TrialError;
-use crate::process::Output;
+use crate::process::MessageOutput;
 use crate::process::job::Message;
 
 fn path(folder: &Path, client: usize) -> PathBuf {
@@ -20,12 +20,12 @@ fn path(folder: &Path, client: usize) -> PathBuf {
 pub(super) struct ClaimFile<'a, 'b> {
     file: File,
     path: PathBuf,
-    output: &'a Output<'b>,
+    output: &'a MessageOutput<'b>,
 }
 
 impl<'a, 'b> ClaimFile<'a, 'b> {
     /// Begins a client's file.
-    pub fn create(folder: &Path, client: usize, output: &'a Output<'b>) -> io::Result<Self> {
+    pub fn create(folder: &Path, client: usize, output: &'a MessageOutput<'b>) -> io::Result<Self> {
         let path = path(folder, client);
         Ok(Self { file: File::create_new(&path)?, path, output })
     }
@@ -71,7 +71,7 @@ mod tests {
     fn what_is_claimed_is_read_back_a_file_a_client() {
         let folder = tempfile::tempdir().unwrap();
         let mut sent = Vec::new();
-        let output = Output::new(&mut sent);
+        let output = MessageOutput::new(&mut sent);
         for client in 0..2u8 {
             let mut file = ClaimFile::create(folder.path(), client.into(), &output).unwrap();
             file.claim(&[client; 3]);
@@ -84,7 +84,7 @@ mod tests {
     fn a_file_that_is_there_already_is_not_written_over() {
         let folder = tempfile::tempdir().unwrap();
         let mut sent = Vec::new();
-        let output = Output::new(&mut sent);
+        let output = MessageOutput::new(&mut sent);
         drop(ClaimFile::create(folder.path(), 0, &output).unwrap());
         let again = ClaimFile::create(folder.path(), 0, &output);
         assert_eq!(again.err().map(|error| error.kind()), Some(io::ErrorKind::AlreadyExists));
@@ -110,7 +110,7 @@ mod tests {
         let (mut kept, further) = (sent.clone(), Arc::clone(&gone_on));
         // It waits for the end of its process: here, of the tests.
         thread::spawn(move || {
-            let output = Output::new(&mut kept);
+            let output = MessageOutput::new(&mut kept);
             let (file, path) = (File::create("/dev/full").unwrap(), "/dev/full".into());
             ClaimFile { file, path, output: &output }.claim(&[1]);
             *further.lock().unwrap() = true;

@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use bakeoff_devices::plug::Metadata;
 use bakeoff_devices::trigger::Awaited;
-use bakeoff_results::{Conditioned, Placed};
+use bakeoff_results::{Conditioned, PaymentCut};
 
-use super::inside::Part;
-use super::moment::Moment;
+use super::inside::CutTask;
+use super::moment::CutMoment;
 use super::power::{LISTEN, Off};
 use super::{Bench, CutTerms, Gone, NAME, powerless};
 use crate::TrialError;
 use crate::error::wanting;
-use crate::place::disk::Disk;
-use crate::place::{self, Place, RESERVE, Staged, remove, room};
-use crate::procedures::Stage;
+use crate::place::disk::TrialDisk;
+use crate::place::{self, RESERVE, Staged, TargetPlace, remove, room};
+use crate::procedures::ProcedureContext;
 use crate::process::job::{Message, Task};
-use crate::process::{Process, Received};
+use crate::process::{ChildProcess, Received};
 use crate::spec::TrialSpec;
-use crate::watch::Event;
+use crate::watch::RunEvent;
 
 /// How much longer than its moments a disk may take to go off.
 const LATE: Duration = Duration::from_secs(1);
@@ -39,13 +39,13 @@ pub struct ClientRun {
     pub(super) work: PathBuf,
     /// The cuts, each with its place among the disk's moments.
     numbers: BTreeMap<u32, usize>,
-    left: Result<Left, TrialError>,
+    left: Result<ClientRunOutcome, TrialError>,
 }
 
 /// What a run of the clients left.
-struct Left {
+struct ClientRunOutcome {
     /// The disk without its power.
-    disk: Disk,
+    disk: TrialDisk,
     off: Off,
     claims: PathBuf,
     conditioned: Option<Conditioned>,
@@ -62,16 +62,16 @@ impl ClientRun {
     pub fn make(
         terms: CutTerms,
         numbers: &[u32],
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         trial: &TrialSpec,
     ) -> Result<Self, TrialError> {
         room(stage.work, RESERVE)?;
         let work = stage.work.join("cut");
-        stage.note_settings(trial, &Place::default());
+        stage.note_settings(trial, &TargetPlace::default());
         let left = stage.image(&trial.setup).and_then(|image| {
             wanting("the cut's folder", fs::create_dir(&work))?;
             let files = work.join("data");
-            image.copy(&files, place::Sync::No, stage.stop)?;
+            image.copy(&files, place::SyncCopy::No, stage.stop)?;
             let seeds: Vec<u64> = numbers.iter().map(|it| terms.seed(trial, *it)).collect();
             let metadata = Metadata::Ordered;
             let bench = Bench { terms: &terms, metadata, stage, trial, work: &work };
@@ -101,11 +101,11 @@ impl ClientRun {
     }
 
     /// What a cut was placed in, and whether that came.
-    pub(super) fn placed(&self, number: u32, moment: &Moment) -> Option<Placed> {
+    pub(super) fn placed(&self, number: u32, moment: &CutMoment) -> Option<PaymentCut> {
         let payment = moment.payment(self.terms.signatures)?.into();
         let left = self.left.as_ref().ok()?;
         let came = *left.off.by_itself.get(*self.numbers.get(&number)?)?;
-        Some(Placed { payment, came })
+        Some(PaymentCut { payment, came })
     }
 
     /// The moment of a cut.
@@ -145,17 +145,21 @@ impl ClientRun {
 }
 
 /// Clients that are there, in a process of their own, with the disk under them.
-struct Started {
+struct StartedClients {
     staged: Staged,
-    process: Process,
+    process: ChildProcess,
     claims: PathBuf,
     conditioned: Option<Conditioned>,
 }
 
-impl Started {
+impl StartedClients {
     /// Waits until the clients have turned the target's debts over. A process that says nothing for
     /// as long as `patience` has failed.
-    fn conditioned(self, stage: &mut Stage<'_>, patience: Duration) -> Result<Self, TrialError> {
+    fn conditioned(
+        self,
+        stage: &mut ProcedureContext<'_>,
+        patience: Duration,
+    ) -> Result<Self, TrialError> {
         let (mut said, mut conditioned) = (Instant::now(), None);
         loop {
             stage.go_on()?;
@@ -168,7 +172,7 @@ impl Started {
                 }
                 Received::End => return Err(TrialError::process(self.process.exit_report())),
                 Received::Message(Message::Conditioning { done, of }) => {
-                    stage.watch.event(Event::Conditioning { done, of });
+                    stage.watch.event(RunEvent::Conditioning { done, of });
                 }
                 Received::Message(Message::Conditioned(what)) => conditioned = Some(what),
                 Received::Message(Message::Ready) => return Ok(Self { conditioned, ..self }),
@@ -189,7 +193,7 @@ impl Started {
 
 impl Bench<'_, '_> {
     /// Gets the clients ready on a disk over `files`.
-    fn start(&self, files: &Path, seed: u64) -> Result<Started, TrialError> {
+    fn start(&self, files: &Path, seed: u64) -> Result<StartedClients, TrialError> {
         let claims = self.work.join("claims");
         wanting("the folder of claims", fs::create_dir(&claims))?;
         let staged = self.place(files, &self.work.join("mount"), seed)?;
@@ -197,16 +201,20 @@ impl Bench<'_, '_> {
         if !steady {
             staged.disk.control().ok_or_else(powerless)?.record().map_err(no_disk)?;
         }
-        let part = Part::Claim { clients, claims: claims.clone(), steady };
+        let part = CutTask::Claim { clients, claims: claims.clone(), steady };
         let task = Task::inside(NAME, &part);
         let process = self.stage.start(&self.trial.setup, staged.place().clone(), task)?;
         let process = if steady { process } else { self.ready(process)? };
-        Ok(Started { staged, process, claims, conditioned: None })
+        Ok(StartedClients { staged, process, claims, conditioned: None })
     }
 
     /// Lets the power of clients at work go with the last of the moments.
-    fn pull(&self, started: Started, cuts: &[(u32, u64)]) -> Result<Left, TrialError> {
-        let Started { staged, process, claims, conditioned } = started;
+    fn pull(
+        &self,
+        started: StartedClients,
+        cuts: &[(u32, u64)],
+    ) -> Result<ClientRunOutcome, TrialError> {
+        let StartedClients { staged, process, claims, conditioned } = started;
         let control = staged.disk.control().ok_or_else(powerless)?;
         let mut patience = SHORTEST;
         if let Some(conditioned) = &conditioned {
@@ -234,7 +242,7 @@ impl Bench<'_, '_> {
                 _ => {}
             }
         }
-        Ok(Left { disk: staged.into_disk()?, off, claims, conditioned, failed })
+        Ok(ClientRunOutcome { disk: staged.into_disk()?, off, claims, conditioned, failed })
     }
 }
 

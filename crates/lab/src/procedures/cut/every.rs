@@ -25,17 +25,17 @@ use bakeoff_results::Cut;
 
 use self::audit::Auditors;
 use self::history::Recording;
-use self::survey::{Survey, survey};
-use self::tally::Tally;
-use super::{Bench, CutTerms, Moment};
+use self::survey::{ImageSurvey, survey};
+use self::tally::ImageTally;
+use super::{Bench, CutMoment, CutTerms};
 use crate::error::wanting;
 use crate::place::leftovers::{self, WorkFolder};
-use crate::place::{self, Place, RESERVE, remove, room};
-use crate::procedures::Stage;
-use crate::process::Program;
-use crate::process::job::{Job, Task};
+use crate::place::{self, RESERVE, TargetPlace, remove, room};
+use crate::procedures::ProcedureContext;
+use crate::process::ChildProgram;
+use crate::process::job::{ProcessJob, Task};
 use crate::spec::TrialSpec;
-use crate::watch::Event;
+use crate::watch::RunEvent;
 use crate::{MachineError, TrialError};
 
 /// How many writes of the clients a history has at most.
@@ -67,16 +67,16 @@ impl EveryRun {
     pub fn make(
         terms: CutTerms,
         (writes, images): (u64, u32),
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         trial: &TrialSpec,
     ) -> Result<Self, TrialError> {
         room(stage.work, RESERVE)?;
         let work = stage.work.join("every");
-        stage.note_settings(trial, &Place::default());
+        stage.note_settings(trial, &TargetPlace::default());
         let recording = stage.image(&trial.setup).and_then(|image| {
             wanting("the cuts' folder", fs::create_dir(&work))?;
             let files = work.join("data");
-            image.copy(&files, place::Sync::No, stage.stop)?;
+            image.copy(&files, place::SyncCopy::No, stage.stop)?;
             let metadata = Metadata::Ordered;
             Bench { terms: &terms, metadata, stage, trial, work: &work }.record(&files, writes)
         });
@@ -100,14 +100,14 @@ impl EveryRun {
     pub fn cut(
         &self,
         metadata: Metadata,
-        stage: &mut Stage<'_>,
+        stage: &mut ProcedureContext<'_>,
         trial: &TrialSpec,
     ) -> Result<Cut, TrialError> {
-        let moment = Moment::draw(0, self.terms.promised);
+        let moment = CutMoment::draw(0, self.terms.promised);
         let mut record = self.terms.record(0, metadata, trial.seed, &moment);
         record.moment = "every moment".into();
         let made = self.recording.as_ref().map_err(Clone::clone).and_then(|recording| {
-            Sweep { run: self, recording, metadata, trial }.cut(stage, &mut record)
+            MomentSweep { run: self, recording, metadata, trial }.cut(stage, &mut record)
         });
         match stage.unless_full(made) {
             Err(error) if error.stops_the_run() => return Err(error),
@@ -131,14 +131,14 @@ impl EveryRun {
 static ROOMS: AtomicU64 = AtomicU64::new(0);
 
 /// Where images are written.
-enum Room {
+enum ImageFolder {
     /// In memory: an image is written, opened and removed, and needs no disk.
     Memory(WorkFolder),
     /// With all else, for a server, whose user gets in there, and where memory is short.
     Disk(PathBuf),
 }
 
-impl Room {
+impl ImageFolder {
     fn new(work: &Path, has_server: bool) -> Result<Self, TrialError> {
         let memory = Path::new("/dev/shm");
         let is_roomy = crate::machine::accounts::free(memory).is_ok_and(|free| free > MEMORY);
@@ -167,24 +167,24 @@ impl Room {
 }
 
 /// All moments of a recording on one file system.
-struct Sweep<'a> {
+struct MomentSweep<'a> {
     run: &'a EveryRun,
     recording: &'a Recording,
     metadata: Metadata,
     trial: &'a TrialSpec,
 }
 
-impl Sweep<'_> {
+impl MomentSweep<'_> {
     /// Draws all images, has those that differ audited, and notes what was found.
-    fn cut(&self, stage: &mut Stage<'_>, record: &mut Cut) -> Result<(), TrialError> {
+    fn cut(&self, stage: &mut ProcedureContext<'_>, record: &mut Cut) -> Result<(), TrialError> {
         let start = Instant::now();
         let (terms, budget) = (&self.run.terms, self.run.budget);
         record.ran_s = self.recording.seconds();
-        let Survey { drawn, different } = self.survey(stage, record)?;
-        let mut tally = Tally::new(&self.recording.history, drawn, &different, &terms.keep);
+        let ImageSurvey { drawn, different } = self.survey(stage, record)?;
+        let mut tally = ImageTally::new(&self.recording.history, drawn, &different, &terms.keep);
         let chosen = survey::evenly(different, budget);
         tally.every.budget = budget as u64;
-        let room = Room::new(&self.run.work, self.trial.setup.has_server())?;
+        let room = ImageFolder::new(&self.run.work, self.trial.setup.has_server())?;
         let auditors = self.auditors((stage.program, stage.stop), room.path());
         let (mut seem_broken, of) = (Vec::new(), chosen.len());
         auditors.audit(&chosen, false, |at, (acknowledged, verdict)| {
@@ -195,7 +195,7 @@ impl Sweep<'_> {
                 seem_broken.push((at, verdict));
             }
             let (judged, broken) = (tally.every.judged as usize, seem_broken.len());
-            stage.watch.event(Event::Judging { cut: record, judged, of, broken });
+            stage.watch.event(RunEvent::Judging { cut: record, judged, of, broken });
         })?;
         // They come in the order in which their audits ended.
         seem_broken.sort_unstable_by_key(|(at, _)| *at);
@@ -219,7 +219,11 @@ impl Sweep<'_> {
     }
 
     /// Draws all images, and tells of it.
-    fn survey(&self, stage: &mut Stage<'_>, record: &Cut) -> Result<Survey, TrialError> {
+    fn survey(
+        &self,
+        stage: &mut ProcedureContext<'_>,
+        record: &Cut,
+    ) -> Result<ImageSurvey, TrialError> {
         let wanted = (&*self.run.terms.keep, self.run.budget);
         let (stop, watch) = (stage.stop, &mut stage.watch);
         survey(
@@ -228,7 +232,7 @@ impl Sweep<'_> {
             wanted,
             self.trial.seed,
             |images, different| {
-                watch.event(Event::Drawing { cut: record, images, different });
+                watch.event(RunEvent::Drawing { cut: record, images, different });
                 match stop.load(Ordering::Relaxed) {
                     true => Err(MachineError::Interrupted.into()),
                     false => Ok(()),
@@ -238,7 +242,7 @@ impl Sweep<'_> {
     }
 
     /// Keeps the first broken images, where that is asked for.
-    fn keep_some(&self, tally: &mut Tally) -> Result<(), TrialError> {
+    fn keep_some(&self, tally: &mut ImageTally) -> Result<(), TrialError> {
         let terms = &self.run.terms;
         let Some(folder) = terms.keep_images.as_deref() else { return Ok(()) };
         let engine = terms.engine.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
@@ -261,15 +265,15 @@ impl Sweep<'_> {
     /// What audits images in a folder.
     fn auditors<'a>(
         &'a self,
-        (program, stop): (&'a Program, &'a AtomicBool),
+        (program, stop): (&'a ChildProgram, &'a AtomicBool),
         folder: &'a Path,
     ) -> Auditors<'a> {
         let setup = &self.trial.setup;
-        let part = super::Part::AuditAll { claims: self.recording.claims.clone() };
-        let job = Job {
+        let part = super::CutTask::AuditAll { claims: self.recording.claims.clone() };
+        let job = ProcessJob {
             target: setup.target.to_owned(),
             subject: setup.subject.clone(),
-            place: Place::default(),
+            place: TargetPlace::default(),
             task: Task::inside(super::NAME, &part),
         };
         Auditors {

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use bakeoff_load::{self as load, Clock, Driver, Nanos, Operation, Pacer, Record, Share};
-use bakeoff_results::{AuditResult, Measured};
+use bakeoff_load::{
+    self as load, ClientShare, ClockNanos, Driver, DriverClock, EndedOperation, OperationSink,
+    Pacer,
+};
+use bakeoff_results::{AuditResult, TrialMeasurements};
 use bakeoff_workloads::Claims;
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +18,13 @@ use super::claims::{self, ClaimFile};
 use super::turning::Turning;
 use crate::TrialError;
 use crate::monotonic::now_ns;
-use crate::place::Place;
+use crate::place::TargetPlace;
 use crate::procedures::Within;
-use crate::process::Output;
+use crate::process::MessageOutput;
 use crate::process::job::Message;
-use crate::targets::{Audit, Running, Subject};
+use crate::targets::{Audit, PreparedTarget, RunningTarget};
 
-pub(super) use all::Next;
+pub(super) use all::PendingImage;
 
 /// How long clients work at most that nobody stops: the power goes much earlier.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -32,7 +35,7 @@ const KEPT: usize = 4000;
 
 /// What is done inside of a cut, each in a process of its own.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Part {
+pub(super) enum CutTask {
     /// Open the target, say that it is ready, and drive it until its power goes.
     Claim {
         /// How many clients are at work.
@@ -64,33 +67,33 @@ pub(super) enum Part {
 /// # Errors
 /// What keeps it from being done.
 pub(super) fn perform(
-    part: &Part,
+    part: &CutTask,
     within: &mut Within<'_, '_>,
-) -> Result<Option<Measured>, TrialError> {
+) -> Result<Option<TrialMeasurements>, TrialError> {
     let (subject, place, output) = (within.prepare()?, within.place, within.output);
     match part {
-        Part::Claim { clients, claims, steady } => {
+        CutTask::Claim { clients, claims, steady } => {
             let running = subject.open(place)?;
             let go = &mut || within.ready();
             match steady {
-                false => claim((&*running, *clients, LONGEST), claims, output, &mut Gate(go))?,
+                false => claim((&*running, *clients, LONGEST), claims, output, &mut StartGate(go))?,
                 true => {
                     let gate = &mut Turning::new(&*running, output, go);
                     claim((&*running, *clients, LONGEST_STEADY), claims, output, gate)?;
                 }
             }
         }
-        Part::Audit { claims, off_at_ns } => {
+        CutTask::Audit { claims, off_at_ns } => {
             let claims = claims::read(claims)?;
             within.ready()?;
             // Sent before it is closed, which the lab does not wait for: nobody needs it any more.
             audit(&*subject, place, &claims, *off_at_ns, output);
         }
-        Part::AuditAll { claims } => {
+        CutTask::AuditAll { claims } => {
             let claims = claims::read(claims)?;
             all::audit_all(&*subject, &claims, within)?;
         }
-        Part::Recover => {
+        CutTask::Recover => {
             within.ready()?;
             let start = Instant::now();
             let running = subject.open(place)?;
@@ -110,13 +113,13 @@ pub(super) fn perform(
 /// # Errors
 /// A client that can't be made, or what keeps the gate shut.
 fn claim(
-    (running, clients, longest): (&dyn Running, usize, Duration),
+    (running, clients, longest): (&dyn RunningTarget, usize, Duration),
     folder: &Path,
-    output: &Output<'_>,
+    output: &MessageOutput<'_>,
     gate: &mut impl load::Observer<TrialError>,
 ) -> Result<(), TrialError> {
-    let plan = load::Plan::closed(clients, running.operations().len(), longest);
-    let connect = |share: &Share| -> Result<Box<dyn Driver + '_>, TrialError> {
+    let plan = load::DrivePlan::closed(clients, running.operations().len(), longest);
+    let connect = |share: &ClientShare| -> Result<Box<dyn Driver + '_>, TrialError> {
         let file = ClaimFile::create(folder, share.clients.start, output)
             .map_err(|error| TrialError::place("the claims can't be written", error))?;
         let claims: Box<dyn Claims> = Box::new(file);
@@ -134,9 +137,9 @@ fn claim(
 }
 
 /// Lets the drivers start when the lab says so.
-struct Gate<'a>(&'a mut dyn FnMut() -> Result<(), TrialError>);
+struct StartGate<'a>(&'a mut dyn FnMut() -> Result<(), TrialError>);
 
-impl load::Observer<TrialError> for Gate<'_> {
+impl load::Observer<TrialError> for StartGate<'_> {
     fn ready(&mut self) -> Result<(), TrialError> {
         (self.0)()
     }
@@ -146,11 +149,11 @@ impl load::Observer<TrialError> for Gate<'_> {
 /// never comes.
 struct UntilFailure<'a, 'b> {
     driver: Box<dyn Driver + 'a>,
-    output: &'a Output<'b>,
+    output: &'a MessageOutput<'b>,
 }
 
 impl Driver for UntilFailure<'_, '_> {
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let output = self.output;
         self.driver.run(pacer, &mut Telling { record, output });
     }
@@ -161,20 +164,20 @@ impl Driver for UntilFailure<'_, '_> {
 }
 
 struct Telling<'a, 'b> {
-    record: &'a mut dyn Record,
-    output: &'a Output<'b>,
+    record: &'a mut dyn OperationSink,
+    output: &'a MessageOutput<'b>,
 }
 
-impl Record for Telling<'_, '_> {
-    fn clock(&self) -> Clock {
+impl OperationSink for Telling<'_, '_> {
+    fn clock(&self) -> DriverClock {
         self.record.clock()
     }
 
-    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+    fn begin(&mut self, lane: usize, kind: usize, intended: ClockNanos) {
         self.record.begin(lane, kind, intended);
     }
 
-    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+    fn record(&mut self, operation: EndedOperation) -> Option<ClockNanos> {
         let Some(reason) = &operation.done.error else { return self.record.record(operation) };
         self.output.send(&Message::Stopped { at_ns: now_ns(), reason: reason.clone() });
         None
@@ -184,11 +187,11 @@ impl Record for Telling<'_, '_> {
 /// Opens what a power cut has left, has it checked and audited, and sends what was found before it
 /// is closed, which nobody waits for.
 fn audit(
-    subject: &dyn Subject,
-    place: &Place,
+    subject: &dyn PreparedTarget,
+    place: &TargetPlace,
     claims: &[Vec<u8>],
     off_at_ns: u64,
-    output: &Output<'_>,
+    output: &MessageOutput<'_>,
 ) {
     let (message, _open) = examine(subject, place, claims, off_at_ns);
     output.send(&message);
@@ -197,11 +200,11 @@ fn audit(
 /// Opens what a power cut has left, and has it checked and audited; what was found, and what is still
 /// open.
 fn examine<'a>(
-    subject: &'a dyn Subject,
-    place: &Place,
+    subject: &'a dyn PreparedTarget,
+    place: &TargetPlace,
     claims: &[Vec<u8>],
     off_at_ns: u64,
-) -> (Message, Option<Box<dyn Running + 'a>>) {
+) -> (Message, Option<Box<dyn RunningTarget + 'a>>) {
     let acknowledged = subject.acknowledged(claims, off_at_ns);
     let start = Instant::now();
     let opened = subject.open(place);

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use bakeoff_devices::plug::Keep;
 use bakeoff_folders::Dir;
-use bakeoff_results::{AuditResult, Cut, FileSystem, Judged};
+use bakeoff_results::{AuditResult, Cut, FileSystem, JudgedImage};
 
 use super::again::Interrupted;
-use super::source::Source;
+use super::source::ImageSource;
 use super::{Bench, Gone, tidy};
 use crate::TrialError;
 use crate::place::{RESERVE, Staged, room};
@@ -26,8 +26,8 @@ impl Bench<'_, '_> {
         gone: &Gone<'_>,
         keep: Keep,
         cut: &Cut,
-    ) -> Result<(u64, Judged), TrialError> {
-        let first = Source { control: gone.control, keep, seed: cut.seed, of: Some(gone.of) };
+    ) -> Result<(u64, JudgedImage), TrialError> {
+        let first = ImageSource { control: gone.control, keep, seed: cut.seed, of: Some(gone.of) };
         let recovery = self.terms.recovery;
         let second = recovery.then(|| self.interrupt(gone, &first)).transpose()?;
         let source = match &second {
@@ -35,7 +35,7 @@ impl Bench<'_, '_> {
             None => first,
         };
         let (acknowledged, verdict) = self.audit_image(&source, gone)?;
-        let mut judged = Judged { keep: keep.to_string(), again: None, verdict, image: None };
+        let mut judged = JudgedImage { keep: keep.to_string(), again: None, verdict, image: None };
         if judged.verdict.breaks(cut.promised) {
             // A target that finds this machine's own disk full while it recovers breaks nothing.
             room(self.stage.work, RESERVE)?;
@@ -53,7 +53,7 @@ impl Bench<'_, '_> {
     /// Makes an image and has it audited.
     fn audit_image(
         &self,
-        source: &Source<'_>,
+        source: &ImageSource<'_>,
         gone: &Gone<'_>,
     ) -> Result<(u64, AuditResult), TrialError> {
         let image = self.work.join("crash");
@@ -72,10 +72,10 @@ impl Bench<'_, '_> {
     /// Nothing is broken this time: nothing can be said of this cut.
     fn confirm(
         &self,
-        source: &Source<'_>,
+        source: &ImageSource<'_>,
         gone: &Gone<'_>,
         cut: &Cut,
-        judged: &mut Judged,
+        judged: &mut JudgedImage,
     ) -> Result<(), TrialError> {
         let (_, verdict) = self.audit_image(source, gone)?;
         if verdict.breaks(cut.promised) {
@@ -93,7 +93,7 @@ impl Bench<'_, '_> {
     /// Keeps the image of a broken promise, where that is asked for; says where it is.
     fn keep(
         &self,
-        source: &Source<'_>,
+        source: &ImageSource<'_>,
         keep: Keep,
         cut: &Cut,
     ) -> Result<Option<String>, TrialError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bakeoff_devices::trigger::{Awaited, Trigger};
-use bakeoff_engines::{Durability, FileCall, Signature};
+use bakeoff_engines::{Durability, PaymentCall, PaymentSignature};
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_results::Promised;
 
@@ -25,7 +25,7 @@ const SIGNATURE_HEADERS: u64 = 1;
 
 /// When the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct CutMoment {
     /// What takes it.
     pub trigger: Trigger,
     /// When it goes if that does not come, counted from the start of the clients: an engine that
@@ -33,7 +33,7 @@ pub struct Moment {
     pub limit: Duration,
 }
 
-impl Moment {
+impl CutMoment {
     /// Draws one: a third within a write, a third within a sync, a third after a time. Counts are
     /// as often between 1 and 2 as between 100 and 200, so that what is done first is met, too.
     pub fn draw(seed: u64, promised: Promised) -> Self {
@@ -71,20 +71,20 @@ impl Moment {
 
     /// Draws one while the engine pays a debt, by one of its signatures. It is waited for
     /// no longer than `limit`.
-    pub fn place(seed: u64, signatures: &[Signature], limit: Duration) -> Self {
+    pub fn place(seed: u64, signatures: &[PaymentSignature], limit: Duration) -> Self {
         let mut random = SplitMix64::new(seed);
         let signature = random.below(signatures.len());
         let most = match signatures[signature].call {
-            FileCall::Write => SIGNATURE_WRITES,
-            FileCall::WriteBelow(_) => SIGNATURE_HEADERS,
-            FileCall::Sync => SIGNATURE_SYNCS,
+            PaymentCall::Write => SIGNATURE_WRITES,
+            PaymentCall::WriteBelow(_) => SIGNATURE_HEADERS,
+            PaymentCall::Sync => SIGNATURE_SYNCS,
         };
         let count = spread(most, random.below(1 << 32) as u64);
         Self { trigger: Trigger::Signature { signature, count }, limit }
     }
 
     /// What the engine does then, of a moment that was placed by one of these signatures.
-    pub fn payment(&self, signatures: &[Signature]) -> Option<&'static str> {
+    pub fn payment(&self, signatures: &[PaymentSignature]) -> Option<&'static str> {
         match self.trigger {
             Trigger::Signature { signature, .. } => {
                 signatures.get(signature).map(|signature| signature.payment)
@@ -99,7 +99,7 @@ impl Moment {
     }
 
     /// In words; `signatures` are those by which it may have been placed.
-    pub fn describe(&self, signatures: &[Signature]) -> String {
+    pub fn describe(&self, signatures: &[PaymentSignature]) -> String {
         match self.trigger {
             Trigger::Signature { signature, count } => signed(signatures.get(signature), count),
             Trigger::Writes(count) => format!("within write {count}"),
@@ -110,13 +110,13 @@ impl Moment {
 }
 
 /// Within a call of a signature.
-fn signed(signature: Option<&Signature>, count: u64) -> String {
+fn signed(signature: Option<&PaymentSignature>, count: u64) -> String {
     let (call, files) = match signature {
-        Some(Signature { call: FileCall::Sync, files, .. }) => ("sync", files.join(", ")),
-        Some(Signature { call: FileCall::WriteBelow(end), files, .. }) => {
+        Some(PaymentSignature { call: PaymentCall::Sync, files, .. }) => ("sync", files.join(", ")),
+        Some(PaymentSignature { call: PaymentCall::WriteBelow(end), files, .. }) => {
             ("write", format!("the first {end} bytes of {}", files.join(", ")))
         }
-        Some(Signature { files, .. }) => ("write", files.join(", ")),
+        Some(PaymentSignature { files, .. }) => ("write", files.join(", ")),
         None => ("call", String::new()),
     };
     format!("within {call} {count} of {files}")
@@ -148,7 +148,7 @@ mod tests {
     fn moments_go_from_the_very_first_to_hundreds_of_milliseconds() {
         let draw = |number| {
             let seed = seed(1, "sqlite", "strict", number);
-            Moment::draw(seed, Promised::Everything)
+            CutMoment::draw(seed, Promised::Everything)
         };
         let all: Vec<_> = (0..600).map(draw).collect();
         let counts = |kind: fn(&Trigger) -> Option<u64>| {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_level_that_may_lose_a_second_is_given_more_to_lose() {
         let late = |promised| {
-            let draws = (0..100).map(|number| Moment::draw(number, promised));
+            let draws = (0..100).map(|number| CutMoment::draw(number, promised));
             draws.filter(|moment| moment.limit > Duration::from_secs(1)).count()
         };
         let relaxed = Promised::Whole { window_s: Some(1.0), most_lost: None };
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_recovery_is_met_at_its_start_and_later() {
         let limit = Duration::from_secs(60);
-        let all: Vec<_> = (0..600).map(|seed| Moment::draw_again(seed, limit)).collect();
+        let all: Vec<_> = (0..600).map(|seed| CutMoment::draw_again(seed, limit)).collect();
         let among = |first: fn(&Trigger) -> bool| {
             let number = all.iter().filter(|moment| first(&moment.trigger)).count();
             assert!((20..150).contains(&number), "{number}");
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn a_moment_is_placed_in_each_of_the_payments_and_soon_or_late_in_it() {
-        static SIGNATURES: [Signature; 3] = [
-            Signature::writes("checkpoint", &["pages"]),
-            Signature::headers("turn of the log", 32, &["log"]),
-            Signature::syncs("checkpoint", &["pages", "index"]),
+        static SIGNATURES: [PaymentSignature; 3] = [
+            PaymentSignature::writes("checkpoint", &["pages"]),
+            PaymentSignature::headers("turn of the log", 32, &["log"]),
+            PaymentSignature::syncs("checkpoint", &["pages", "index"]),
         ];
         let limit = Duration::from_secs(60);
-        let all: Vec<_> = (0..600).map(|seed| Moment::place(seed, &SIGNATURES, limit)).collect();
+        let all: Vec<_> = (0..600).map(|seed| CutMoment::place(seed, &SIGNATURES, limit)).collect();
         for (signature, most) in
             [(0, SIGNATURE_WRITES), (1, SIGNATURE_HEADERS), (2, SIGNATURE_SYNCS)]
         {
@@ -217,7 +217,7 @@ mod tests {
             assert!(counts.iter().all(|count| (1..=most).contains(count)));
         }
         let moment =
-            |signature| Moment { trigger: Trigger::Signature { signature, count: 2 }, limit };
+            |signature| CutMoment { trigger: Trigger::Signature { signature, count: 2 }, limit };
         let said = |signature| moment(signature).describe(&SIGNATURES);
         assert_eq!(said(0), "within write 2 of pages");
         assert_eq!(said(1), "within write 2 of the first 32 bytes of log");

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use bakeoff_devices::trigger::{Awaited, FileCall, Signature};
-use bakeoff_disk::control::{Control, Stat};
+use bakeoff_devices::trigger::{Awaited, CallSignature, SignatureCall};
+use bakeoff_disk::control::{DiskControl, Stat};
 
 use super::Bench;
 use crate::TrialError;
 use crate::monotonic::now_ns;
 use crate::process::job::Message;
-use crate::process::{Process, Received};
+use crate::process::{ChildProcess, Received};
 
 /// How often it is looked whether the power has gone.
 const LOOK: Duration = Duration::from_millis(1);
@@ -42,8 +42,8 @@ impl Bench<'_, '_> {
     /// says that it is `over`, and kills it without power.
     pub(super) fn power_down(
         &self,
-        process: Process,
-        control: &Control,
+        process: ChildProcess,
+        control: &DiskControl,
         (moments, limit): (&[Awaited], Duration),
         over: impl Fn(&Message) -> bool,
     ) -> Result<Off, TrialError> {
@@ -89,7 +89,7 @@ impl Bench<'_, '_> {
     }
 
     /// Waits until a process can go on.
-    pub(super) fn ready(&self, process: Process) -> Result<Process, TrialError> {
+    pub(super) fn ready(&self, process: ChildProcess) -> Result<ChildProcess, TrialError> {
         match self.first_message(&process)? {
             Some(Message::Ready) => Ok(process),
             Some(Message::Failed(reason)) => Err(reason),
@@ -101,7 +101,10 @@ impl Bench<'_, '_> {
     }
 
     /// The first message of a process; `None` when it has ended.
-    pub(super) fn first_message(&self, process: &Process) -> Result<Option<Message>, TrialError> {
+    pub(super) fn first_message(
+        &self,
+        process: &ChildProcess,
+    ) -> Result<Option<Message>, TrialError> {
         let start = Instant::now();
         while start.elapsed() < self.terms.patience {
             match process.receive(LISTEN) {
@@ -118,7 +121,7 @@ impl Bench<'_, '_> {
 /// Keeps what a disk remembers within bounds, however long a payment is waited for: while no moment has come, the disk makes all durable
 /// and begins anew, as a system does that writes back now and then. Whether it can go on with what it
 /// remembers.
-fn with_room(control: &Control, stat: &Stat) -> Result<bool, TrialError> {
+fn with_room(control: &DiskControl, stat: &Stat) -> Result<bool, TrialError> {
     let none = stat.moments_ns.iter().all(Option::is_none);
     if none && stat.off_at_ns.is_none() && stat.recorded_bytes > MANY {
         let anew = control.record_anew();
@@ -128,12 +131,12 @@ fn with_room(control: &Control, stat: &Stat) -> Result<bool, TrialError> {
 }
 
 /// As the disk looks for them.
-fn signatures(of: &[bakeoff_engines::Signature]) -> Vec<Signature> {
+fn signatures(of: &[bakeoff_engines::PaymentSignature]) -> Vec<CallSignature> {
     let call = |call| match call {
-        bakeoff_engines::FileCall::Write => FileCall::Write,
-        bakeoff_engines::FileCall::WriteBelow(end) => FileCall::WriteBelow(end),
-        bakeoff_engines::FileCall::Sync => FileCall::Sync,
+        bakeoff_engines::PaymentCall::Write => SignatureCall::Write,
+        bakeoff_engines::PaymentCall::WriteBelow(end) => SignatureCall::WriteBelow(end),
+        bakeoff_engines::PaymentCall::Sync => SignatureCall::Sync,
     };
     let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
-    of.iter().map(|it| Signature { call: call(it.call), files: files(it.files) }).collect()
+    of.iter().map(|it| CallSignature { call: call(it.call), files: files(it.files) }).collect()
 }

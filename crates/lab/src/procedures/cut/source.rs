@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use bakeoff_devices::plug::{Keep, Metadata};
-use bakeoff_disk::control::Control;
+use bakeoff_disk::control::DiskControl;
 
 use crate::TrialError;
 
 /// The disk that an image is made of: one without power.
-pub(super) struct Source<'a> {
-    pub control: &'a Control,
+pub(super) struct ImageSource<'a> {
+    pub control: &'a DiskControl,
     pub keep: Keep,
     pub seed: u64,
     /// Which of the disk's moments, and how names become durable; that at which the power went, as
@@ -17,7 +17,7 @@ pub(super) struct Source<'a> {
     pub of: Option<(usize, Metadata)>,
 }
 
-impl Source<'_> {
+impl ImageSource<'_> {
     /// Makes the image in a new folder.
     pub fn image(&self, folder: &Path) -> Result<(), TrialError> {
         let made = match self.of {

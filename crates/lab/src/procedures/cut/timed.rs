@@ -4,16 +4,16 @@
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::plug::Keep;
-use bakeoff_disk::control::Control;
+use bakeoff_disk::control::DiskControl;
 use bakeoff_results::{Cut, TimedRecovery};
 
-use super::inside::Part;
+use super::inside::CutTask;
 use super::power::LISTEN;
-use super::source::Source;
+use super::source::ImageSource;
 use super::{Bench, Gone, NAME, powerless, tidy};
 use crate::TrialError;
 use crate::process::job::{Message, Task};
-use crate::process::{Process, Received};
+use crate::process::{ChildProcess, Received};
 use crate::spec::DiskSpec;
 
 /// How long it may take.
@@ -34,7 +34,8 @@ impl Bench<'_, '_> {
             return Ok(None);
         };
         let image = self.work.join("timed");
-        Source { control: gone.control, keep, seed: cut.seed, of: Some(gone.of) }.image(&image)?;
+        ImageSource { control: gone.control, keep, seed: cut.seed, of: Some(gone.of) }
+            .image(&image)?;
         // A new mount: nothing of it is in any cache.
         let staged = self.place(&image, &self.work.join("timed-mount"), cut.seed)?;
         let control = staged.disk.control().ok_or_else(powerless)?;
@@ -43,11 +44,11 @@ impl Bench<'_, '_> {
             disk: self.trial.levels.get("disk").cloned().unwrap_or_default(),
             ..TimedRecovery::default()
         };
-        let task = Task::inside(NAME, &Part::Recover);
+        let task = Task::inside(NAME, &CutTask::Recover);
         let process = self.stage.start(&self.trial.setup, staged.place().clone(), task)?;
         match self.ready(process).and_then(|process| self.recover(process, control)) {
             Ok(done) => {
-                let Done { open_s, answer_s, device_s } = done;
+                let RecoveryTimes { open_s, answer_s, device_s } = done;
                 timed.open_s = Some(open_s);
                 timed.answer_s = Some(answer_s);
                 timed.device_s = Some(device_s);
@@ -63,7 +64,11 @@ impl Bench<'_, '_> {
     }
 
     /// Lets the disk take its time, and a target that is ready recover on it.
-    fn recover(&self, process: Process, control: &Control) -> Result<Done, TrialError> {
+    fn recover(
+        &self,
+        process: ChildProcess,
+        control: &DiskControl,
+    ) -> Result<RecoveryTimes, TrialError> {
         let failed = |error| TrialError::place("its disk does not work", error);
         control.set_timing(true).map_err(failed)?;
         let before = control.stat().map_err(failed)?.device;
@@ -91,12 +96,12 @@ impl Bench<'_, '_> {
         let device = control.stat().map_err(failed)?.device.since(&before);
         process.end();
         let (open_s, answer_s) = answer?;
-        Ok(Done { open_s, answer_s, device_s: device.busy_ns as f64 / 1e9 })
+        Ok(RecoveryTimes { open_s, answer_s, device_s: device.busy_ns as f64 / 1e9 })
     }
 }
 
 /// How long a recovery took, in seconds.
-struct Done {
+struct RecoveryTimes {
     open_s: f64,
     answer_s: f64,
     device_s: f64,

@@ -8,9 +8,9 @@ use bakeoff_load as load;
 use bakeoff_results::{Conditioned, TurnedOver};
 
 use crate::TrialError;
-use crate::process::Output;
+use crate::process::MessageOutput;
 use crate::process::job::Message;
-use crate::targets::Running;
+use crate::targets::RunningTarget;
 
 /// How long they may take. The disk takes no time: an engine that has not paid once by then pays
 /// seldom.
@@ -18,8 +18,8 @@ const LONGEST: Duration = Duration::from_secs(20 * 60);
 
 /// Watches the debts on the thread that watches the clients.
 pub(super) struct Turning<'a, 'o> {
-    running: &'a dyn Running,
-    output: &'a Output<'o>,
+    running: &'a dyn RunningTarget,
+    output: &'a MessageOutput<'o>,
     /// Says that all is ready, and returns when the lab says go.
     go: &'a mut dyn FnMut() -> Result<(), TrialError>,
     start: Instant,
@@ -30,8 +30,8 @@ pub(super) struct Turning<'a, 'o> {
 
 impl<'a, 'o> Turning<'a, 'o> {
     pub fn new(
-        running: &'a dyn Running,
-        output: &'a Output<'o>,
+        running: &'a dyn RunningTarget,
+        output: &'a MessageOutput<'o>,
         go: &'a mut dyn FnMut() -> Result<(), TrialError>,
     ) -> Self {
         Self { running, output, go, start: Instant::now(), longest: LONGEST, is_over: false }
@@ -66,7 +66,7 @@ impl load::Observer<TrialError> for Turning<'_, '_> {
         Ok(())
     }
 
-    fn progress(&mut self, progress: &load::Progress) {
+    fn progress(&mut self, progress: &load::DriveProgress) {
         if self.is_over {
             return;
         }
@@ -78,7 +78,7 @@ impl load::Observer<TrialError> for Turning<'_, '_> {
 }
 
 fn turns(debt: &Debt) -> Vec<TurnedOver> {
-    let turn = |turn: &bakeoff_engines::Turn| TurnedOver {
+    let turn = |turn: &bakeoff_engines::DebtTurn| TurnedOver {
         name: turn.name.into(),
         done: turn.done,
         whole: turn.whole,

@@ -11,9 +11,9 @@ use bakeoff_results::measure::{self, Measures, Scope};
 
 use crate::TrialError;
 use crate::driving::Conditioning;
-use crate::process::Output;
+use crate::process::MessageOutput;
 use crate::process::job::Message;
-use crate::targets::Running;
+use crate::targets::RunningTarget;
 
 /// How many clients condition, whatever number works in the window, so that the work is the same for all
 /// trials. One alone would leave processors idle while it waits for a server's answers.
@@ -31,9 +31,9 @@ const NOTHING: Duration = Duration::from_secs(10);
 /// # Errors
 /// What keeps it from being done.
 pub fn condition(
-    running: &dyn Running,
+    running: &dyn RunningTarget,
     work: Conditioning,
-    output: &Output<'_>,
+    output: &MessageOutput<'_>,
 ) -> Result<Measures, TrialError> {
     let (most, seed, longest) = match work {
         Conditioning::None => return Ok(Measures::default()),
@@ -42,7 +42,7 @@ pub fn condition(
     };
     let at_first = debt(running)?;
     let (start, mut turned) = (Instant::now(), false);
-    let done = together(running, CLIENTS, most, seed, |Work { operations, commits }| {
+    let done = together(running, CLIENTS, most, seed, |CompletedWork { operations, commits }| {
         let of = longest.is_none().then_some(most);
         output.send(&Message::Conditioning { done: operations, of });
         // Some engines' payments are seen where something differs from the last look.
@@ -62,7 +62,7 @@ pub fn condition(
 
 /// What clients have done together.
 #[derive(Clone, Copy)]
-pub(super) struct Work {
+pub(super) struct CompletedWork {
     /// How many operations have ended.
     pub operations: u64,
     /// How many writing transactions these committed.
@@ -75,16 +75,16 @@ pub(super) struct Work {
 /// # Errors
 /// The first of a client's; what `look` answers with.
 pub(super) fn together(
-    running: &dyn Running,
+    running: &dyn RunningTarget,
     clients: usize,
     most: u64,
     seed: u64,
-    mut look: impl FnMut(Work) -> Result<bool, TrialError>,
-) -> Result<Work, TrialError> {
+    mut look: impl FnMut(CompletedWork) -> Result<bool, TrialError>,
+) -> Result<CompletedWork, TrialError> {
     let clients = running.drivers(clients);
     let (begun, ended, commits) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let over = AtomicBool::new(false);
-    let so_far = || Work {
+    let so_far = || CompletedWork {
         operations: ended.load(Ordering::Relaxed),
         commits: commits.load(Ordering::Relaxed),
     };
@@ -125,7 +125,7 @@ pub(super) fn together(
 ///
 /// # Errors
 /// The target's own, or nobody knows.
-pub fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
+pub fn debt(running: &dyn RunningTarget) -> Result<Debt, TrialError> {
     let unknown =
         || TrialError::User("nobody knows what it owes, so that it can't be steady".into());
     running.debt()?.ok_or_else(unknown)
@@ -133,12 +133,12 @@ pub fn debt(running: &dyn Running) -> Result<Debt, TrialError> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_engines::Turn;
-    use bakeoff_load::{Driver, Share};
+    use bakeoff_engines::DebtTurn;
+    use bakeoff_load::{ClientShare, Driver};
     use bakeoff_workloads::{Claims, Name};
 
     use super::*;
-    use crate::targets::{Conditioner, Processes};
+    use crate::targets::{ConditioningStep, Processes};
 
     /// A target whose debt has turned over after so many operations.
     struct Owes {
@@ -146,20 +146,25 @@ mod tests {
         done: AtomicU64,
     }
 
-    impl Running for Owes {
+    impl RunningTarget for Owes {
         fn operations(&self) -> &[Name] {
             &[Name::Borrowed("add")]
         }
 
         fn driver<'a>(
             &'a self,
-            _: &Share,
+            _: &ClientShare,
             _: Option<Box<dyn Claims + 'a>>,
         ) -> Result<Box<dyn Driver + 'a>, TrialError> {
             unreachable!("no client starts")
         }
 
-        fn conditioner(&self, _: usize, _: usize, _: u64) -> Result<Conditioner<'_>, TrialError> {
+        fn conditioner(
+            &self,
+            _: usize,
+            _: usize,
+            _: u64,
+        ) -> Result<ConditioningStep<'_>, TrialError> {
             Ok(Box::new(|| {
                 std::thread::sleep(Duration::from_millis(1));
                 self.done.fetch_add(1, Ordering::Relaxed);
@@ -169,7 +174,7 @@ mod tests {
 
         fn debt(&self) -> Result<Option<Debt>, TrialError> {
             let done = u64::from(self.done.load(Ordering::Relaxed) >= self.turns_after);
-            let turns = vec![Turn { name: "log", done, whole: 1 }];
+            let turns = vec![DebtTurn { name: "log", done, whole: 1 }];
             Ok(Some(Debt { owed: Vec::new(), turns, payments: Vec::new() }))
         }
 
@@ -192,7 +197,7 @@ mod tests {
         let owes = Owes { turns_after, done: AtomicU64::new(0) };
         let mut said = Vec::new();
         let work = Conditioning::Calibrate { seed: 1, longest };
-        let measures = condition(&owes, work, &Output::new(&mut said)).unwrap();
+        let measures = condition(&owes, work, &MessageOutput::new(&mut said)).unwrap();
         let of = |what, scope| measures.get(what, &scope).unwrap();
         let seconds = of(&measure::CONDITIONING, Scope::Trial);
         let turned = of(&measure::TURNED_OVER, Scope::Trial) == 1.0;

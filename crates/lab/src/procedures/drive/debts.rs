@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bakeoff_engines::Debt;
 use bakeoff_results::{Debts, OwedSeries, PaymentSeries};
 
-use crate::targets::Running;
+use crate::targets::RunningTarget;
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_secs(1);
@@ -18,32 +18,32 @@ const SOON: Duration = Duration::from_millis(20);
 
 /// When the clients start, and whether they have stopped.
 #[derive(Debug, Default)]
-pub struct Times {
+pub struct ClientTimes {
     /// When they start; unknown before.
     pub start: OnceLock<Instant>,
     /// Set when they have stopped.
     over: AtomicBool,
 }
 
-impl Times {
+impl ClientTimes {
     /// The clients have stopped when what is returned is dropped.
-    pub fn ends(&self) -> Ends<'_> {
-        Ends(&self.over)
+    pub fn ends(&self) -> ClientsStopGuard<'_> {
+        ClientsStopGuard(&self.over)
     }
 }
 
 /// See [`Times::ends`].
-pub struct Ends<'a>(&'a AtomicBool);
+pub struct ClientsStopGuard<'a>(&'a AtomicBool);
 
-impl Drop for Ends<'_> {
+impl Drop for ClientsStopGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
 }
 
 /// Looks from the clients' start until they have stopped. What can't be asked any more is a gap.
-pub fn watch(running: &dyn Running, times: &Times) -> Debts {
-    let mut series = Series::default();
+pub fn watch(running: &dyn RunningTarget, times: &ClientTimes) -> Debts {
+    let mut series = DebtSeries::default();
     let mut due = Instant::now();
     while !times.over.load(Ordering::Acquire) {
         thread::sleep(SOON);
@@ -62,13 +62,13 @@ pub fn watch(running: &dyn Running, times: &Times) -> Debts {
 
 /// Looks put together.
 #[derive(Default)]
-struct Series {
+struct DebtSeries {
     debts: Debts,
     /// How often each payment had happened at the last look.
     paid: Vec<u64>,
 }
 
-impl Series {
+impl DebtSeries {
     fn add(&mut self, at_s: f64, debt: &Debt) {
         for owed in &debt.owed {
             let same = |it: &&mut OwedSeries| it.name == owed.name;
@@ -107,18 +107,18 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_engines::{Owed, Payment, Unit};
+    use bakeoff_engines::{DebtUnit, Owed, Payment};
 
     use super::*;
 
     #[test]
     fn looks_become_series_and_payments_are_told_when_they_end() {
         let debt = |amount, limit, count| Debt {
-            owed: vec![Owed { name: "log", unit: Unit::Bytes, amount, limit: Some(limit) }],
+            owed: vec![Owed { name: "log", unit: DebtUnit::Bytes, amount, limit: Some(limit) }],
             turns: Vec::new(),
             payments: vec![Payment { name: "checkpoint", count }],
         };
-        let mut series = Series::default();
+        let mut series = DebtSeries::default();
         series.add(0.1, &debt(10, 100, 7));
         series.add(1.1, &debt(90, 100, 7));
         series.add(2.1, &debt(5, 120, 9));
@@ -133,6 +133,6 @@ mod tests {
 
     #[test]
     fn results_take_what_engines_count_in() {
-        assert_eq!(Unit::ALL.map(Unit::name), bakeoff_results::DEBT_UNITS);
+        assert_eq!(DebtUnit::ALL.map(DebtUnit::name), bakeoff_results::DEBT_UNITS);
     }
 }

@@ -3,32 +3,32 @@
 
 use std::time::{Duration, Instant};
 
-use bakeoff_results::Measured;
+use bakeoff_results::TrialMeasurements;
 use bakeoff_results::measure::{self as measures, Measures, Scope};
 
-use crate::place::disk::Seen;
+use crate::place::disk::DiskObservations;
 
 /// How long a drain on the machine's own disk may take, however short its clients ran.
 const HOST_DRAIN: Duration = Duration::from_secs(120);
 
 /// How long a drain may take.
 #[derive(Default)]
-pub struct Drain {
+pub struct DrainTimer {
     /// When the clients started.
     pub clients: Option<Instant>,
     /// When they had stopped, and how long they had run.
     began: Option<(Instant, Duration)>,
     /// What was known before it.
-    pub early: Option<Box<Measured>>,
+    pub early: Option<Box<TrialMeasurements>>,
     /// How long it had taken when it was cut off.
     pub cut_off: Option<Duration>,
     /// Whether it has come to its end.
     pub is_over: bool,
 }
 
-impl Drain {
+impl DrainTimer {
     /// The clients have stopped; what is known by now.
-    pub fn begin(&mut self, early: Option<Box<Measured>>) {
+    pub fn begin(&mut self, early: Option<Box<TrialMeasurements>>) {
         let ran = self.clients.map_or(Duration::ZERO, |clients| clients.elapsed());
         (self.began, self.early) = (Some((Instant::now(), ran)), early);
     }
@@ -51,7 +51,7 @@ impl Drain {
 
     /// What was measured, with the memory used. Of a drain that was cut off it is how long it had taken
     /// until then.
-    pub fn put(&self, mut measured: Measured, memory: Measures) -> Measured {
+    pub fn put(&self, mut measured: TrialMeasurements, memory: Measures) -> TrialMeasurements {
         let measures = &mut measured.measures;
         measures.extend(memory);
         if let Some(after) = self.cut_off {
@@ -64,7 +64,11 @@ impl Drain {
 
 /// Puts together what the process measured and what the disk did. A virtual disk knows best what
 /// reached its device, and what was made durable on it.
-pub fn combine(mut measured: Measured, seen: Seen, drained: Option<u64>) -> Measured {
+pub fn combine(
+    mut measured: TrialMeasurements,
+    seen: DiskObservations,
+    drained: Option<u64>,
+) -> TrialMeasurements {
     let drain_s = measured.measures.get(&measures::DRAIN, &Scope::Trial).unwrap_or(0.0);
     let neighbours = (seen.neighbour_writes * (measured.ran_s + drain_s)) as u64;
     measured.measures.extend(seen.measures);

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bakeoff_load::{Clock, Driver, Nanos, Operation, Pacer, Record};
+use bakeoff_load::{ClockNanos, Driver, DriverClock, EndedOperation, OperationSink, Pacer};
 use bakeoff_results::measure::{self, Measure, Measures, Scope};
 
 /// How many are looked at, and under which names.
@@ -16,7 +16,7 @@ const MOST: usize = 1_000;
 #[derive(Default)]
 pub struct First {
     taken: AtomicUsize,
-    latencies: Mutex<Vec<Nanos>>,
+    latencies: Mutex<Vec<ClockNanos>>,
 }
 
 impl First {
@@ -25,7 +25,7 @@ impl First {
         Box::new(Observed { first: self, driver })
     }
 
-    fn take(&self, operation: &Operation) {
+    fn take(&self, operation: &EndedOperation) {
         // Those after the first cost an addition.
         if operation.done.error.is_none() && self.taken.fetch_add(1, Ordering::Relaxed) < MOST {
             let latency = operation.ended.saturating_sub(operation.intended);
@@ -38,7 +38,7 @@ impl First {
         let latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
         for (count, measure) in FIRST {
             if let Some(first) = latencies.get(..count) {
-                let mean = first.iter().sum::<Nanos>() as f64 / count as f64;
+                let mean = first.iter().sum::<ClockNanos>() as f64 / count as f64;
                 measures.set(measure, Scope::Clients, mean / 1e9);
             }
         }
@@ -51,7 +51,7 @@ struct Observed<'a> {
 }
 
 impl Driver for Observed<'_> {
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         self.driver.run(pacer, &mut Looking { first: self.first, record });
     }
 
@@ -62,19 +62,19 @@ impl Driver for Observed<'_> {
 
 struct Looking<'a> {
     first: &'a First,
-    record: &'a mut dyn Record,
+    record: &'a mut dyn OperationSink,
 }
 
-impl Record for Looking<'_> {
-    fn clock(&self) -> Clock {
+impl OperationSink for Looking<'_> {
+    fn clock(&self) -> DriverClock {
         self.record.clock()
     }
 
-    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+    fn begin(&mut self, lane: usize, kind: usize, intended: ClockNanos) {
         self.record.begin(lane, kind, intended);
     }
 
-    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+    fn record(&mut self, operation: EndedOperation) -> Option<ClockNanos> {
         self.first.take(&operation);
         self.record.record(operation)
     }
@@ -89,7 +89,7 @@ mod tests {
         let first = First::default();
         for number in 0..1_500 {
             let ended = 1_000 + if number < 10 { 500 } else { 20 };
-            first.take(&Operation { intended: 1_000, ended, ..Operation::default() });
+            first.take(&EndedOperation { intended: 1_000, ended, ..EndedOperation::default() });
         }
         let mut measures = Measures::default();
         first.put(&mut measures);

@@ -2,21 +2,21 @@
 
 use std::time::Instant;
 
-use bakeoff_experiment::State;
+use bakeoff_experiment::EngineState;
 use bakeoff_results::measure::{self as measures, Measures, Scope};
-use bakeoff_results::{Answers, Debts, Measured};
+use bakeoff_results::{Answers, Debts, TrialMeasurements};
 
 use super::conditioning::condition;
 use super::measure::Scene;
 use super::traced::trace;
 use crate::TrialError;
-use crate::driving::{Check, Conditioning, Drive};
-use crate::machine::accounts::Device;
+use crate::driving::{CheckScope, Conditioning, Drive};
+use crate::machine::accounts::BlockDevice;
 use crate::machine::syncs;
-use crate::machine::threads::Threads;
+use crate::machine::threads::ThreadNames;
 use crate::procedures::Within;
 use crate::process::job::Message;
-use crate::targets::Running;
+use crate::targets::RunningTarget;
 
 /// How many faults are told in words; all are counted.
 const MOST_FAULTS: usize = 10;
@@ -29,20 +29,20 @@ const MOST_FAULTS: usize = 10;
 pub fn perform(
     drives: &[Drive],
     within: &mut Within<'_, '_>,
-) -> Result<Option<Measured>, TrialError> {
+) -> Result<Option<TrialMeasurements>, TrialError> {
     let (last, earlier) = drives.split_last().ok_or_else(|| TrialError::process("no trial"))?;
     let first = &drives[0];
     let paces = drives.iter().map(|drive| drive.pacing.pace(within.registry));
     let mut paces = paces.collect::<Result<Vec<_>, _>>()?.into_iter();
     let (subject, place) = (within.prepare()?, within.place);
-    let threads = Threads::now();
+    let threads = ThreadNames::now();
     // Before the target is opened: what it starts is counted, too.
     let syncs = match &place.device {
-        Some(device) => syncs::Counter::of_device(Device::of(device.number)),
-        None => place.directory.as_deref().and_then(syncs::Counter::new),
+        Some(device) => syncs::SyncCounter::of_device(BlockDevice::of(device.number)),
+        None => place.directory.as_deref().and_then(syncs::SyncCounter::new),
     };
     let mut before = Measures::default();
-    if first.state == State::Cold {
+    if first.state == EngineState::Cold {
         // The disk takes its time from here on.
         within.ready()?;
     }
@@ -50,7 +50,7 @@ pub fn perform(
     let running = subject.open(place)?;
     let opening = opening.elapsed();
     tracing::debug!(?opening, "open");
-    if first.state == State::Cold {
+    if first.state == EngineState::Cold {
         before.set(&measures::OPENING, Scope::Trial, opening.as_secs_f64());
     } else {
         // So that no trial measures how its target got warm; the disk takes no time meanwhile.
@@ -73,9 +73,9 @@ pub fn perform(
     let before = behind(&before, earlier.len());
     let mut measured = scene.drain(scene.measure(last, pace(), &before)?)?;
     let checks = match last.check {
-        Check::None => false,
-        Check::Written => has_written(&measured),
-        Check::All => true,
+        CheckScope::None => false,
+        CheckScope::Written => has_written(&measured),
+        CheckScope::All => true,
     };
     if checks {
         within.say_and_wait(&Message::Drained(Box::new(measured.clone())))?;
@@ -87,14 +87,14 @@ pub fn perform(
 }
 
 /// Whether the clients have changed something.
-fn has_written(measured: &Measured) -> bool {
+fn has_written(measured: &TrialMeasurements) -> bool {
     // Of files, a write that nobody has synced is no commit.
     let none = |what| measured.measures.get(what, &Scope::Clients) == Some(0.0);
     !(none(&measures::COMMITS) && none(&measures::PAYLOAD))
 }
 
 /// Looks whether what the clients have left is sound.
-fn check(running: &dyn Running, measured: &mut Measured) -> Result<(), TrialError> {
+fn check(running: &dyn RunningTarget, measured: &mut TrialMeasurements) -> Result<(), TrialError> {
     let Some(faults) = running.check()? else { return Ok(()) };
     tracing::debug!(?faults, "checked");
     measured.measures.set(&measures::FAULTS, Scope::Trial, faults.len() as f64);
@@ -114,8 +114,8 @@ fn behind(conditioned: &Measures, others: usize) -> Measures {
 }
 
 /// What a calibration has to tell: no client has done anything.
-fn calibrated(measures: Measures) -> Measured {
-    Measured {
+fn calibrated(measures: Measures) -> TrialMeasurements {
+    TrialMeasurements {
         ran_s: 0.0,
         window_s: (0.0, 0.0),
         operations: Vec::new(),

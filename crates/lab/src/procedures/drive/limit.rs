@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bakeoff_devices::limit::rate;
 
-use super::Turn;
+use super::TrialTurn;
 use crate::Registry;
 use crate::driving::Pacing;
 use crate::spec::{DiskSpec, TrialSpec};
@@ -14,7 +14,7 @@ const LEAST: Duration = Duration::from_secs(10);
 
 /// Requests a second, over as much of the device's time as the clients have; `None` on the machine's own disk,
 /// in an open loop, and of clients that don't ask files themselves.
-pub fn of(registry: &Registry, trial: &TrialSpec, turn: &Turn) -> Option<f64> {
+pub fn of(registry: &Registry, trial: &TrialSpec, turn: &TrialTurn) -> Option<f64> {
     let DiskSpec::Virtual(spec) = &trial.disk else { return None };
     let Pacing::Closed = turn.drive.pacing else { return None };
     let target = registry.target(trial.setup.target)?;

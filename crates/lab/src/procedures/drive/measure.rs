@@ -11,16 +11,16 @@ mod tests;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use bakeoff_experiment::State;
-use bakeoff_load::{self as load, Outcome};
-use bakeoff_results::Measured;
+use bakeoff_experiment::EngineState;
+use bakeoff_load::{self as load, DriveOutcome};
+use bakeoff_results::TrialMeasurements;
 use bakeoff_results::measure::{self, Measures, Scope};
 use bakeoff_workloads::Name;
 
-use self::account::{Account, Used};
+use self::account::{UsageSnapshot, Used};
 use self::clients::of_clients;
 use self::delays::Delays;
-use super::debts::{self, Times};
+use super::debts::{self, ClientTimes};
 use super::first::First;
 use super::unsent::unsent;
 use crate::TrialError;
@@ -28,32 +28,32 @@ use crate::driving::Drive;
 use crate::machine::accounts::space;
 use crate::machine::open_files;
 use crate::machine::syncs;
-use crate::place::Place;
-use crate::process::Output;
+use crate::place::TargetPlace;
+use crate::process::MessageOutput;
 use crate::process::job::Message;
-use crate::targets::Running;
+use crate::targets::RunningTarget;
 
 /// What is measured, and what with.
 pub struct Scene<'a, 'o> {
     /// The target.
-    pub running: &'a dyn Running,
+    pub running: &'a dyn RunningTarget,
     /// Where it has its files and processes.
-    pub place: &'a Place,
+    pub place: &'a TargetPlace,
     /// Counts its syncs, where that can be.
-    pub syncs: Option<&'a syncs::Counter>,
+    pub syncs: Option<&'a syncs::SyncCounter>,
     /// Where the lab is told.
-    pub output: &'a Output<'o>,
+    pub output: &'a MessageOutput<'o>,
 }
 
 /// A trial whose clients have stopped.
-pub struct Driven {
-    measured: Measured,
+pub struct DrivenTrial {
+    measured: TrialMeasurements,
     used: Used,
 }
 
 impl Scene<'_, '_> {
-    fn account(&self) -> Result<Account, TrialError> {
-        Account::take(self.running, self.place, self.syncs)
+    fn account(&self) -> Result<UsageSnapshot, TrialError> {
+        UsageSnapshot::take(self.running, self.place, self.syncs)
     }
 
     /// Drives what is running at a pace, and tells the lab what was measured; `behind` is what is known
@@ -66,7 +66,7 @@ impl Scene<'_, '_> {
         drive: &Drive,
         pace: load::Pace,
         behind: &Measures,
-    ) -> Result<Driven, TrialError> {
+    ) -> Result<DrivenTrial, TrialError> {
         let Self { running, place, output, .. } = *self;
         let drivers = running.drivers(drive.clients);
         open_files::suffice(drive.clients, running.files_per_client()?)
@@ -76,13 +76,13 @@ impl Scene<'_, '_> {
         let at_start = occupied(place)?;
         let before = self.account()?;
         let first = First::default();
-        let connect = |share: &load::Share| {
+        let connect = |share: &load::ClientShare| {
             let driver = running.driver(share, None)?;
-            Ok(if drive.state == State::Cold { first.of(driver) } else { driver })
+            Ok(if drive.state == EngineState::Cold { first.of(driver) } else { driver })
         };
-        let times = Times::default();
+        let times = ClientTimes::default();
         let delays = Delays::of(running);
-        let mut watch = Watch { running, drive, output, behind, delays, times: &times };
+        let mut watch = TrialObserver { running, drive, output, behind, delays, times: &times };
         let (outcome, debts) = std::thread::scope(|scope| {
             let debts = scope.spawn(|| debts::watch(running, &times));
             // When a driver panics, too: else that would be waited for.
@@ -109,15 +109,15 @@ impl Scene<'_, '_> {
         delays.put(&mut measured.measures);
         measured.measures.extend(behind.clone());
         output.send(&Message::Driven(Some(Box::new(measured.clone()))));
-        Ok(Driven { measured, used })
+        Ok(DrivenTrial { measured, used })
     }
 
     /// Has what was driven drained, and accounts for that, too.
     ///
     /// # Errors
     /// What keeps it from being drained.
-    pub fn drain(&self, driven: Driven) -> Result<Measured, TrialError> {
-        let Driven { mut measured, used } = driven;
+    pub fn drain(&self, driven: DrivenTrial) -> Result<TrialMeasurements, TrialError> {
+        let DrivenTrial { mut measured, used } = driven;
         let draining = Instant::now();
         self.running.drain()?;
         let drain = draining.elapsed();
@@ -140,29 +140,29 @@ fn wrong(missed: Vec<String>) -> Option<String> {
 }
 
 /// Bytes that the files in a place take up; `None` for a target without files here.
-fn occupied(place: &Place) -> Result<Option<f64>, TrialError> {
+fn occupied(place: &TargetPlace) -> Result<Option<f64>, TrialError> {
     let bytes = place.directory.as_deref().map(space).transpose();
     let bytes = bytes.map_err(|error| TrialError::place("no sizes", error))?;
     Ok(bytes.map(|bytes| bytes as f64))
 }
 
 /// Looks on while the clients run.
-struct Watch<'a, 'b> {
-    running: &'a dyn Running,
+struct TrialObserver<'a, 'b> {
+    running: &'a dyn RunningTarget,
     drive: &'a Drive,
-    output: &'a Output<'b>,
+    output: &'a MessageOutput<'b>,
     behind: &'a Measures,
     delays: Delays,
-    times: &'a Times,
+    times: &'a ClientTimes,
 }
 
-impl load::Observer<TrialError> for Watch<'_, '_> {
+impl load::Observer<TrialError> for TrialObserver<'_, '_> {
     fn ready(&mut self) -> Result<(), TrialError> {
         let _ = self.times.start.set(Instant::now());
         Ok(())
     }
 
-    fn progress(&mut self, progress: &load::Progress) {
+    fn progress(&mut self, progress: &load::DriveProgress) {
         let (per_second, mean_s) = (progress.per_second, progress.mean_s.unwrap_or(0.0));
         self.output.send(&Message::Progress { per_second, mean_s });
         self.delays.look_now_and_then();
@@ -170,7 +170,7 @@ impl load::Observer<TrialError> for Watch<'_, '_> {
 
     /// What is known goes home without the clients that hang; the lab ends this process then. The
     /// target may hang, too: it is asked nothing, and can't be drained.
-    fn overdue(&mut self, so_far: &Outcome) {
+    fn overdue(&mut self, so_far: &DriveOutcome) {
         self.output.send(&Message::Driven(None));
         let tally = self.running.tally();
         self.output.send(&match of_clients(self.running, self.drive, so_far, tally) {

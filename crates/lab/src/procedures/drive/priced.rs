@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bakeoff_devices::neighbour::Level;
-use bakeoff_devices::price::{Depth, Price, Terms, price};
+use bakeoff_devices::neighbour::NeighbourLevel;
+use bakeoff_devices::price::{Depth, Price, PriceTerms, price};
 use bakeoff_devices::trace::Trace;
 use bakeoff_results::measure::{self, Measures, Scope};
 
-use super::{Turn, Turns};
+use super::{TrialTurn, Turns};
 use crate::TrialError;
 use crate::driving::Drive;
-use crate::procedures::Stage;
+use crate::procedures::ProcedureContext;
 use crate::spec::DiskSpec;
 
 /// How many requests the log's may be beside: a SATA device's queue has 32 places.
@@ -25,7 +25,7 @@ const BESIDE: usize = 31;
 const HOLD: Duration = Duration::from_millis(5);
 
 /// Where a trial's trace is: beside the disk, whose requests it has.
-pub fn file(stage: &Stage<'_>) -> PathBuf {
+pub fn file(stage: &ProcedureContext<'_>) -> PathBuf {
     stage.work.join("trace")
 }
 
@@ -36,20 +36,20 @@ pub fn hold(drive: &Drive) -> Duration {
 
 /// What a trace costs: alone on the device, and beside each of the neighbours of the trials that follow it.
 #[derive(Default)]
-pub struct Prices {
+pub struct TracePrices {
     /// Size of the trace.
     bytes: usize,
     alone: Price,
     /// One request after the other, and as many at once as the device's queue holds.
-    beside: Vec<(Level, Price, Price)>,
+    beside: Vec<(NeighbourLevel, Price, Price)>,
 }
 
-impl Prices {
+impl TracePrices {
     /// Prices the trace that the trials' process has just ended, which is removed.
     ///
     /// # Errors
     /// It can't be read.
-    pub fn of(stage: &Stage<'_>, turns: &Turns<'_>) -> Result<Self, TrialError> {
+    pub fn of(stage: &ProcedureContext<'_>, turns: &Turns<'_>) -> Result<Self, TrialError> {
         let trial = turns.trial;
         let DiskSpec::Virtual(spec) = &trial.disk else { return Ok(Self::default()) };
         let failed = |error| TrialError::place("its trace can't be read", error);
@@ -63,12 +63,12 @@ impl Prices {
         let path = |name: &&[u8]| PathBuf::from(OsStr::from_bytes(name));
         let logs: Vec<bool> = trace.files.iter().map(|name| is_log(&path(name))).collect();
         let priced = |neighbours, depth| {
-            let terms = Terms { neighbours, seed: trial.seed, depth };
+            let terms = PriceTerms { neighbours, seed: trial.seed, depth };
             price(&trace, spec, terms, &|file| logs[file])
         };
-        let alone = priced(Level::None, Depth::One);
+        let alone = priced(NeighbourLevel::None, Depth::One);
         let beside = turns.turns.iter().map(|turn| turn.neighbours).map(|level| {
-            let one = if level == Level::None { alone } else { priced(level, Depth::One) };
+            let one = if level == NeighbourLevel::None { alone } else { priced(level, Depth::One) };
             (level, one, priced(level, Depth::Beside(BESIDE)))
         });
         let beside = beside.collect();
@@ -77,7 +77,7 @@ impl Prices {
     }
 
     /// Adds what one of these trials costs to its measures, if it was priced.
-    pub fn put(&self, turn: &Turn, measures: &mut Measures) {
+    pub fn put(&self, turn: &TrialTurn, measures: &mut Measures) {
         let Some((_, beside, most)) =
             self.beside.iter().find(|(level, ..)| *level == turn.neighbours)
         else {

@@ -5,19 +5,19 @@ use bakeoff_engines::Debt;
 use bakeoff_experiment::random::SplitMix64;
 use bakeoff_results::measure::{self, Measures, Scope};
 
-use super::conditioning::{Work, debt, together};
+use super::conditioning::{CompletedWork, debt, together};
 use crate::TrialError;
 use crate::driving::{Conditioning, Drive};
 use crate::procedures::Within;
 use crate::process::job::Message;
-use crate::targets::Running;
+use crate::targets::RunningTarget;
 
 /// Has the lab trace what the disk is asked for while the work is done, if any is to be.
 ///
 /// # Errors
 /// What keeps it from being done.
 pub fn trace(
-    running: &dyn Running,
+    running: &dyn RunningTarget,
     drive: &Drive,
     within: &mut Within<'_, '_>,
 ) -> Result<Measures, TrialError> {
@@ -29,7 +29,7 @@ pub fn trace(
     within.say_and_wait(&Message::Tracing)?;
     // Not the seed of the conditioning itself.
     let seed = SplitMix64::of(&[seed, 1]).next();
-    let Work { commits, .. } = together(running, drive.clients, count, seed, |work| {
+    let CompletedWork { commits, .. } = together(running, drive.clients, count, seed, |work| {
         within.output.send(&Message::Conditioning { done: work.operations, of: Some(count) });
         Ok(true)
     })?;
@@ -53,7 +53,7 @@ fn turns(before: &Debt, after: &Debt) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_engines::Turn;
+    use bakeoff_engines::DebtTurn;
 
     use super::*;
 
@@ -61,8 +61,8 @@ mod tests {
     fn the_slowest_debt_says_how_often_all_turned_over() {
         let debt = |log, flushed| Debt {
             turns: vec![
-                Turn { name: "log", done: log, whole: 100 },
-                Turn { name: "memtables", done: flushed, whole: 1 },
+                DebtTurn { name: "log", done: log, whole: 100 },
+                DebtTurn { name: "memtables", done: flushed, whole: 1 },
             ],
             ..Debt::default()
         };

@@ -3,26 +3,26 @@
 
 use std::time::{Duration, Instant};
 
-use bakeoff_results::Measured;
+use bakeoff_results::TrialMeasurements;
 use bakeoff_results::measure::Measures;
 
-use super::drain::{Drain, combine};
-use super::priced::{self, Prices};
-use super::{Ended, Turn, Turns, task};
+use super::drain::{DrainTimer, combine};
+use super::priced::{self, TracePrices};
+use super::{TrialEndCallback, TrialTurn, Turns, task};
 use crate::TrialError;
 use crate::driving::Drive;
 use crate::machine::suspect::MachineAccount;
-use crate::place::Place;
-use crate::place::disk::{Disk, Seen};
-use crate::place::limits::Limits;
-use crate::procedures::{GRACE, PATIENCE, Stage};
+use crate::place::TargetPlace;
+use crate::place::disk::{DiskObservations, TrialDisk};
+use crate::place::limits::LimitedGroups;
+use crate::procedures::{GRACE, PATIENCE, ProcedureContext};
 use crate::process::Received;
 use crate::process::job::Message;
-use crate::watch::Event;
+use crate::watch::RunEvent;
 
 /// How long a trial has from its start: for the cap of its window, as long again for its drain, and for
 /// what comes before and after them.
-fn most(turn: &Turn) -> Duration {
+fn most(turn: &TrialTurn) -> Duration {
     turn.drive.cap() * 2 + GRACE
 }
 
@@ -33,20 +33,20 @@ fn most(turn: &Turn) -> Duration {
 /// Why nothing came of the one after those that were given away.
 pub fn run(
     turns: &Turns<'_>,
-    stage: &mut Stage<'_>,
-    place: &Place,
-    (disk, limits): (&mut Disk, &Limits),
-    ended: &mut Ended<'_>,
-) -> Result<Measured, TrialError> {
+    stage: &mut ProcedureContext<'_>,
+    place: &TargetPlace,
+    (disk, limits): (&mut TrialDisk, &LimitedGroups),
+    ended: &mut TrialEndCallback<'_>,
+) -> Result<TrialMeasurements, TrialError> {
     let drives: Vec<&Drive> = turns.turns.iter().map(|turn| &turn.drive).collect();
     let mut process = stage.start(&turns.trial.setup, place.clone(), task(&drives))?;
     let (mut turn, mut later) = turns.turns.split_first().expect("a trial");
     let mut start = Instant::now();
-    let (mut seen, mut memory) = (Seen::default(), Measures::default());
+    let (mut seen, mut memory) = (DiskObservations::default(), Measures::default());
     let (mut machine, mut waited) = (MachineAccount::now(), limits.waited());
-    let (mut drain, mut prices) = (Drain::default(), Prices::default());
+    let (mut drain, mut prices) = (DrainTimer::default(), TracePrices::default());
     // What is known before what was left is checked.
-    let mut unchecked: Option<(Box<Measured>, Option<u64>)> = None;
+    let mut unchecked: Option<(Box<TrialMeasurements>, Option<u64>)> = None;
     let mut unlifted = None;
     loop {
         stage.go_on()?;
@@ -77,7 +77,7 @@ pub fn run(
             Received::Message(Message::Conditioning { done, of }) => {
                 // However long it takes, it gets on.
                 start = Instant::now();
-                stage.watch.event(Event::Conditioning { done, of });
+                stage.watch.event(RunEvent::Conditioning { done, of });
             }
             Received::Message(Message::Tracing) => {
                 disk.begin_trace(&priced::file(stage), priced::hold(&turn.drive))?;
@@ -85,7 +85,7 @@ pub fn run(
             }
             Received::Message(Message::Traced) => {
                 disk.end_trace()?;
-                prices = Prices::of(stage, turns)?;
+                prices = TracePrices::of(stage, turns)?;
                 // However long that took, it got on.
                 start = Instant::now();
                 process = process.go()?;
@@ -97,7 +97,7 @@ pub fn run(
                 process = process.go()?;
             }
             Received::Message(Message::Progress { per_second, mean_s }) => {
-                stage.watch.event(Event::Progress { per_second, mean_s });
+                stage.watch.event(RunEvent::Progress { per_second, mean_s });
             }
             Received::Message(Message::Driven(early)) => {
                 tracing::debug!("the clients have stopped");

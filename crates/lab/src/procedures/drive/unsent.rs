@@ -1,6 +1,6 @@
 //! Rates that bakeoff's own clients can't send: a trial at one says nothing of what serves them.
 
-use bakeoff_load::OpenLoop;
+use bakeoff_load::OpenLoopOutcome;
 use bakeoff_stats::backlog::keeps_up;
 
 /// The part of their time in which drivers do not wait from which on they, and not what serves them, are what
@@ -9,8 +9,8 @@ const BUSY: f64 = 0.9;
 
 /// Why a trial at a rate is no measurement: it did not keep up, and its drivers hardly ever waited; `busy` is the
 /// part of their time in which they did not, 0 to 1. `None` where it is one, or nobody knows.
-pub fn unsent(open: Option<&OpenLoop>, busy: Option<f64>) -> Option<String> {
-    let OpenLoop { per_second, due, not_started, .. } = open?;
+pub fn unsent(open: Option<&OpenLoopOutcome>, busy: Option<f64>) -> Option<String> {
+    let OpenLoopOutcome { per_second, due, not_started, .. } = open?;
     let busy = busy.filter(|busy| *busy >= BUSY)?;
     if keeps_up(*due as f64, *not_started as f64) {
         return None;
@@ -29,9 +29,15 @@ mod tests {
 
     use super::*;
 
-    fn open(not_started: u64) -> OpenLoop {
+    fn open(not_started: u64) -> OpenLoopOutcome {
         let start_delay = Histogram::new(3).unwrap();
-        OpenLoop { per_second: 2e5, due: 1000, not_started, most_waiting: not_started, start_delay }
+        OpenLoopOutcome {
+            per_second: 2e5,
+            due: 1000,
+            not_started,
+            most_waiting: not_started,
+            start_delay,
+        }
     }
 
     #[test]

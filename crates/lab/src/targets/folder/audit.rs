@@ -7,11 +7,11 @@
 
 use std::os::unix::fs::FileExt;
 
-use bakeoff_workloads::Findings;
+use bakeoff_workloads::AuditFindings;
 
-use super::claims::{Account, Write};
-use super::content::{Content, PAGE};
-use super::files::{Buffers, DataFiles, Spot};
+use super::claims::{BlockClaims, BlockWrite};
+use super::content::{DataFileContent, PAGE};
+use super::files::{AlignedBuffers, BlockLocation, DataFiles};
 
 /// Bytes of a sector.
 const SECTOR: usize = 512;
@@ -22,9 +22,13 @@ const MOST_EXAMPLES: usize = 5;
 ///
 /// # Errors
 /// A file that can't be read.
-pub fn audit(files: &DataFiles, content: &Content, account: &Account) -> std::io::Result<Findings> {
-    let mut buffer = Buffers::new(1, files.block);
-    let (mut findings, mut scratch) = (Findings::default(), [0; PAGE]);
+pub fn audit(
+    files: &DataFiles,
+    content: &DataFileContent,
+    account: &BlockClaims,
+) -> std::io::Result<AuditFindings> {
+    let mut buffer = AlignedBuffers::new(1, files.block);
+    let (mut findings, mut scratch) = (AuditFindings::default(), [0; PAGE]);
     for block in 0..files.blocks() {
         let (spot, bytes) = (files.spot(block), buffer.block(0));
         files.files[spot.file].read_exact_at(bytes, spot.offset)?;
@@ -37,19 +41,19 @@ pub fn audit(files: &DataFiles, content: &Content, account: &Account) -> std::io
 
 /// Which writes of a block may show.
 struct May<'a> {
-    writes: &'a [Write],
+    writes: &'a [BlockWrite],
     /// When the last of those that are durable was issued.
     newest_ns: Option<u64>,
 }
 
 impl<'a> May<'a> {
-    fn of(writes: &'a [Write]) -> Self {
+    fn of(writes: &'a [BlockWrite]) -> Self {
         let durable = writes.iter().filter(|write| write.durable_ns.is_some());
         Self { writes, newest_ns: durable.map(|write| write.issued_ns).max() }
     }
 
     /// Whether a part of the block may hold this write; `None` is what it held before all of them.
-    fn show(&self, write: Option<&Write>) -> bool {
+    fn show(&self, write: Option<&BlockWrite>) -> bool {
         let Some(newest_ns) = self.newest_ns else { return true };
         write.is_some_and(|write| {
             write.issued_ns >= newest_ns || write.returned_ns.is_none_or(|at| at > newest_ns)
@@ -65,7 +69,7 @@ impl<'a> May<'a> {
 
 /// What a block, or a part of it, holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Held {
+struct BlockContents {
     /// Something that may show.
     right: bool,
     /// An earlier write than one that was durable.
@@ -74,28 +78,34 @@ struct Held {
     foreign: bool,
 }
 
-impl Held {
+impl BlockContents {
     fn add(&mut self, other: Self) {
         self.right |= other.right;
         self.earlier |= other.earlier;
         self.foreign |= other.foreign;
     }
 
-    fn of(may: &May<'_>, write: Option<&Write>) -> Self {
+    fn of(may: &May<'_>, write: Option<&BlockWrite>) -> Self {
         let right = may.show(write);
         Self { right, earlier: !right, foreign: false }
     }
 }
 
 /// What a block holds whose first page is of this number.
-fn held(content: &Content, bytes: &[u8], first: u64, may: &May<'_>, scratch: &mut [u8]) -> Held {
-    let mut held = Held::default();
+fn held(
+    content: &DataFileContent,
+    bytes: &[u8],
+    first: u64,
+    may: &May<'_>,
+    scratch: &mut [u8],
+) -> BlockContents {
+    let mut held = BlockContents::default();
     for (bytes, page) in bytes.chunks_exact(PAGE).zip(first..) {
         let whole = content.writing(bytes, page).ok();
         let found = whole.map(|number| may.writes.iter().find(|write| write.writing == number));
         match (whole, found) {
-            (Some(0), _) => held.add(Held::of(may, None)),
-            (Some(_), Some(Some(write))) => held.add(Held::of(may, Some(write))),
+            (Some(0), _) => held.add(BlockContents::of(may, None)),
+            (Some(_), Some(Some(write))) => held.add(BlockContents::of(may, Some(write))),
             // It had not been issued.
             (Some(_), _) => held.foreign = true,
             (None, _) => held.add(sectors(content, bytes, page, may, scratch)),
@@ -105,45 +115,52 @@ fn held(content: &Content, bytes: &[u8], first: u64, may: &May<'_>, scratch: &mu
 }
 
 /// What a page holds that is not of one write.
-fn sectors(content: &Content, bytes: &[u8], page: u64, may: &May<'_>, scratch: &mut [u8]) -> Held {
-    let mut of_sectors = [Held { foreign: true, ..Held::default() }; PAGE / SECTOR];
+fn sectors(
+    content: &DataFileContent,
+    bytes: &[u8],
+    page: u64,
+    may: &May<'_>,
+    scratch: &mut [u8],
+) -> BlockContents {
+    let mut of_sectors =
+        [BlockContents { foreign: true, ..BlockContents::default() }; PAGE / SECTOR];
     let writes = may.writes.iter().map(Some).chain([None]);
     for write in writes {
         content.fill(scratch, page, write.map_or(0, |write| write.writing));
         let pairs = bytes.chunks_exact(SECTOR).zip(scratch.chunks_exact(SECTOR));
         for (held, (found, expected)) in of_sectors.iter_mut().zip(pairs) {
             if found == expected && !held.right {
-                *held = Held::of(may, write);
+                *held = BlockContents::of(may, write);
             }
         }
     }
-    of_sectors.into_iter().fold(Held::default(), |mut all, held| {
+    of_sectors.into_iter().fold(BlockContents::default(), |mut all, held| {
         all.add(held);
         all
     })
 }
 
 /// Notes what is wrong with a block, if anything is.
-fn note(findings: &mut Findings, held: Held, spot: Spot, may: &May<'_>) {
+fn note(findings: &mut AuditFindings, held: BlockContents, spot: BlockLocation, may: &May<'_>) {
     let what = match held {
-        Held { foreign: true, .. } => {
+        BlockContents { foreign: true, .. } => {
             findings.phantom += 1;
             "what nobody had written there"
         }
-        Held { earlier: true, right: true, .. } => {
+        BlockContents { earlier: true, right: true, .. } => {
             findings.torn += 1;
             "parts of an earlier write than the last that a sync covered"
         }
-        Held { earlier: true, .. } => {
+        BlockContents { earlier: true, .. } => {
             findings.lost += 1;
             let times = [findings.oldest_lost_at_ns, may.durable_ns()];
             findings.oldest_lost_at_ns = times.into_iter().flatten().min();
             "an earlier write than the last that a sync covered"
         }
-        Held { .. } => return,
+        BlockContents { .. } => return,
     };
     if findings.examples.len() < MOST_EXAMPLES {
-        let Spot { file, offset, .. } = spot;
+        let BlockLocation { file, offset, .. } = spot;
         findings.examples.push(format!("file {file} holds at byte {offset} {what}"));
     }
 }
@@ -156,8 +173,8 @@ mod tests {
     /// A block of two pages, the first of them of this number.
     const FIRST: u64 = 8;
 
-    fn content() -> Content {
-        Content::new(CONTENT_SEED, false)
+    fn content() -> DataFileContent {
+        DataFileContent::new(CONTENT_SEED, false)
     }
 
     fn written(writing: u64) -> Vec<u8> {
@@ -166,21 +183,21 @@ mod tests {
         block
     }
 
-    fn write(writing: u64, issued_ns: u64, returned_ns: u64) -> Write {
-        Write { writing, issued_ns, returned_ns: Some(returned_ns), durable_ns: None }
+    fn write(writing: u64, issued_ns: u64, returned_ns: u64) -> BlockWrite {
+        BlockWrite { writing, issued_ns, returned_ns: Some(returned_ns), durable_ns: None }
     }
 
-    fn durable(writing: u64, issued_ns: u64, returned_ns: u64) -> Write {
+    fn durable(writing: u64, issued_ns: u64, returned_ns: u64) -> BlockWrite {
         let durable_ns = Some(returned_ns + 1);
-        Write { durable_ns, ..write(writing, issued_ns, returned_ns) }
+        BlockWrite { durable_ns, ..write(writing, issued_ns, returned_ns) }
     }
 
     /// Lost, torn, phantom, and when the oldest loss was durable.
-    fn found(block: &[u8], writes: &[Write]) -> (u64, u64, u64, Option<u64>) {
-        let (may, mut findings) = (May::of(writes), Findings::default());
+    fn found(block: &[u8], writes: &[BlockWrite]) -> (u64, u64, u64, Option<u64>) {
+        let (may, mut findings) = (May::of(writes), AuditFindings::default());
         let held = held(&content(), block, FIRST, &may, &mut [0; PAGE]);
-        note(&mut findings, held, Spot::default(), &may);
-        let Findings { lost, torn, phantom, oldest_lost_at_ns, .. } = findings;
+        note(&mut findings, held, BlockLocation::default(), &may);
+        let AuditFindings { lost, torn, phantom, oldest_lost_at_ns, .. } = findings;
         assert_eq!(findings.examples.len() as u64, lost + torn + phantom);
         (lost, torn, phantom, oldest_lost_at_ns)
     }

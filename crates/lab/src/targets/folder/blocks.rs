@@ -18,7 +18,7 @@ pub struct OneOf {
 }
 
 /// An endless row of blocks.
-pub enum Blocks {
+pub enum BlockSequence {
     /// Each as likely as any other.
     Uniform { random: Xoshiro256PlusPlus, count: u64 },
     /// All clients together ask for each once, then for all again in another order.
@@ -27,7 +27,7 @@ pub enum Blocks {
     InOrder { start: u64, end: u64, next: u64 },
 }
 
-impl Blocks {
+impl BlockSequence {
     /// Each of `count` blocks as likely as any other.
     pub fn uniform(seed: u64, count: u64, OneOf { client, .. }: OneOf) -> Self {
         let spread = (client as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn first(blocks: &mut Blocks, number: u64) -> Vec<u64> {
+    fn first(blocks: &mut BlockSequence, number: u64) -> Vec<u64> {
         (0..number).map(|_| blocks.next_block()).collect()
     }
 
@@ -127,8 +127,8 @@ mod tests {
     fn all_clients_together_ask_for_each_block_once_and_then_again_in_another_order() {
         for (count, of) in [(1, 1), (2, 1), (3, 2), (64, 4), (1000, 3), (4097, 16)] {
             let mut rounds = Vec::new();
-            let mut clients: Vec<Blocks> =
-                (0..of).map(|client| Blocks::once(5, count, OneOf { client, of })).collect();
+            let mut clients: Vec<BlockSequence> =
+                (0..of).map(|client| BlockSequence::once(5, count, OneOf { client, of })).collect();
             for _ in 0..2 {
                 let mut seen = Vec::new();
                 for (client, blocks) in clients.iter_mut().enumerate() {
@@ -149,15 +149,17 @@ mod tests {
     fn a_client_that_finds_no_block_of_its_own_shares_one() {
         for client in 0..4 {
             let one = OneOf { client, of: 4 };
-            assert!(first(&mut Blocks::once(1, 2, one), 9).iter().all(|block| *block < 2));
-            assert!(first(&mut Blocks::in_order(2, one), 9).iter().all(|block| *block < 2));
-            assert!(first(&mut Blocks::uniform(1, 2, one), 9).iter().all(|block| *block < 2));
+            assert!(first(&mut BlockSequence::once(1, 2, one), 9).iter().all(|block| *block < 2));
+            assert!(first(&mut BlockSequence::in_order(2, one), 9).iter().all(|block| *block < 2));
+            assert!(
+                first(&mut BlockSequence::uniform(1, 2, one), 9).iter().all(|block| *block < 2)
+            );
         }
     }
 
     #[test]
     fn in_order_each_client_goes_round_its_own_part() {
-        let part = |client| first(&mut Blocks::in_order(10, OneOf { client, of: 3 }), 5);
+        let part = |client| first(&mut BlockSequence::in_order(10, OneOf { client, of: 3 }), 5);
         assert_eq!(part(0), [0, 1, 2, 0, 1]);
         assert_eq!(part(1), [3, 4, 5, 3, 4]);
         assert_eq!(part(2), [6, 7, 8, 9, 6]);
@@ -165,7 +167,8 @@ mod tests {
 
     #[test]
     fn uniform_is_another_row_for_each_client() {
-        let row = |client| first(&mut Blocks::uniform(3, 1 << 30, OneOf { client, of: 2 }), 100);
+        let row =
+            |client| first(&mut BlockSequence::uniform(3, 1 << 30, OneOf { client, of: 2 }), 100);
         assert_ne!(row(0), row(1));
         assert_eq!(row(1), row(1));
     }

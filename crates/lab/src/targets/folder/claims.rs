@@ -30,9 +30,9 @@ pub struct Syncing {
 
 /// Writes a client's records, where they are wanted.
 #[derive(Default)]
-pub struct Writer<'a>(Option<Box<dyn Claims + 'a>>);
+pub struct BlockClaimWriter<'a>(Option<Box<dyn Claims + 'a>>);
 
-impl<'a> Writer<'a> {
+impl<'a> BlockClaimWriter<'a> {
     /// Writes them there; nowhere where there is none.
     pub fn new(claims: Option<Box<dyn Claims + 'a>>) -> Self {
         Self(claims)
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
 
 /// A write of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Write {
+pub struct BlockWrite {
     /// Tells it from all others.
     pub writing: u64,
     /// When it was about to be issued.
@@ -82,11 +82,11 @@ pub struct Write {
 
 /// What the records of all clients tell of each block.
 #[derive(Debug, Default)]
-pub struct Account {
-    writes: HashMap<u64, Vec<Write>>,
+pub struct BlockClaims {
+    writes: HashMap<u64, Vec<BlockWrite>>,
 }
 
-impl Account {
+impl BlockClaims {
     /// Of all clients' records, for a power that went at `off_at_ns`; `file` says where a block lies.
     pub fn read(claims: &[Vec<u8>], off_at_ns: u64, file: impl Fn(u64) -> usize) -> Self {
         let records = || claims.iter().flat_map(|bytes| records(bytes));
@@ -94,7 +94,7 @@ impl Account {
         let mut account = Self::default();
         for [what, one, other, time] in records().filter(|it| it[3] <= off_at_ns) {
             match what {
-                ISSUED => account.writes.entry(one).or_default().push(Write {
+                ISSUED => account.writes.entry(one).or_default().push(BlockWrite {
                     writing: other,
                     issued_ns: time,
                     returned_ns: None,
@@ -128,7 +128,7 @@ impl Account {
     }
 
     /// The writes of a block that may show: those that were issued before the power went.
-    pub fn writes(&self, block: u64) -> &[Write] {
+    pub fn writes(&self, block: u64) -> &[BlockWrite] {
         self.writes.get(&block).map_or(&[], Vec::as_slice)
     }
 
@@ -189,15 +189,15 @@ mod tests {
     }
 
     /// Of these records of one client, of files with ten blocks each.
-    fn account(records: &[[u64; WORDS]], off_at_ns: u64) -> Account {
+    fn account(records: &[[u64; WORDS]], off_at_ns: u64) -> BlockClaims {
         let bytes: Vec<u8> = records.iter().flat_map(|it| record(*it)).collect();
-        Account::read(&[bytes], off_at_ns, |block| (block / 10) as usize)
+        BlockClaims::read(&[bytes], off_at_ns, |block| (block / 10) as usize)
     }
 
     #[test]
     fn what_is_written_is_read() {
         let kept = Rc::new(RefCell::new(Vec::new()));
-        let mut writer = Writer::new(Some(Box::new(Kept(Rc::clone(&kept)))));
+        let mut writer = BlockClaimWriter::new(Some(Box::new(Kept(Rc::clone(&kept)))));
         writer.issued(3, 7);
         writer.returned(3, 7, false);
         let syncing = writer.begin_sync(0);
@@ -207,7 +207,7 @@ mod tests {
         let mut bytes = kept.borrow().clone();
         // The end of the process has cut the last one short.
         bytes.extend([1, 0, 0]);
-        let account = Account::read(&[bytes], u64::MAX, |_| 0);
+        let account = BlockClaims::read(&[bytes], u64::MAX, |_| 0);
         let [synced] = account.writes(3) else { panic!("one write") };
         assert_eq!(synced.writing, 7);
         let returned = synced.returned_ns.unwrap();

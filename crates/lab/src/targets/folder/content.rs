@@ -15,13 +15,13 @@ const HEAD: usize = 16;
 pub const POOL: usize = 8 << 20;
 
 /// What pages hold.
-pub struct Content {
+pub struct DataFileContent {
     seed: u64,
     /// Empty for zeros.
     pool: Vec<u8>,
 }
 
-impl Content {
+impl DataFileContent {
     /// Of zeros, or else of random bytes by that seed.
     pub fn new(seed: u64, zeros: bool) -> Self {
         let mut pool = vec![0; if zeros { 0 } else { POOL }];
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_page_tells_what_became_of_it() {
-        let content = Content::new(7, false);
+        let content = DataFileContent::new(7, false);
         let mut pages = vec![0; 3 * PAGE];
         content.fill(&mut pages, 10, 4);
         for (bytes, page) in pages.chunks(PAGE).zip(10..) {
@@ -94,12 +94,15 @@ mod tests {
         assert_eq!(content.writing(&again, 10), Ok(5));
         again[PAGE - 512..].copy_from_slice(&pages[PAGE - 512..PAGE]);
         assert!(wrong(&again).contains("several writes"), "{}", wrong(&again));
-        assert!(Content::new(8, false).writing(&pages[..PAGE], 10).is_err(), "another seed");
+        assert!(
+            DataFileContent::new(8, false).writing(&pages[..PAGE], 10).is_err(),
+            "another seed"
+        );
     }
 
     #[test]
     fn zeros_are_zeros() {
-        let content = Content::new(7, true);
+        let content = DataFileContent::new(7, true);
         let mut page = vec![1; PAGE];
         content.fill(&mut page, 0, 1);
         assert_eq!(page, [0; PAGE]);

@@ -6,8 +6,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use rustix::fs::{AtFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
-use super::content::{Content, PAGE};
-use super::medium::{IN_MEMORY, Medium};
+use super::content::{DataFileContent, PAGE};
+use super::medium::{DataMedium, IN_MEMORY};
 use crate::TrialError;
 
 /// Bytes that are written or read at once when files are made or verified.
@@ -19,7 +19,7 @@ const MOST_FAULTS: usize = 100;
 
 /// What the files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct FileSetShape {
     /// Bytes of each, a whole number of pages.
     pub each: u64,
     /// How many there are.
@@ -32,7 +32,7 @@ pub struct Shape {
 
 /// How they are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct FileOpenMode {
     /// Whether around the page cache.
     pub direct: bool,
     /// Whether to be written, too.
@@ -43,7 +43,7 @@ pub struct Access {
 
 /// Where a block lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spot {
+pub struct BlockLocation {
     /// The file's number.
     pub file: usize,
     /// Bytes from its start.
@@ -52,23 +52,23 @@ pub struct Spot {
     pub page: u64,
 }
 
-impl Shape {
+impl FileSetShape {
     /// Bytes of all of them.
     pub fn bytes(&self) -> u64 {
         self.each * self.files as u64
     }
 
     /// What they hold.
-    pub fn content(&self) -> Content {
-        Content::new(self.seed, self.zeros)
+    pub fn content(&self) -> DataFileContent {
+        DataFileContent::new(self.seed, self.zeros)
     }
 
     /// Makes the files, durably. `told` is given the bytes so far.
     ///
     /// # Errors
     /// The first that can't be written.
-    pub fn make(&self, medium: &Medium, told: &mut dyn FnMut(u64)) -> std::io::Result<()> {
-        let (content, mut buffers) = (self.content(), Buffers::new(1, PIECE));
+    pub fn make(&self, medium: &DataMedium, told: &mut dyn FnMut(u64)) -> std::io::Result<()> {
+        let (content, mut buffers) = (self.content(), AlignedBuffers::new(1, PIECE));
         let (mut page, mut written) = (0, 0);
         for number in 0..self.files {
             let file = medium.create(number)?;
@@ -94,11 +94,11 @@ impl Shape {
     /// The first that can't be read.
     pub fn faults(
         &self,
-        medium: &Medium,
+        medium: &DataMedium,
         direct: bool,
         expected: &dyn Fn(usize, u64) -> Option<u64>,
     ) -> std::io::Result<Vec<String>> {
-        let (content, mut buffers) = (self.content(), Buffers::new(1, PIECE));
+        let (content, mut buffers) = (self.content(), AlignedBuffers::new(1, PIECE));
         let step = self.bytes().div_ceil(MOST_VERIFIED).max(1) * PIECE as u64;
         let flags = if direct { libc::O_DIRECT } else { 0 };
         let mut faults = Vec::new();
@@ -124,7 +124,7 @@ impl Shape {
 }
 
 /// What is wrong with a page, of all files' pages that of this number, that should be of the `last` write.
-fn fault(content: &Content, bytes: &[u8], page: u64, last: Option<u64>) -> Option<String> {
+fn fault(content: &DataFileContent, bytes: &[u8], page: u64, last: Option<u64>) -> Option<String> {
     match (content.writing(bytes, page), last) {
         (Err(found), _) => Some(format!("{found} in the place of its own page")),
         (Ok(found), Some(last)) if found != last => {
@@ -151,10 +151,10 @@ impl DataFiles {
     /// # Errors
     /// A file that can't be opened so, is shorter than it should be, or is on no disk.
     pub fn open(
-        medium: &Medium,
-        shape: &Shape,
+        medium: &DataMedium,
+        shape: &FileSetShape,
         block: usize,
-        access: Access,
+        access: FileOpenMode,
     ) -> Result<Self, TrialError> {
         let open = |number| open(medium, number, shape, access);
         let files = (0..shape.files).map(open).collect::<Result<Vec<_>, _>>()?;
@@ -177,15 +177,20 @@ impl DataFiles {
     }
 
     /// Where a block lies: the blocks of a file follow each other.
-    pub fn spot(&self, block: u64) -> Spot {
+    pub fn spot(&self, block: u64) -> BlockLocation {
         let (file, place) = (block / self.blocks_each, block % self.blocks_each);
         let offset = place * self.block as u64;
         let page = file * self.pages_each + offset / PAGE as u64;
-        Spot { file: file as usize, offset, page }
+        BlockLocation { file: file as usize, offset, page }
     }
 }
 
-fn open(medium: &Medium, number: usize, shape: &Shape, access: Access) -> Result<File, TrialError> {
+fn open(
+    medium: &DataMedium,
+    number: usize,
+    shape: &FileSetShape,
+    access: FileOpenMode,
+) -> Result<File, TrialError> {
     // rustix 1.1 has O_SYNC for O_DSYNC.
     let flag = |is_set, flag| if is_set { flag } else { 0 };
     let flags = flag(access.direct, libc::O_DIRECT) | flag(access.dsync, libc::O_DSYNC);
@@ -238,13 +243,13 @@ fn aligned(block: usize, sector: Option<u32>) -> Result<(), TrialError> {
 }
 
 /// Memory for so many blocks, aligned as direct requests want it.
-pub struct Buffers {
+pub struct AlignedBuffers {
     memory: Vec<u8>,
     start: usize,
     block: usize,
 }
 
-impl Buffers {
+impl AlignedBuffers {
     /// Of so many blocks of so many bytes.
     pub fn new(count: usize, block: usize) -> Self {
         // Room to move up to the next boundary.
@@ -270,15 +275,15 @@ mod tests {
     use super::super::medium::path;
     use super::*;
 
-    const SHAPE: Shape = Shape { each: 16 << 10, files: 3, zeros: false, seed: 9 };
-    const READS: Access = Access { direct: false, writes: false, dsync: false };
+    const SHAPE: FileSetShape = FileSetShape { each: 16 << 10, files: 3, zeros: false, seed: 9 };
+    const READS: FileOpenMode = FileOpenMode { direct: false, writes: false, dsync: false };
 
     /// Not the system's temporary folder: that may be in memory.
     fn made() -> tempfile::TempDir {
         let program = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         let mut told = Vec::new();
-        SHAPE.make(&Medium::folder(folder.path()), &mut |bytes| told.push(bytes)).unwrap();
+        SHAPE.make(&DataMedium::folder(folder.path()), &mut |bytes| told.push(bytes)).unwrap();
         assert_eq!(told, [16 << 10, 32 << 10, 48 << 10]);
         folder
     }
@@ -286,10 +291,11 @@ mod tests {
     #[test]
     fn a_file_in_memory_is_no_disk() {
         let Some(folder) = bakeoff_testkit::needs(tempfile::tempdir_in("/dev/shm")) else { return };
-        SHAPE.make(&Medium::folder(folder.path()), &mut |_| ()).unwrap();
+        SHAPE.make(&DataMedium::folder(folder.path()), &mut |_| ()).unwrap();
         for direct in [true, false] {
-            let access = Access { direct, ..READS };
-            let error = DataFiles::open(&Medium::folder(folder.path()), &SHAPE, PAGE, access).err();
+            let access = FileOpenMode { direct, ..READS };
+            let error =
+                DataFiles::open(&DataMedium::folder(folder.path()), &SHAPE, PAGE, access).err();
             let Some(TrialError::User(why)) = &error else { panic!("{error:?}") };
             assert!(why.contains("--out on another one"), "{why}");
         }
@@ -299,9 +305,10 @@ mod tests {
     fn files_are_opened_around_the_page_cache_and_durable_where_they_are_to_be() {
         let folder = made();
         for (direct, dsync) in [(false, false), (true, false), (false, true), (true, true)] {
-            let access = Access { direct, writes: true, dsync };
-            for file in
-                DataFiles::open(&Medium::folder(folder.path()), &SHAPE, PAGE, access).unwrap().files
+            let access = FileOpenMode { direct, writes: true, dsync };
+            for file in DataFiles::open(&DataMedium::folder(folder.path()), &SHAPE, PAGE, access)
+                .unwrap()
+                .files
             {
                 let flags = rustix::fs::fcntl_getfl(&file).unwrap().bits() as i32;
                 assert_eq!(flags & libc::O_DIRECT != 0, direct, "{access:?}");
@@ -316,10 +323,10 @@ mod tests {
     fn blocks_lie_one_behind_the_other_in_one_file_after_the_other() {
         let folder = made();
         let files =
-            DataFiles::open(&Medium::folder(folder.path()), &SHAPE, 2 * PAGE, READS).unwrap();
+            DataFiles::open(&DataMedium::folder(folder.path()), &SHAPE, 2 * PAGE, READS).unwrap();
         assert_eq!(files.blocks(), 6);
-        let spots: Vec<Spot> = (0..6).map(|block| files.spot(block)).collect();
-        let spot = |file, offset, page| Spot { file, offset, page };
+        let spots: Vec<BlockLocation> = (0..6).map(|block| files.spot(block)).collect();
+        let spot = |file, offset, page| BlockLocation { file, offset, page };
         let expected = [(0, 0, 0), (0, 8192, 2), (1, 0, 4), (1, 8192, 6), (2, 0, 8), (2, 8192, 10)];
         assert_eq!(spots, expected.map(|(file, offset, page)| spot(file, offset, page)));
         for (number, spot) in (0..).zip(spots) {
@@ -331,7 +338,7 @@ mod tests {
     #[test]
     fn files_are_whole_until_somebody_spoils_a_page() {
         let folder = made();
-        let medium = Medium::folder(folder.path());
+        let medium = DataMedium::folder(folder.path());
         let faults = |last: Option<u64>| SHAPE.faults(&medium, false, &|_, _| last).unwrap();
         assert_eq!(faults(None), Vec::<String>::new());
         assert_eq!(faults(Some(0)), Vec::<String>::new(), "as they were made");
@@ -350,9 +357,9 @@ mod tests {
         // One that every Linux has.
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/proc/version", path(folder.path(), 0)).unwrap();
-        let shape = Shape { files: 1, ..SHAPE };
-        let access = Access { direct: true, ..READS };
-        let error = DataFiles::open(&Medium::folder(folder.path()), &shape, PAGE, access).err();
+        let shape = FileSetShape { files: 1, ..SHAPE };
+        let access = FileOpenMode { direct: true, ..READS };
+        let error = DataFiles::open(&DataMedium::folder(folder.path()), &shape, PAGE, access).err();
         let Some(TrialError::User(why)) = &error else { panic!("{error:?}") };
         assert!(why.contains("has no direct I/O") && why.contains("--path"), "{why}");
     }
@@ -379,7 +386,7 @@ mod tests {
         let folder = made();
         File::options().write(true).open(path(folder.path(), 2)).unwrap().set_len(4096).unwrap();
         let error =
-            DataFiles::open(&Medium::folder(folder.path()), &SHAPE, PAGE, READS).err().unwrap();
+            DataFiles::open(&DataMedium::folder(folder.path()), &SHAPE, PAGE, READS).err().unwrap();
         assert!(error.to_string().contains("has 4096 bytes, and not 16384"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bakeoff_devices::size::size_of;
-use bakeoff_experiment::{Declared, Factor, Instead};
+use bakeoff_experiment::{Declared, Factor, LevelSubstitute};
 use serde::{Deserialize, Serialize};
 
 use super::content::PAGE;
@@ -71,7 +71,7 @@ pub static SYNC: Declared = Declared {
     syntax: "never; fdatasync:N or fsync:N, what a client wrote after N writes of it; dsync, each write by \
              O_DSYNC; all:N, every file after N requests of all clients",
     default: "never",
-    canonical: |text| match Rule::parse(text) {
+    canonical: |text| match SyncRule::parse(text) {
         Some(rule) => Ok(rule.to_string()),
         None => Err(not_a(&SYNC, text, "a rule for syncs")),
     },
@@ -135,8 +135,9 @@ pub static ALL: [&Declared; 10] =
 
 /// The levels that power cuts have in the place of those at which nothing is written, nothing is synced, or
 /// nothing can be verified.
-pub fn in_cuts() -> Vec<Instead> {
-    let of = |declared, level, cut| Instead { factor: Factor::Declared(declared), level, cut };
+pub fn in_cuts() -> Vec<LevelSubstitute> {
+    let of =
+        |declared, level, cut| LevelSubstitute { factor: Factor::Declared(declared), level, cut };
     vec![
         of(&PATTERN, "randread", "randwrite"),
         of(&PATTERN, "seqread", "seqwrite"),
@@ -238,7 +239,7 @@ impl fmt::Display for Pattern {
 
 /// A level of [`SYNC`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rule {
+pub enum SyncRule {
     /// Nothing is synced before the drain.
     Never,
     /// Each write is durable when it returns.
@@ -257,7 +258,7 @@ pub enum Rule {
     },
 }
 
-impl Rule {
+impl SyncRule {
     /// How many reads and how many writes come to five rounds of syncs, whichever are fewer. Between two
     /// rounds buffered writes go to memory, so that a window of fewer tells more of memory than of a disk.
     pub fn least_of_each_kind(self, pattern: Pattern, clients: usize) -> u64 {
@@ -299,7 +300,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for SyncRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Never => f.write_str("never"),
@@ -318,7 +319,7 @@ mod tests {
     #[test]
     fn a_window_of_buffered_writes_holds_five_rounds_of_syncs() {
         let pattern = |text| Pattern::parse(text).unwrap();
-        let rule = |text| Rule::parse(text).unwrap();
+        let rule = |text| SyncRule::parse(text).unwrap();
         let least = |sync, shape, clients| rule(sync).least_of_each_kind(pattern(shape), clients);
         assert_eq!(least("all:100", "randwrite", 16), 500);
         // 500 requests, of which 200 write.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bakeoff_disk::neighbour::is_in_memory;
 
 use crate::TrialError;
-use crate::place::Place;
+use crate::place::TargetPlace;
 use crate::place::device::RawDevice;
 
 /// Why nothing is measured on a file system that is in memory, with what to change.
@@ -17,7 +17,7 @@ pub const IN_MEMORY: &str = "this file system is in memory, so that no disk woul
 
 /// What the data lie on.
 #[derive(Clone, Debug)]
-pub enum Medium {
+pub enum DataMedium {
     /// Files in this folder.
     Folder(PathBuf),
     /// This device, from its first byte.
@@ -37,7 +37,7 @@ pub fn path(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("data-{number}"))
 }
 
-impl Medium {
+impl DataMedium {
     /// Files in a folder.
     pub fn folder(folder: &Path) -> Self {
         Self::Folder(folder.into())
@@ -47,7 +47,7 @@ impl Medium {
     ///
     /// # Errors
     /// It has nothing.
-    pub fn of(place: &Place) -> Result<Self, TrialError> {
+    pub fn of(place: &TargetPlace) -> Result<Self, TrialError> {
         match (&place.device, &place.directory) {
             (Some(device), _) => Ok(Self::Device(device.clone())),
             (None, Some(folder)) => Ok(Self::folder(folder)),

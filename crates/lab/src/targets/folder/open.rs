@@ -2,55 +2,56 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use bakeoff_load::{Blocking, Driver, Share};
+use bakeoff_load::{Blocking, ClientShare, Driver};
 use bakeoff_results::measure::Measures;
 use bakeoff_workloads::{Claims, Name};
 
 use super::audit::audit;
 use super::blocks::OneOf;
-use super::claims::{Account, Writer};
+use super::claims::{BlockClaimWriter, BlockClaims};
 use super::files::DataFiles;
-use super::medium::Medium;
-use super::plain::Plain;
-use super::requests::{Did, Requests, Shared, drawn};
-use super::resolved::{Resolved, no_ring};
+use super::medium::DataMedium;
+use super::plain::SingleRequestClient;
+use super::requests::{RequestContext, RequestTotals, Requests, drawn};
+use super::resolved::{ResolvedFolder, no_ring};
 use super::ring::Ring;
-use super::syncs::Syncs;
+use super::syncs::SharedSyncState;
 use super::writings::Writings;
 use super::{GROUP, OPERATIONS};
 use crate::TrialError;
-use crate::targets::{Audit, Processes, Running, Tally};
+use crate::targets::{Audit, ClientTally, Processes, RunningTarget};
 
 /// The count of clients whose memory the kernel did not register: each of their requests pins its own.
 const UNREGISTERED: &str = "rings.unregistered";
 
 /// Open files and how they are used.
-pub struct Open {
-    resolved: Resolved,
-    medium: Medium,
-    shared: Shared,
+pub struct OpenDataFiles {
+    resolved: ResolvedFolder,
+    medium: DataMedium,
+    shared: RequestContext,
 }
 
-impl Open {
+impl OpenDataFiles {
     /// Opens the files.
     ///
     /// # Errors
     /// A file that can't be opened as it is to be used.
-    pub fn new(resolved: Resolved, medium: Medium) -> Result<Self, TrialError> {
-        let Resolved { shape, block, pattern, once, rule, .. } = resolved;
+    pub fn new(resolved: ResolvedFolder, medium: DataMedium) -> Result<Self, TrialError> {
+        let ResolvedFolder { shape, block, pattern, once, rule, .. } = resolved;
         let files = DataFiles::open(&medium, &shape, block, resolved.access())?;
-        let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
+        let (content, syncs) = (shape.content(), SharedSyncState::new(rule, shape.files));
         let writings = match pattern.reads {
             100 => Writings::none(),
             _ => Writings::new(files.blocks()),
         };
-        let (earlier, did) = (if medium.is_used() { drawn() } else { 0 }, Did::default());
-        let shared = Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
+        let (earlier, did) = (if medium.is_used() { drawn() } else { 0 }, RequestTotals::default());
+        let shared =
+            RequestContext { files, content, pattern, once, rule, syncs, writings, earlier, did };
         Ok(Self { resolved, medium, shared })
     }
 }
 
-impl Running for Open {
+impl RunningTarget for OpenDataFiles {
     fn operations(&self) -> &[Name] {
         match self.resolved.pattern.reads {
             100 => &OPERATIONS[..1],
@@ -60,7 +61,7 @@ impl Running for Open {
     }
 
     fn least_operations(&self, clients: usize) -> u64 {
-        let Resolved { rule, pattern, direct, .. } = self.resolved;
+        let ResolvedFolder { rule, pattern, direct, .. } = self.resolved;
         if direct { 0 } else { rule.least_of_each_kind(pattern, clients) }
     }
 
@@ -70,13 +71,14 @@ impl Running for Open {
 
     fn driver<'a>(
         &'a self,
-        share: &Share,
+        share: &ClientShare,
         claims: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
         let one = OneOf { client: share.clients.start, of: share.of };
-        let requests = Requests::new(&self.shared, share.seed, one).claiming(Writer::new(claims));
+        let requests =
+            Requests::new(&self.shared, share.seed, one).claiming(BlockClaimWriter::new(claims));
         if !self.resolved.ring {
-            return Ok(Box::new(Blocking(Plain::new(requests))));
+            return Ok(Box::new(Blocking(SingleRequestClient::new(requests))));
         }
         let ring = Ring::new(requests, self.resolved.depth);
         Ok(Box::new(ring.map_err(|error| TrialError::User(no_ring(&error)))?))
@@ -102,7 +104,7 @@ impl Running for Open {
             return Ok(None);
         }
         let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
-        let Shared { files, writings, .. } = &self.shared;
+        let RequestContext { files, writings, .. } = &self.shared;
         // What nobody wrote to in this trial.
         let untouched = if self.medium.is_used() { None } else { Some(0) };
         let last = |file, offset| match files.block_at(file, offset) {
@@ -112,17 +114,17 @@ impl Running for Open {
             // Nobody writes behind the last whole block.
             None => untouched,
         };
-        let Resolved { shape, direct, .. } = self.resolved;
+        let ResolvedFolder { shape, direct, .. } = self.resolved;
         shape.faults(&self.medium, direct, &last).map(Some).map_err(failed)
     }
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
-        let Shared { files, content, .. } = &self.shared;
+        let RequestContext { files, content, .. } = &self.shared;
         if !content.is_verifiable() {
             let why = "zeros don't say which write they are of: take `data` random";
             return Err(TrialError::User(why.into()));
         }
-        let account = Account::read(claims, off_at_ns, |block| files.spot(block).file);
+        let account = BlockClaims::read(claims, off_at_ns, |block| files.spot(block).file);
         let failed = |error| TrialError::Engine(format!("its files can't be read again: {error}"));
         let findings = audit(files, content, &account).map_err(failed)?;
         Ok(Audit { faults: Vec::new(), findings })
@@ -140,9 +142,9 @@ impl Running for Open {
         measures
     }
 
-    fn tally(&self) -> Option<Tally> {
-        let Did { read, written, durable, .. } = &self.shared.did;
-        Some(Tally {
+    fn tally(&self) -> Option<ClientTally> {
+        let RequestTotals { read, written, durable, .. } = &self.shared.did;
+        Some(ClientTally {
             commits: durable.swap(0, Relaxed),
             bytes: written.swap(0, Relaxed),
             returned: Some(read.swap(0, Relaxed)),

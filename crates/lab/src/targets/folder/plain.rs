@@ -3,24 +3,24 @@
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use bakeoff_load::{Client, Done, Work};
+use bakeoff_load::{BlockingClient, OperationOutcome, WorkDone};
 
-use super::files::Buffers;
-use super::requests::{Request, Requests};
+use super::files::AlignedBuffers;
+use super::requests::{BlockRequest, Requests};
 
 /// A client with one request in flight.
-pub struct Plain<'a> {
+pub struct SingleRequestClient<'a> {
     requests: Requests<'a>,
-    buffer: Buffers,
+    buffer: AlignedBuffers,
     /// What is asked for next.
-    request: Request,
+    request: BlockRequest,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> SingleRequestClient<'a> {
     /// Makes these requests.
     pub fn new(requests: Requests<'a>) -> Self {
-        let buffer = Buffers::new(1, requests.block());
-        Self { requests, buffer, request: Request::default() }
+        let buffer = AlignedBuffers::new(1, requests.block());
+        Self { requests, buffer, request: BlockRequest::default() }
     }
 
     /// Does the request, and syncs what is due then.
@@ -45,16 +45,16 @@ impl<'a> Plain<'a> {
     }
 }
 
-impl Client for Plain<'_> {
+impl BlockingClient for SingleRequestClient<'_> {
     fn choose(&mut self) -> usize {
         self.request = self.requests.next_request();
         self.requests.fill(&self.request, self.buffer.block(0));
         self.request.kind
     }
 
-    fn operate(&mut self, _: usize) -> Done {
+    fn operate(&mut self, _: usize) -> OperationOutcome {
         let error = self.perform().err().map(|error| error.to_string());
-        let work = Work { bytes: self.requests.block() as u64, ..Work::default() };
-        Done { error, work, ..Done::default() }
+        let work = WorkDone { bytes: self.requests.block() as u64, ..WorkDone::default() };
+        OperationOutcome { error, work, ..OperationOutcome::default() }
     }
 }

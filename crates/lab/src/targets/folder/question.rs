@@ -63,7 +63,7 @@ const CLOSED: &str = "closed";
 
 #[cfg(test)]
 mod tests {
-    use bakeoff_experiment::Changes;
+    use bakeoff_experiment::FlagOverrides;
 
     use super::*;
     use crate::Registry;
@@ -76,7 +76,7 @@ mod tests {
         let registry = Registry::standard();
         let file = file.to_string_lossy();
         let experiment =
-            Experiment::load(&file, &Changes::default(), &registry.vocabulary()).unwrap();
+            Experiment::load(&file, &FlagOverrides::default(), &registry.vocabulary()).unwrap();
         registry.title(&experiment)
     }
 

@@ -3,12 +3,12 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::blocks::{Blocks, OneOf};
-use super::claims::{Syncing, Writer};
-use super::content::Content;
-use super::files::{DataFiles, Spot};
-use super::levels::{Pattern, Rule};
-use super::syncs::{Own, Syncs};
+use super::blocks::{BlockSequence, OneOf};
+use super::claims::{BlockClaimWriter, Syncing};
+use super::content::DataFileContent;
+use super::files::{BlockLocation, DataFiles};
+use super::levels::{Pattern, SyncRule};
+use super::syncs::{ClientSyncState, SharedSyncState};
 use super::writings::Writings;
 
 /// A client has so many bits for the number of a writing, below its own number.
@@ -22,43 +22,43 @@ pub fn drawn() -> u64 {
 
 /// A request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct BlockRequest {
     /// Its kind of operation.
     pub kind: usize,
     /// Whether it writes.
     pub writes: bool,
     /// The number of the block that it reads or writes, and where that is.
     pub block: u64,
-    pub spot: Spot,
+    pub spot: BlockLocation,
     /// Tells a write from all others of the same block.
     pub writing: u64,
 }
 
 /// What all clients work with.
-pub struct Shared {
+pub struct RequestContext {
     /// The files.
     pub files: DataFiles,
     /// What is written to them.
-    pub content: Content,
+    pub content: DataFileContent,
     /// What clients ask for.
     pub pattern: Pattern,
     /// Whether random requests are for each block once.
     pub once: bool,
     /// When writes are synced.
-    pub rule: Rule,
+    pub rule: SyncRule,
     /// How far that is.
-    pub syncs: Syncs,
+    pub syncs: SharedSyncState,
     /// What each block has to hold.
     pub writings: Writings,
     /// The number behind which each client's writings begin: 0 where nobody wrote before.
     pub earlier: u64,
     /// What the clients did that have stopped.
-    pub did: Did,
+    pub did: RequestTotals,
 }
 
 /// What clients did.
 #[derive(Debug, Default)]
-pub struct Did {
+pub struct RequestTotals {
     /// Bytes that they read.
     pub read: AtomicU64,
     /// Bytes that they wrote.
@@ -71,15 +71,15 @@ pub struct Did {
 
 /// A client's requests.
 pub struct Requests<'a> {
-    shared: &'a Shared,
-    blocks: Blocks,
+    shared: &'a RequestContext,
+    blocks: BlockSequence,
     client: usize,
     /// Reads that are due, in percent of one.
     due: u32,
     /// How often it wrote, and what it began behind.
     writings: u64,
-    own: Own,
-    claims: Writer<'a>,
+    own: ClientSyncState,
+    claims: BlockClaimWriter<'a>,
     read: u64,
     written: u64,
     durable: u64,
@@ -87,23 +87,24 @@ pub struct Requests<'a> {
 
 impl<'a> Requests<'a> {
     /// Of one of several clients; `seed` says which blocks they are for.
-    pub fn new(shared: &'a Shared, seed: u64, one: OneOf) -> Self {
+    pub fn new(shared: &'a RequestContext, seed: u64, one: OneOf) -> Self {
         let count = shared.files.blocks();
         let blocks = match (shared.pattern.in_order, shared.once) {
-            (true, _) => Blocks::in_order(count, one),
-            (false, true) => Blocks::once(seed, count, one),
-            (false, false) => Blocks::uniform(seed, count, one),
+            (true, _) => BlockSequence::in_order(count, one),
+            (false, true) => BlockSequence::once(seed, count, one),
+            (false, false) => BlockSequence::uniform(seed, count, one),
         };
         // Clients of a mix are not to read at once and write at once.
         let due = (100 * one.client / one.of) as u32;
-        let (own, claims, writings) = (Own::default(), Writer::default(), shared.earlier);
+        let (own, claims, writings) =
+            (ClientSyncState::default(), BlockClaimWriter::default(), shared.earlier);
         let (read, written, durable) = (0, 0, 0);
         let client = one.client;
         Self { shared, blocks, client, due, writings, own, claims, read, written, durable }
     }
 
     /// The same, claimed there on the way.
-    pub fn claiming(mut self, claims: Writer<'a>) -> Self {
+    pub fn claiming(mut self, claims: BlockClaimWriter<'a>) -> Self {
         self.claims = claims;
         self
     }
@@ -119,7 +120,7 @@ impl<'a> Requests<'a> {
     }
 
     /// What clients did that have stopped.
-    pub fn did(&self) -> &'a Did {
+    pub fn did(&self) -> &'a RequestTotals {
         &self.shared.did
     }
 
@@ -129,7 +130,7 @@ impl<'a> Requests<'a> {
     }
 
     /// The next one. Reads and writes of a mix take turns, so that each run has the same share of both.
-    pub fn next_request(&mut self) -> Request {
+    pub fn next_request(&mut self) -> BlockRequest {
         let reads = u32::from(self.shared.pattern.reads);
         self.due += reads;
         let writes = self.due < 100;
@@ -141,11 +142,11 @@ impl<'a> Requests<'a> {
         let block = self.blocks.next_block();
         self.writings += u64::from(writes);
         let writing = ((self.client as u64 + 1) << WRITINGS) + self.writings;
-        Request { kind, writes, block, spot: self.shared.files.spot(block), writing }
+        BlockRequest { kind, writes, block, spot: self.shared.files.spot(block), writing }
     }
 
     /// A request is about to start: puts what it writes into its buffer; nothing for one that reads.
-    pub fn fill(&mut self, request: &Request, buffer: &mut [u8]) {
+    pub fn fill(&mut self, request: &BlockRequest, buffer: &mut [u8]) {
         if request.writes {
             self.shared.writings.begin(request.block);
             self.claims.issued(request.block, request.writing);
@@ -154,10 +155,10 @@ impl<'a> Requests<'a> {
     }
 
     /// A request has ended well. The files that it has to sync before it is over.
-    pub fn ended(&mut self, request: &Request) -> Vec<usize> {
+    pub fn ended(&mut self, request: &BlockRequest) -> Vec<usize> {
         let bytes = self.block() as u64;
         if request.writes {
-            let durably = self.shared.rule == Rule::Dsync;
+            let durably = self.shared.rule == SyncRule::Dsync;
             self.claims.returned(request.block, request.writing, durably);
             self.written += bytes;
             self.durable += u64::from(durably);
@@ -187,7 +188,7 @@ impl<'a> Requests<'a> {
 
 impl Drop for Requests<'_> {
     fn drop(&mut self) {
-        let Did { read, written, durable, .. } = &self.shared.did;
+        let RequestTotals { read, written, durable, .. } = &self.shared.did;
         read.fetch_add(self.read, Relaxed);
         written.fetch_add(self.written, Relaxed);
         durable.fetch_add(self.durable, Relaxed);
@@ -197,28 +198,28 @@ impl Drop for Requests<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::content::PAGE;
-    use super::super::files::{Access, Shape};
-    use super::super::medium::Medium;
+    use super::super::files::{FileOpenMode, FileSetShape};
+    use super::super::medium::DataMedium;
     use super::*;
 
     /// What a client of that pattern asks for.
-    fn asked(pattern: &str, number: usize, one: OneOf) -> Vec<Request> {
+    fn asked(pattern: &str, number: usize, one: OneOf) -> Vec<BlockRequest> {
         let program = std::env::current_exe().unwrap();
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-        let shape = Shape { each: 64 << 10, files: 2, zeros: false, seed: 1 };
-        let medium = Medium::folder(folder.path());
+        let shape = FileSetShape { each: 64 << 10, files: 2, zeros: false, seed: 1 };
+        let medium = DataMedium::folder(folder.path());
         shape.make(&medium, &mut |_| ()).unwrap();
-        let access = Access { direct: false, writes: false, dsync: false };
-        let shared = Shared {
+        let access = FileOpenMode { direct: false, writes: false, dsync: false };
+        let shared = RequestContext {
             files: DataFiles::open(&medium, &shape, PAGE, access).unwrap(),
             content: shape.content(),
             pattern: Pattern::parse(pattern).unwrap(),
             once: false,
-            rule: Rule::Never,
-            syncs: Syncs::new(Rule::Never, 2),
+            rule: SyncRule::Never,
+            syncs: SharedSyncState::new(SyncRule::Never, 2),
             writings: Writings::none(),
             earlier: EARLIER,
-            did: Did::default(),
+            did: RequestTotals::default(),
         };
         let mut requests = Requests::new(&shared, 3, one);
         (0..number).map(|_| requests.next_request()).collect()

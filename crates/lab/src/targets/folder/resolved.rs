@@ -1,13 +1,13 @@
 //! What the target makes of a trial's levels, and which of them don't go together.
 
-use bakeoff_experiment::{Cell, Declared, Factor, State};
+use bakeoff_experiment::{Cell, Declared, EngineState, Factor};
 use serde::{Deserialize, Serialize};
 
 use super::content::PAGE;
-use super::files::{Access, Shape};
+use super::files::{FileOpenMode, FileSetShape};
 use super::levels::{
     self, ACCESS, BLOCK, CALLS, DATA, DEPTH, FILES, IO_URING, OFFSETS, PATTERN, PLAIN, Pattern,
-    Rule, SIZE, SYNC,
+    SIZE, SYNC, SyncRule,
 };
 use super::ring;
 use crate::place::device::RawDevice;
@@ -19,9 +19,9 @@ const MOST_BUFFERS: u64 = 1 << 30;
 
 /// A trial's levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resolved {
+pub struct ResolvedFolder {
     /// The files.
-    pub shape: Shape,
+    pub shape: FileSetShape,
     /// Bytes of a request.
     pub block: usize,
     /// Requests that a client has in flight.
@@ -33,12 +33,12 @@ pub struct Resolved {
     /// Whether random requests are for each block once.
     pub once: bool,
     /// When writes are synced.
-    pub rule: Rule,
+    pub rule: SyncRule,
     /// Whether the page cache is left out.
     pub direct: bool,
 }
 
-impl Resolved {
+impl ResolvedFolder {
     /// Of a cell's levels; `seed` seeds what the files hold.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Resolved {
             ring: depth > 1 || level(&CALLS) == IO_URING,
             pattern: Pattern::parse(level(&PATTERN)).expect(checked),
             once: level(&OFFSETS) == levels::ONCE,
-            rule: Rule::parse(level(&SYNC)).expect(checked),
+            rule: SyncRule::parse(level(&SYNC)).expect(checked),
             direct: level(&ACCESS) == levels::DIRECT,
         };
         resolved.go_together(cell)?;
@@ -67,7 +67,7 @@ impl Resolved {
             let factors: Vec<Factor> = factors.iter().copied().map(Factor::Declared).collect();
             Err(Refusal::of(cell, &factors, why))
         };
-        if cell.state() == State::Steady {
+        if cell.state() == EngineState::Steady {
             let why = "files have no deferred work with a lasting level: take --state warm or cold";
             return Err(Refusal::of(cell, &[Factor::STATE], why));
         }
@@ -146,12 +146,12 @@ impl Resolved {
             return None;
         }
         let writes = match self.rule {
-            Rule::Dsync => return None,
-            Rule::Never => u64::MAX,
-            Rule::After { writes, .. } => {
+            SyncRule::Dsync => return None,
+            SyncRule::Never => u64::MAX,
+            SyncRule::After { writes, .. } => {
                 (clients as u64).saturating_mul(u64::from(writes).saturating_sub(1)) / 2
             }
-            Rule::All { requests } => {
+            SyncRule::All { requests } => {
                 let writes = u64::from(100 - self.pattern.reads);
                 u64::from(requests).saturating_sub(1) * writes / 200
             }
@@ -161,19 +161,19 @@ impl Resolved {
     }
 
     /// How the files are opened.
-    pub fn access(&self) -> Access {
+    pub fn access(&self) -> FileOpenMode {
         let writes = self.pattern.reads < 100;
-        Access { direct: self.direct, writes, dsync: writes && self.rule == Rule::Dsync }
+        FileOpenMode { direct: self.direct, writes, dsync: writes && self.rule == SyncRule::Dsync }
     }
 }
 
 /// The files of these levels.
-fn shape(size: &str, files: &str, data: &str, seed: u64) -> Shape {
+fn shape(size: &str, files: &str, data: &str, seed: u64) -> FileSetShape {
     let bytes = levels::size_bytes(size).expect("a checked level");
     let files: usize = files.parse().expect("a checked level");
     let each = bytes / files as u64;
     let each = each - each % PAGE as u64;
-    Shape { each, files, zeros: data == levels::ZEROS, seed }
+    FileSetShape { each, files, zeros: data == levels::ZEROS, seed }
 }
 
 /// Why io_uring can't be had.

@@ -7,19 +7,22 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
 
-use bakeoff_load::{Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Starts, Work};
+use bakeoff_load::{
+    ClockNanos, Driver, DriverClock, EndedOperation, NextAction, OperationOutcome, OperationSink,
+    Pacer, Starts, WorkDone,
+};
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use super::claims::Syncing;
-use super::files::Buffers;
-use super::requests::{Request, Requests};
+use super::files::AlignedBuffers;
+use super::requests::{BlockRequest, Requests};
 
 /// So many requests that have ended are taken, and as many sent in their place, before the next are: a disk that
 /// waits until all of them were looked at has nothing to do meanwhile.
 const TURN: usize = 4;
 /// With less time than this until a start, the ring is looked at again and again instead of waited
 /// for: a thread that sleeps wakes some tens of microseconds late.
-const SPIN: Nanos = 120_000;
+const SPIN: ClockNanos = 120_000;
 
 /// Whether this kernel gives rings.
 ///
@@ -49,25 +52,25 @@ pub struct Ring<'a> {
     // The ring goes before its buffers: the kernel may still write to them until it is closed.
     ring: IoUring,
     requests: Requests<'a>,
-    buffers: Buffers,
+    buffers: AlignedBuffers,
     /// Whether the kernel knows the buffers.
     registered: bool,
-    slots: Vec<Slot>,
+    slots: Vec<RingSlot>,
     /// The files that the request in each slot has still to sync.
     due: Vec<Vec<usize>>,
     in_flight: usize,
     /// How many of the requests that had ended at the last look at the clock are still to be taken, and when
     /// that was.
-    seen: (usize, Nanos),
+    seen: (usize, ClockNanos),
 }
 
 /// What is in flight in a slot.
 #[derive(Clone, Copy, Default)]
-struct Slot {
-    request: Request,
+struct RingSlot {
+    request: BlockRequest,
     /// When the request was to start, and when it did.
-    intended: Nanos,
-    started: Nanos,
+    intended: ClockNanos,
+    started: ClockNanos,
     /// The sync that is under way, where it has ended and waits for one.
     syncing: Option<Syncing>,
 }
@@ -79,7 +82,7 @@ impl<'a> Ring<'a> {
     /// When the kernel gives no ring.
     pub fn new(requests: Requests<'a>, depth: usize) -> io::Result<Self> {
         let ring = ring_of(depth.next_power_of_two() as u32)?;
-        let mut buffers = Buffers::new(depth, requests.block());
+        let mut buffers = AlignedBuffers::new(depth, requests.block());
         let files: Vec<RawFd> = requests.files().files.iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&files)?;
         let memory = buffers.all();
@@ -91,14 +94,20 @@ impl<'a> Ring<'a> {
             tracing::debug!(%error, "the memory of a ring is not registered; see RLIMIT_MEMLOCK");
         };
         let registered = registered.inspect_err(told).is_ok();
-        let (slots, due) = (vec![Slot::default(); depth], vec![Vec::new(); depth]);
+        let (slots, due) = (vec![RingSlot::default(); depth], vec![Vec::new(); depth]);
         Ok(Self { ring, requests, buffers, registered, slots, due, in_flight: 0, seen: (0, 0) })
     }
 
     /// Queues the next request in a slot.
-    fn start(&mut self, slot: usize, intended: Nanos, now: Nanos, record: &mut dyn Record) {
+    fn start(
+        &mut self,
+        slot: usize,
+        intended: ClockNanos,
+        now: ClockNanos,
+        record: &mut dyn OperationSink,
+    ) {
         let request = self.requests.next_request();
-        self.slots[slot] = Slot { request, intended, started: now, syncing: None };
+        self.slots[slot] = RingSlot { request, intended, started: now, syncing: None };
         record.begin(slot, request.kind, intended);
         let memory = self.buffers.block(slot);
         self.requests.fill(&request, memory);
@@ -126,7 +135,7 @@ impl<'a> Ring<'a> {
 
     /// Submits what is queued, and waits until a request has ended or, with a start to come, until
     /// shortly before it.
-    fn wait(&mut self, until: Option<Nanos>, clock: Clock) -> io::Result<()> {
+    fn wait(&mut self, until: Option<ClockNanos>, clock: DriverClock) -> io::Result<()> {
         let queued = !self.ring.submission().is_empty();
         if !queued && !self.ring.completion().is_empty() {
             return Ok(());
@@ -156,7 +165,7 @@ impl<'a> Ring<'a> {
     }
 
     /// Tells of a few of the requests that have ended, and frees their slots.
-    fn reap(&mut self, starts: &mut Starts, record: &mut dyn Record, clock: Clock) {
+    fn reap(&mut self, starts: &mut Starts, record: &mut dyn OperationSink, clock: DriverClock) {
         // One look at the clock serves all that had ended by then, in however many turns they are taken.
         if self.seen.0 == 0 {
             self.seen = (self.ring.completion().len(), clock.now());
@@ -175,17 +184,18 @@ impl<'a> Ring<'a> {
                 self.start_sync(lane, file);
                 continue;
             }
-            let Slot { request: Request { kind, .. }, intended, started, .. } = self.slots[lane];
-            let work = Work { bytes: self.requests.block() as u64, ..Work::default() };
-            let done = Done { error, work, ..Done::default() };
-            let operation = Operation { lane, kind, intended, started, ended, done };
+            let RingSlot { request: BlockRequest { kind, .. }, intended, started, .. } =
+                self.slots[lane];
+            let work = WorkDone { bytes: self.requests.block() as u64, ..WorkDone::default() };
+            let done = OperationOutcome { error, work, ..OperationOutcome::default() };
+            let operation = EndedOperation { lane, kind, intended, started, ended, done };
             starts.ended(lane, record.record(operation));
         }
     }
 
     /// Notes that what was in flight in a slot has ended; what is wrong with it.
     fn end(&mut self, slot: usize, result: i32) -> Option<String> {
-        let (Slot { request, syncing, .. }, block) = (self.slots[slot], self.requests.block());
+        let (RingSlot { request, syncing, .. }, block) = (self.slots[slot], self.requests.block());
         match (result, syncing) {
             (..0, _) => return Some(io::Error::from_raw_os_error(-result).to_string()),
             (_, Some(syncing)) => self.requests.synced(syncing),
@@ -204,28 +214,30 @@ impl Driver for Ring<'_> {
         self.slots.len()
     }
 
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let clock = record.clock();
         let mut starts = Starts::new(self.slots.len(), clock.now());
         loop {
             let until = loop {
                 match starts.next(pacer, || clock.now()) {
-                    Next::Start { lane, intended, now } => self.start(lane, intended, now, record),
-                    Next::At(start) if self.in_flight == 0 => {
+                    NextAction::Start { lane, intended, now } => {
+                        self.start(lane, intended, now, record)
+                    }
+                    NextAction::At(start) if self.in_flight == 0 => {
                         if pacer.wait(start).is_none() {
                             return;
                         }
                     }
-                    Next::At(start) => break Some(start),
-                    Next::Over if self.in_flight == 0 => return,
-                    Next::Busy | Next::Over => break None,
+                    NextAction::At(start) => break Some(start),
+                    NextAction::Over if self.in_flight == 0 => return,
+                    NextAction::Busy | NextAction::Over => break None,
                 }
             };
             if let Err(error) = self.wait(until, clock) {
                 let (now, error) = (clock.now(), Some(format!("io_uring_enter: {error}")));
-                let done = Done { error, ..Done::default() };
+                let done = OperationOutcome { error, ..OperationOutcome::default() };
                 let (intended, started, ended) = (now, now, now);
-                record.record(Operation { lane: 0, kind: 0, intended, started, ended, done });
+                record.record(EndedOperation { lane: 0, kind: 0, intended, started, ended, done });
                 return;
             }
             self.reap(&mut starts, record, clock);
@@ -252,7 +264,7 @@ impl Drop for Ring<'_> {
 }
 
 /// A request for the kernel, into or from its memory.
-fn entry(request: &Request, memory: &mut [u8], is_registered: bool) -> squeue::Entry {
+fn entry(request: &BlockRequest, memory: &mut [u8], is_registered: bool) -> squeue::Entry {
     let (file, offset) = (types::Fixed(request.spot.file as u32), request.spot.offset);
     let (start, length) = (memory.as_mut_ptr(), memory.len() as u32);
     match (request.writes, is_registered) {
@@ -269,36 +281,45 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
-    use bakeoff_load::{Plan, Progress, Share, drive};
+    use bakeoff_load::{ClientShare, DrivePlan, DriveProgress, drive};
 
     use super::super::blocks::OneOf;
     use super::super::content::PAGE;
-    use super::super::files::{Access, DataFiles, Shape};
-    use super::super::levels::{Pattern, Rule};
-    use super::super::medium::Medium;
-    use super::super::requests::{Did, Shared};
-    use super::super::syncs::Syncs;
+    use super::super::files::{DataFiles, FileOpenMode, FileSetShape};
+    use super::super::levels::{Pattern, SyncRule};
+    use super::super::medium::DataMedium;
+    use super::super::requests::{RequestContext, RequestTotals};
+    use super::super::syncs::SharedSyncState;
     use super::super::writings::Writings;
     use super::*;
 
     #[test]
     fn memory_that_the_kernel_does_not_know_serves_as_well() {
-        let shape = Shape { each: 64 << 10, files: 3, zeros: false, seed: 5 };
-        let rule = Rule::After { writes: 3, data_only: true };
+        let shape = FileSetShape { each: 64 << 10, files: 3, zeros: false, seed: 5 };
+        let rule = SyncRule::After { writes: 3, data_only: true };
         for known in [true, false] {
             let program = std::env::current_exe().unwrap();
             let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-            let medium = Medium::folder(folder.path());
+            let medium = DataMedium::folder(folder.path());
             shape.make(&medium, &mut |_| ()).unwrap();
-            let access = Access { direct: true, writes: true, dsync: false };
+            let access = FileOpenMode { direct: true, writes: true, dsync: false };
             let files = DataFiles::open(&medium, &shape, PAGE, access).unwrap();
-            let (content, syncs) = (shape.content(), Syncs::new(rule, shape.files));
+            let (content, syncs) = (shape.content(), SharedSyncState::new(rule, shape.files));
             let (pattern, once) = (Pattern { in_order: false, reads: 50 }, true);
-            let (writings, did) = (Writings::new(files.blocks()), Did::default());
+            let (writings, did) = (Writings::new(files.blocks()), RequestTotals::default());
             let earlier = 0;
-            let shared =
-                Shared { files, content, pattern, once, rule, syncs, writings, earlier, did };
-            let connect = |share: &Share| {
+            let shared = RequestContext {
+                files,
+                content,
+                pattern,
+                once,
+                rule,
+                syncs,
+                writings,
+                earlier,
+                did,
+            };
+            let connect = |share: &ClientShare| {
                 let one = OneOf { client: share.clients.start, of: share.of };
                 let mut ring = Ring::new(Requests::new(&shared, share.seed, one), 4)?;
                 ring.registered &= known;
@@ -306,11 +327,11 @@ mod tests {
             };
             // Until there was something of both kinds, however busy the machine.
             let (least, cap) = (1, Duration::from_secs(3600));
-            let plan = Plan { least, cap, ..Plan::closed(1, 2, Duration::from_secs(1)) };
-            let quietly = &mut |_: &Progress| ();
+            let plan = DrivePlan { least, cap, ..DrivePlan::closed(1, 2, Duration::from_secs(1)) };
+            let quietly = &mut |_: &DriveProgress| ();
             let outcome = drive(&plan, connect, &AtomicBool::new(false), quietly).unwrap();
             assert!(outcome.kinds.iter().all(|kind| kind.count() > 0 && kind.errors == 0));
-            let Shared { files, writings, did, .. } = &shared;
+            let RequestContext { files, writings, did, .. } = &shared;
             let unregistered = did.unregistered.load(Relaxed);
             match known {
                 // An ordinary user may be let lock less than that.

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use super::levels::Rule;
+use super::levels::SyncRule;
 
 /// What all clients know of it together.
-pub struct Syncs {
-    rule: Rule,
+pub struct SharedSyncState {
+    rule: SyncRule,
     files: usize,
     /// Requests that have ended.
     requests: AtomicU64,
@@ -18,30 +18,30 @@ pub struct Syncs {
 
 /// What one client knows of it.
 #[derive(Default)]
-pub struct Own {
+pub struct ClientSyncState {
     /// How often it wrote since it synced, and which files.
     writes: u32,
     files: Vec<usize>,
 }
 
-impl Syncs {
+impl SharedSyncState {
     /// By this rule, over so many files.
-    pub fn new(rule: Rule, files: usize) -> Self {
+    pub fn new(rule: SyncRule, files: usize) -> Self {
         let (requests, dirty) = (AtomicU64::new(0), AtomicBool::new(false));
         Self { rule, files, requests, dirty, pending: AtomicUsize::new(0) }
     }
 
     /// Whether a file's times need not be durable.
     pub fn data_only(&self) -> bool {
-        matches!(self.rule, Rule::After { data_only: true, .. })
+        matches!(self.rule, SyncRule::After { data_only: true, .. })
     }
 
     /// A request has ended; `wrote` is the file that it wrote to. The files that this request, and no other
     /// one, has to sync before it is over.
-    pub fn ended(&self, own: &mut Own, wrote: Option<usize>) -> Vec<usize> {
+    pub fn ended(&self, own: &mut ClientSyncState, wrote: Option<usize>) -> Vec<usize> {
         match self.rule {
-            Rule::Never | Rule::Dsync => {}
-            Rule::After { writes, .. } => {
+            SyncRule::Never | SyncRule::Dsync => {}
+            SyncRule::After { writes, .. } => {
                 let Some(file) = wrote else { return Vec::new() };
                 own.writes += 1;
                 if !own.files.contains(&file) {
@@ -52,7 +52,7 @@ impl Syncs {
                     return std::mem::take(&mut own.files);
                 }
             }
-            Rule::All { requests } => {
+            SyncRule::All { requests } => {
                 if wrote.is_some() {
                     self.dirty.store(true, Relaxed);
                 }
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
 
     /// The files that are synced after each of these requests, which wrote to a file or to none.
-    fn after(rule: Rule, requests: &[Option<usize>]) -> Vec<Vec<usize>> {
-        let (syncs, mut own) = (Syncs::new(rule, 3), Own::default());
+    fn after(rule: SyncRule, requests: &[Option<usize>]) -> Vec<Vec<usize>> {
+        let (syncs, mut own) = (SharedSyncState::new(rule, 3), ClientSyncState::default());
         let synced = |wrote: &Option<usize>| {
             let mut files = syncs.ended(&mut own, *wrote);
             files.extend(std::iter::from_fn(|| syncs.next()));
@@ -95,19 +95,19 @@ mod tests {
 
     #[test]
     fn a_client_syncs_what_it_wrote_after_so_many_writes_and_reads_do_not_count() {
-        let each = Rule::After { writes: 1, data_only: true };
+        let each = SyncRule::After { writes: 1, data_only: true };
         assert_eq!(after(each, &[Some(2), None, Some(0)]), [vec![2], vec![], vec![0]]);
-        let third = Rule::After { writes: 3, data_only: false };
+        let third = SyncRule::After { writes: 3, data_only: false };
         let requests = [Some(1), None, Some(0), Some(1), Some(2)];
         assert_eq!(after(third, &requests), [vec![], vec![], vec![], vec![0, 1], vec![]]);
-        for rule in [Rule::Never, Rule::Dsync] {
+        for rule in [SyncRule::Never, SyncRule::Dsync] {
             assert_eq!(after(rule, &[Some(1)]), [Vec::<usize>::new()]);
         }
     }
 
     #[test]
     fn all_files_are_synced_after_so_many_requests_once_something_was_written() {
-        let second = Rule::All { requests: 2 };
+        let second = SyncRule::All { requests: 2 };
         let requests = [None, None, Some(1), None, None, None];
         let all = vec![0, 1, 2];
         assert_eq!(after(second, &requests), [vec![], vec![], vec![], all, vec![], vec![]]);
@@ -115,8 +115,11 @@ mod tests {
 
     #[test]
     fn clients_share_the_files_that_are_to_be_synced() {
-        let syncs = Syncs::new(Rule::All { requests: 1 }, 4);
-        assert!(syncs.ended(&mut Own::default(), Some(0)).is_empty(), "they are nobody's own");
+        let syncs = SharedSyncState::new(SyncRule::All { requests: 1 }, 4);
+        assert!(
+            syncs.ended(&mut ClientSyncState::default(), Some(0)).is_empty(),
+            "they are nobody's own"
+        );
         // Whoever asks is given the next one.
         let taken: Vec<usize> = std::iter::from_fn(|| syncs.next()).collect();
         assert_eq!(taken, [0, 1, 2, 3]);

@@ -8,38 +8,38 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use bakeoff_load::{
-    Arrivals, Clock, Driver, Nanos, Operation, Outcome, Pace, Pacer, Plan, Progress, Record, Share,
-    drive,
+    ArrivalProcess, ClientShare, ClockNanos, DriveOutcome, DrivePlan, DriveProgress, Driver,
+    DriverClock, EndedOperation, OperationSink, Pace, Pacer, drive,
 };
 use bakeoff_testkit::needs;
 
-use super::files::Shape;
-use super::levels::{Pattern, Rule};
+use super::files::FileSetShape;
+use super::levels::{Pattern, SyncRule};
 use super::*;
-use crate::targets::Tally;
+use crate::targets::ClientTally;
 
-const SHAPE: Shape = Shape { each: 4 << 20, files: 1, zeros: false, seed: 3 };
+const SHAPE: FileSetShape = FileSetShape { each: 4 << 20, files: 1, zeros: false, seed: 3 };
 
-fn of_depth(depth: usize) -> Resolved {
-    Resolved {
+fn of_depth(depth: usize) -> ResolvedFolder {
+    ResolvedFolder {
         shape: SHAPE,
         block: 4096,
         depth,
         ring: depth > 1,
         pattern: Pattern { in_order: false, reads: 100 },
         once: false,
-        rule: Rule::Never,
+        rule: SyncRule::Never,
         direct: true,
     }
 }
 
-fn quietly(_: &Progress) {}
+fn quietly(_: &DriveProgress) {}
 
 /// Drives for a second, and until so many of each kind have ended. No cap ends it: a machine that is busy for
 /// seconds would.
-fn plan(clients: usize, kinds: usize, least: u64) -> Plan {
+fn plan(clients: usize, kinds: usize, least: u64) -> DrivePlan {
     let cap = Duration::from_secs(3600);
-    Plan { least, cap, ..Plan::closed(clients, kinds, Duration::from_secs(1)) }
+    DrivePlan { least, cap, ..DrivePlan::closed(clients, kinds, Duration::from_secs(1)) }
 }
 
 /// A driver, and the most requests that it ever had in flight.
@@ -49,7 +49,7 @@ struct Counted<'a> {
 }
 
 impl Driver for Counted<'_> {
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         self.driver.run(pacer, &mut Counting { record, in_flight: 0, most: self.most });
     }
 
@@ -59,23 +59,23 @@ impl Driver for Counted<'_> {
 }
 
 struct Counting<'a> {
-    record: &'a mut dyn Record,
+    record: &'a mut dyn OperationSink,
     in_flight: usize,
     most: &'a AtomicUsize,
 }
 
-impl Record for Counting<'_> {
-    fn clock(&self) -> Clock {
+impl OperationSink for Counting<'_> {
+    fn clock(&self) -> DriverClock {
         self.record.clock()
     }
 
-    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+    fn begin(&mut self, lane: usize, kind: usize, intended: ClockNanos) {
         self.in_flight += 1;
         self.most.fetch_max(self.in_flight, Relaxed);
         self.record.begin(lane, kind, intended);
     }
 
-    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+    fn record(&mut self, operation: EndedOperation) -> Option<ClockNanos> {
         self.in_flight -= 1;
         self.record.record(operation)
     }
@@ -83,19 +83,19 @@ impl Record for Counting<'_> {
 
 /// Drives a file of its own on the machine's disk until the window is over, and each request of it; and the
 /// most requests that a client had in flight.
-fn driven(clients: usize, depth: usize, pace: Pace) -> (Outcome, usize) {
+fn driven(clients: usize, depth: usize, pace: Pace) -> (DriveOutcome, usize) {
     // Not the system's temporary folder: that may be in memory.
     let program = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-    let place = Place::folder(folder.path());
+    let place = TargetPlace::folder(folder.path());
     let resolved = of_depth(depth);
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let running = resolved.open(&place).unwrap();
     assert_eq!(running.concurrency(clients), clients * depth);
     let least = if pace == Pace::Closed { 1 } else { 0 };
-    let plan = Plan { pace, ..plan(clients, 1, least) };
+    let plan = DrivePlan { pace, ..plan(clients, 1, least) };
     let most = AtomicUsize::new(0);
-    let connect = |share: &Share| {
+    let connect = |share: &ClientShare| {
         let driver = running.driver(share, None)?;
         Ok::<_, TrialError>(Box::new(Counted { driver, most: &most }) as Box<dyn Driver>)
     };
@@ -103,7 +103,7 @@ fn driven(clients: usize, depth: usize, pace: Pace) -> (Outcome, usize) {
     (outcome, most.into_inner())
 }
 
-fn in_flight(outcome: &Outcome) -> f64 {
+fn in_flight(outcome: &DriveOutcome) -> f64 {
     let all = outcome.kinds[0].all();
     all.mean() * all.len() as f64 / 1e9 / outcome.ran.as_secs_f64()
 }
@@ -137,7 +137,7 @@ fn as_many_requests_are_in_flight_as_the_depth_says() {
 #[test]
 fn an_open_loop_is_served_by_a_ring_and_by_plain_calls() {
     for depth in [1, 8] {
-        let pace = Pace::Open { per_second: 400.0, arrivals: &Arrivals::EVEN, seed: 1 };
+        let pace = Pace::Open { per_second: 400.0, arrivals: &ArrivalProcess::EVEN, seed: 1 };
         let (outcome, _) = driven(1, depth, pace);
         let (kept, open) = (outcome.kinds[0].kept.len(), outcome.open.unwrap());
         let left = open.not_started;
@@ -158,7 +158,7 @@ struct ToldOfTheEnd<'a> {
 }
 
 impl Driver for ToldOfTheEnd<'_> {
-    fn run(&mut self, _: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, _: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let second = record.clock().now() + if self.in_an_hour { HOUR } else { SOON };
         let mut starts = TwoStarts { given: 0, second };
         let waits_for = if self.in_an_hour { 0 } else { second };
@@ -170,43 +170,43 @@ impl Driver for ToldOfTheEnd<'_> {
     }
 }
 
-const SOON: Nanos = 100_000_000;
-const HOUR: Nanos = 3_600_000_000_000;
+const SOON: ClockNanos = 100_000_000;
+const HOUR: ClockNanos = 3_600_000_000_000;
 
 /// The first start is at once.
 struct TwoStarts {
     given: u32,
-    second: Nanos,
+    second: ClockNanos,
 }
 
 impl Pacer for TwoStarts {
-    fn next(&mut self, free: Nanos) -> Option<Nanos> {
+    fn next(&mut self, free: ClockNanos) -> Option<ClockNanos> {
         self.given += 1;
         [free, self.second].get(self.given as usize - 1).copied()
     }
 
-    fn wait(&mut self, _: Nanos) -> Option<Nanos> {
+    fn wait(&mut self, _: ClockNanos) -> Option<ClockNanos> {
         None
     }
 }
 
 /// Each operation that ends is the last.
 struct Last<'a> {
-    record: &'a mut dyn Record,
-    waits_for: Nanos,
+    record: &'a mut dyn OperationSink,
+    waits_for: ClockNanos,
     ended: &'a AtomicUsize,
 }
 
-impl Record for Last<'_> {
-    fn clock(&self) -> Clock {
+impl OperationSink for Last<'_> {
+    fn clock(&self) -> DriverClock {
         self.record.clock()
     }
 
-    fn begin(&mut self, lane: usize, kind: usize, intended: Nanos) {
+    fn begin(&mut self, lane: usize, kind: usize, intended: ClockNanos) {
         self.record.begin(lane, kind, intended);
     }
 
-    fn record(&mut self, operation: Operation) -> Option<Nanos> {
+    fn record(&mut self, operation: EndedOperation) -> Option<ClockNanos> {
         while self.clock().now() < self.waits_for {}
         self.ended.fetch_add(1, Relaxed);
         self.record.record(operation).and(None)
@@ -217,13 +217,13 @@ impl Record for Last<'_> {
 fn a_ring_that_is_told_of_the_end_starts_what_is_due_and_nothing_else() {
     let program = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-    let place = Place::folder(folder.path());
+    let place = TargetPlace::folder(folder.path());
     let resolved = of_depth(4);
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let running = resolved.open(&place).unwrap();
     for (in_an_hour, operations) in [(false, 2), (true, 1)] {
         let ended = AtomicUsize::new(0);
-        let connect = |share: &Share| {
+        let connect = |share: &ClientShare| {
             let driver = running.driver(share, None)?;
             let told = ToldOfTheEnd { driver, in_an_hour, ended: &ended };
             Ok::<_, TrialError>(Box::new(told) as Box<dyn Driver>)
@@ -239,29 +239,32 @@ fn a_file_that_ends_too_early_fails_its_reads() {
     let program = std::env::current_exe().unwrap();
     for depth in [1, 4] {
         let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-        let place = Place::folder(folder.path());
+        let place = TargetPlace::folder(folder.path());
         let resolved = of_depth(depth);
         resolved.load(&place, &mut |_, _| ()).unwrap();
         let running = resolved.open(&place).unwrap();
         let file = File::options().write(true).open(medium::path(folder.path(), 0)).unwrap();
         file.set_len(4096).unwrap();
-        let connect = |share: &Share| running.driver(share, None);
-        let plan = Plan::closed(1, 1, Duration::from_secs(60));
+        let connect = |share: &ClientShare| running.driver(share, None);
+        let plan = DrivePlan::closed(1, 1, Duration::from_secs(60));
         let error = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap_err();
         assert!(error.to_string().contains("gave up"), "{error}");
     }
 }
 
 /// What clients did for a second, of each kind something, and what is wrong with what they left.
-fn written(resolved: Resolved, clients: usize) -> (Outcome, Tally, Option<Vec<String>>) {
+fn written(
+    resolved: ResolvedFolder,
+    clients: usize,
+) -> (DriveOutcome, ClientTally, Option<Vec<String>>) {
     let program = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-    let place = Place::folder(folder.path());
+    let place = TargetPlace::folder(folder.path());
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let running = resolved.open(&place).unwrap();
     let kinds = running.operations().len();
     let plan = plan(clients, kinds, 1);
-    let connect = |share: &Share| running.driver(share, None);
+    let connect = |share: &ClientShare| running.driver(share, None);
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     running.drain().unwrap();
     (outcome, running.tally().unwrap(), running.check().unwrap())
@@ -269,11 +272,11 @@ fn written(resolved: Resolved, clients: usize) -> (Outcome, Tally, Option<Vec<St
 
 #[test]
 fn reads_and_writes_of_a_mix_are_counted_synced_and_whole_by_any_call_and_access() {
-    let shape = Shape { each: 1 << 20, files: 3, ..SHAPE };
+    let shape = FileSetShape { each: 1 << 20, files: 3, ..SHAPE };
     let pattern = Pattern { in_order: false, reads: 50 };
-    let rule = Rule::After { writes: 1, data_only: true };
+    let rule = SyncRule::After { writes: 1, data_only: true };
     for (depth, direct) in [(1, true), (1, false), (4, true), (4, false)] {
-        let resolved = Resolved { shape, pattern, rule, direct, ..of_depth(depth) };
+        let resolved = ResolvedFolder { shape, pattern, rule, direct, ..of_depth(depth) };
         let (outcome, tally, faults) = written(resolved, 2);
         let [reads, writes] = &outcome.kinds[..] else { panic!("two kinds") };
         assert_eq!((reads.errors, writes.errors), (0, 0));
@@ -287,11 +290,11 @@ fn reads_and_writes_of_a_mix_are_counted_synced_and_whole_by_any_call_and_access
 
 #[test]
 fn all_files_are_synced_after_so_many_requests_whoever_made_them() {
-    let shape = Shape { each: 256 << 10, files: 8, ..SHAPE };
+    let shape = FileSetShape { each: 256 << 10, files: 8, ..SHAPE };
     for depth in [1, 4] {
         let pattern = Pattern { in_order: false, reads: 60 };
-        let rule = Rule::All { requests: 100 };
-        let resolved = Resolved { shape, pattern, rule, direct: false, ..of_depth(depth) };
+        let rule = SyncRule::All { requests: 100 };
+        let resolved = ResolvedFolder { shape, pattern, rule, direct: false, ..of_depth(depth) };
         let (outcome, tally, faults) = written(resolved, 3);
         let requests: u64 = outcome.kinds.iter().map(|kind| kind.count()).sum();
         // A round that is due before the one before is through takes its place.
@@ -306,16 +309,16 @@ fn all_files_are_synced_after_so_many_requests_whoever_made_them() {
 fn a_write_that_was_acknowledged_and_is_gone_is_found() {
     let program = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
-    let place = Place::folder(folder.path());
+    let place = TargetPlace::folder(folder.path());
     let pattern = Pattern { in_order: true, reads: 0 };
-    let shape = Shape { each: 64 << 10, ..SHAPE };
-    let resolved = Resolved { pattern, shape, direct: false, ..of_depth(1) };
+    let shape = FileSetShape { each: 64 << 10, ..SHAPE };
+    let resolved = ResolvedFolder { pattern, shape, direct: false, ..of_depth(1) };
     resolved.load(&place, &mut |_, _| ()).unwrap();
     let before = std::fs::read(medium::path(folder.path(), 0)).unwrap();
     let running = resolved.open(&place).unwrap();
     // Each block is written.
     let plan = plan(1, 1, 16);
-    let connect = |share: &Share| running.driver(share, None);
+    let connect = |share: &ClientShare| running.driver(share, None);
     drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     assert_eq!(running.check().unwrap(), Some(Vec::new()));
     // One block is again as it was before it was written.
@@ -354,13 +357,13 @@ fn on_a_device_a_trial_finds_what_an_earlier_one_left_and_writes_of_its_own_that
     let Some(looped) = needs(looped) else { return };
     let number = std::fs::metadata(&looped.0).unwrap().rdev();
     let device = RawDevice { path: looped.0.clone(), number, bytes: 128 << 10, sector: 4096 };
-    let place = Place { device: Some(device), ..Place::default() };
+    let place = TargetPlace { device: Some(device), ..TargetPlace::default() };
     let pattern = Pattern { in_order: true, reads: 0 };
-    let shape = Shape { each: 64 << 10, ..SHAPE };
-    let resolved = Resolved { pattern, shape, ..of_depth(1) };
+    let shape = FileSetShape { each: 64 << 10, ..SHAPE };
+    let resolved = ResolvedFolder { pattern, shape, ..of_depth(1) };
     resolved.load(&place, &mut |_, _| ()).unwrap();
-    let drive = |running: &dyn Running| {
-        let connect = |share: &Share| running.driver(share, None);
+    let drive = |running: &dyn RunningTarget| {
+        let connect = |share: &ClientShare| running.driver(share, None);
         // Each block is written.
         let plan = plan(1, 1, 16);
         drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
@@ -385,8 +388,8 @@ fn on_a_device_a_trial_finds_what_an_earlier_one_left_and_writes_of_its_own_that
 #[test]
 fn writes_alone_are_the_only_kind_and_zeros_are_not_verified() {
     let pattern = Pattern { in_order: true, reads: 0 };
-    let shape = Shape { zeros: true, ..SHAPE };
-    let resolved = Resolved { pattern, shape, rule: Rule::Dsync, ..of_depth(1) };
+    let shape = FileSetShape { zeros: true, ..SHAPE };
+    let resolved = ResolvedFolder { pattern, shape, rule: SyncRule::Dsync, ..of_depth(1) };
     let (outcome, tally, faults) = written(resolved, 1);
     assert_eq!(outcome.kinds.len(), 1);
     assert_eq!((tally.returned, tally.commits), (Some(0), outcome.kinds[0].count()));
@@ -395,44 +398,47 @@ fn writes_alone_are_the_only_kind_and_zeros_are_not_verified() {
 
 #[test]
 fn direct_reads_alone_leave_the_files_to_the_next_trial() {
-    let leaves = |resolved: Resolved| {
+    let leaves = |resolved: ResolvedFolder| {
         let subject = serde_json::to_value(resolved).unwrap();
-        Folder.leaves_files(&subject)
+        FolderTarget.leaves_files(&subject)
     };
     assert!(leaves(of_depth(1)) && leaves(of_depth(16)));
-    assert!(!leaves(Resolved { direct: false, ..of_depth(1) }), "the page cache is to have them");
+    assert!(
+        !leaves(ResolvedFolder { direct: false, ..of_depth(1) }),
+        "the page cache is to have them"
+    );
     for reads in [0, 99] {
         let pattern = Pattern { in_order: false, reads };
-        assert!(!leaves(Resolved { pattern, ..of_depth(1) }), "{reads} % reads");
+        assert!(!leaves(ResolvedFolder { pattern, ..of_depth(1) }), "{reads} % reads");
     }
 }
 
 #[test]
 fn what_fits_in_memory_is_told_with_what_to_change() {
-    let all = in_page_cache(256 << 20, 3 << 30, false, State::Warm);
+    let all = in_page_cache(256 << 20, 3 << 30, false, EngineState::Warm);
     assert!(all.contains("268 MB of files, 3.2 GB of memory free: all of them fit"), "{all}");
     assert!(all.contains("`access` direct") && all.contains("`size`"), "{all}");
-    let part = in_page_cache(1 << 30, 256 << 20, true, State::Warm);
+    let part = in_page_cache(1 << 30, 256 << 20, true, EngineState::Warm);
     assert!(part.contains("268 MB of memory at most: up to 25 % of the reads"), "{part}");
 }
 
 /// Reads and writes have a line each, and what is synced or around the page cache has none on writes.
 #[test]
 fn of_writes_that_nothing_syncs_the_plan_says_that_they_may_be_of_memory() {
-    let told = |reads: u8, rule: Rule, direct: bool| {
+    let told = |reads: u8, rule: SyncRule, direct: bool| {
         let pattern = Pattern { in_order: false, reads };
-        let subject = Resolved { pattern, rule, direct, ..of_depth(1) };
+        let subject = ResolvedFolder { pattern, rule, direct, ..of_depth(1) };
         let subject = serde_json::to_value(subject).unwrap();
-        Folder.remark(&subject, Some(1 << 30), State::Warm).unwrap_or_default()
+        FolderTarget.remark(&subject, Some(1 << 30), EngineState::Warm).unwrap_or_default()
     };
-    let writes = told(0, Rule::Never, false);
+    let writes = told(0, SyncRule::Never, false);
     assert!(writes.contains("`sync` fdatasync:1 or `access` direct"), "{writes}");
     assert!(!writes.contains("all of them fit"), "{writes}");
-    let both = told(50, Rule::Never, false);
+    let both = told(50, SyncRule::Never, false);
     assert!(both.contains("all of them fit") && both.contains("fdatasync:1"), "{both}");
     assert_eq!(both.lines().count(), 2, "{both}");
-    assert!(!told(100, Rule::Never, false).contains("fdatasync:1"));
-    for (rule, direct) in [(Rule::Dsync, false), (Rule::Never, true)] {
+    assert!(!told(100, SyncRule::Never, false).contains("fdatasync:1"));
+    for (rule, direct) in [(SyncRule::Dsync, false), (SyncRule::Never, true)] {
         assert_eq!(told(0, rule, direct), "", "{direct}");
     }
 }
@@ -441,9 +447,9 @@ fn of_writes_that_nothing_syncs_the_plan_says_that_they_may_be_of_memory() {
 #[test]
 fn a_cold_cache_is_told_to_be_empty_at_the_start() {
     let empty = "it is empty at the start (`state` cold)";
-    let all = in_page_cache(256 << 20, 3 << 30, false, State::Cold);
+    let all = in_page_cache(256 << 20, 3 << 30, false, EngineState::Cold);
     assert!(all.contains(&format!("3.2 GB of memory free: {empty}")), "{all}");
     assert!(all.contains("the first read of each block comes from the disk"), "{all}");
-    let part = in_page_cache(1 << 30, 256 << 20, true, State::Cold);
+    let part = in_page_cache(1 << 30, 256 << 20, true, EngineState::Cold);
     assert!(part.contains(empty) && part.contains("once it is full, up to 25 %"), "{part}");
 }

@@ -14,10 +14,10 @@ const MOST_LINE: usize = 4096;
 
 /// An answer that is not whole yet.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct IncomingResponse {
     /// The beginning of the head, where it came in several pieces.
     held: Vec<u8>,
-    part: Part,
+    part: ResponsePart,
     /// Its status, once its head is whole.
     pub status: u16,
     /// Whether the server closes the connection after it, once its head is whole.
@@ -26,7 +26,7 @@ pub struct Answer {
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum ResponsePart {
     #[default]
     Head,
     /// So many bytes of the body, which are the last ones.
@@ -50,17 +50,17 @@ enum Part {
 
 /// What a head says of the rest.
 #[derive(Debug, PartialEq, Eq)]
-struct Head {
+struct ResponseHead {
     /// Bytes of the head itself.
     length: usize,
     status: u16,
     closes: bool,
-    body: Part,
+    body: ResponsePart,
     /// Where another page is that is to be asked for instead.
     location: Option<String>,
 }
 
-impl Answer {
+impl IncomingResponse {
     /// Takes the next bytes, and gives those of the body to `body`. Returns how many of them belong to
     /// this answer once it is whole; `None` while more is to come.
     ///
@@ -72,23 +72,25 @@ impl Answer {
         body: &mut impl FnMut(&[u8]),
     ) -> Result<Option<usize>, Fault> {
         let mut at = 0;
-        while self.part != Part::Whole {
+        while self.part != ResponsePart::Whole {
             let rest = &bytes[at..];
             if rest.is_empty() {
                 return Ok(None);
             }
             at += match self.part {
-                Part::Head => self.head(rest)?,
-                Part::Bytes(left) => self.bytes(rest, left, body),
-                Part::UntilClosed => {
+                ResponsePart::Head => self.head(rest)?,
+                ResponsePart::Bytes(left) => self.bytes(rest, left, body),
+                ResponsePart::UntilClosed => {
                     body(rest);
                     rest.len()
                 }
-                Part::Size { value, seen, digits } => self.size(rest[0], value, seen, digits)?,
-                Part::Chunk(left) => self.chunk(rest, left, body),
-                Part::ChunkEnd(left) => self.chunk_end(rest[0], left)?,
-                Part::Trailer(seen) => self.trailer(rest[0], seen)?,
-                Part::Whole => 0,
+                ResponsePart::Size { value, seen, digits } => {
+                    self.size(rest[0], value, seen, digits)?
+                }
+                ResponsePart::Chunk(left) => self.chunk(rest, left, body),
+                ResponsePart::ChunkEnd(left) => self.chunk_end(rest[0], left)?,
+                ResponsePart::Trailer(seen) => self.trailer(rest[0], seen)?,
+                ResponsePart::Whole => 0,
             };
         }
         Ok(Some(at))
@@ -97,30 +99,30 @@ impl Answer {
     /// The server has closed the connection: whether the answer is whole by that.
     pub fn closed(&mut self) -> bool {
         self.closes = true;
-        matches!(self.part, Part::UntilClosed | Part::Whole)
+        matches!(self.part, ResponsePart::UntilClosed | ResponsePart::Whole)
     }
 
     /// Whether nothing of it has come.
     pub fn is_unbegun(&self) -> bool {
-        self.part == Part::Head && self.held.is_empty()
+        self.part == ResponsePart::Head && self.held.is_empty()
     }
 
     /// Gets ready for the next one, on the same connection.
     pub fn renew(&mut self) {
         self.held = Vec::new();
-        self.part = Part::Head;
+        self.part = ResponsePart::Head;
     }
 
     /// Takes the head, or keeps what there is of it.
     fn head(&mut self, rest: &[u8]) -> Result<usize, Fault> {
         if self.held.is_empty()
-            && let Some(head) = Head::of(rest)?
+            && let Some(head) = ResponseHead::of(rest)?
         {
             return Ok(self.begin(head));
         }
         let before = self.held.len();
         self.held.extend_from_slice(rest);
-        match Head::of(&self.held)? {
+        match ResponseHead::of(&self.held)? {
             // The head ends in `rest`: what was held before had no end.
             Some(head) => {
                 let length = self.begin(head);
@@ -136,7 +138,7 @@ impl Answer {
     }
 
     /// Goes on after a head; how long that is. An interim answer is followed by the one that counts.
-    fn begin(&mut self, head: Head) -> usize {
+    fn begin(&mut self, head: ResponseHead) -> usize {
         if head.status >= 200 {
             (self.status, self.closes, self.part) = (head.status, head.closes, head.body);
         }
@@ -146,14 +148,14 @@ impl Answer {
     fn bytes(&mut self, rest: &[u8], left: u64, body: &mut impl FnMut(&[u8])) -> usize {
         let (taken, left) = part_of(rest, left);
         body(taken);
-        self.part = if left == 0 { Part::Whole } else { Part::Bytes(left) };
+        self.part = if left == 0 { ResponsePart::Whole } else { ResponsePart::Bytes(left) };
         taken.len()
     }
 
     fn chunk(&mut self, rest: &[u8], left: u64, body: &mut impl FnMut(&[u8])) -> usize {
         let (taken, left) = part_of(rest, left);
         body(taken);
-        self.part = if left == 0 { Part::ChunkEnd(2) } else { Part::Chunk(left) };
+        self.part = if left == 0 { ResponsePart::ChunkEnd(2) } else { ResponsePart::Chunk(left) };
         taken.len()
     }
 
@@ -166,24 +168,24 @@ impl Answer {
         let seen = seen + 1;
         self.part = match (byte, char::from(byte).to_digit(16)) {
             (b'\n', _) if seen == 1 => return wrong,
-            (b'\n', _) if value == 0 => Part::Trailer(0),
+            (b'\n', _) if value == 0 => ResponsePart::Trailer(0),
             (b'\n', _) if value > MOST_BODY as u64 => return Err(Fault::TooLong),
-            (b'\n', _) => Part::Chunk(value),
+            (b'\n', _) => ResponsePart::Chunk(value),
             (_, Some(digit)) if digits => {
                 let Some(higher) = value.checked_mul(16) else { return wrong };
-                Part::Size { value: higher + u64::from(digit), seen, digits }
+                ResponsePart::Size { value: higher + u64::from(digit), seen, digits }
             }
             // A line that begins with something else has no size.
             _ if seen == 1 => return wrong,
-            _ => Part::Size { value, seen, digits: false },
+            _ => ResponsePart::Size { value, seen, digits: false },
         };
         Ok(1)
     }
 
     fn chunk_end(&mut self, byte: u8, left: u8) -> Result<usize, Fault> {
         self.part = match (left, byte) {
-            (2, b'\r') => Part::ChunkEnd(1),
-            (1, b'\n') => Part::Size { value: 0, seen: 0, digits: true },
+            (2, b'\r') => ResponsePart::ChunkEnd(1),
+            (1, b'\n') => ResponsePart::Size { value: 0, seen: 0, digits: true },
             _ => return Err(Fault::NoHttp("a chunk of its body is longer than its size")),
         };
         Ok(1)
@@ -192,13 +194,13 @@ impl Answer {
     /// A byte of the lines after the last chunk, of which an empty one is the last.
     fn trailer(&mut self, byte: u8, seen: usize) -> Result<usize, Fault> {
         self.part = match byte {
-            b'\n' if seen == 0 => Part::Whole,
-            b'\n' => Part::Trailer(0),
-            b'\r' => Part::Trailer(seen),
+            b'\n' if seen == 0 => ResponsePart::Whole,
+            b'\n' => ResponsePart::Trailer(0),
+            b'\r' => ResponsePart::Trailer(seen),
             _ if seen > MOST_LINE => {
                 return Err(Fault::NoHttp("a line after its body is too long"));
             }
-            _ => Part::Trailer(seen + 1),
+            _ => ResponsePart::Trailer(seen + 1),
         };
         Ok(1)
     }
@@ -210,7 +212,7 @@ fn part_of(rest: &[u8], left: u64) -> (&[u8], u64) {
     (taken, left - taken.len() as u64)
 }
 
-impl Head {
+impl ResponseHead {
     /// The head that these bytes begin with; `None` where it is not whole.
     fn of(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
@@ -249,14 +251,14 @@ impl Head {
             }
         }
         let body = match (status, chunked, bytes_left) {
-            (204 | 304, ..) => Part::Whole,
-            (_, true, _) => Part::Size { value: 0, seen: 0, digits: true },
-            (_, false, Some(0)) => Part::Whole,
+            (204 | 304, ..) => ResponsePart::Whole,
+            (_, true, _) => ResponsePart::Size { value: 0, seen: 0, digits: true },
+            (_, false, Some(0)) => ResponsePart::Whole,
             (_, false, Some(bytes)) if bytes > MOST_BODY as u64 => return Err(Fault::TooLong),
-            (_, false, Some(bytes)) => Part::Bytes(bytes),
-            (_, false, None) => Part::UntilClosed,
+            (_, false, Some(bytes)) => ResponsePart::Bytes(bytes),
+            (_, false, None) => ResponsePart::UntilClosed,
         };
-        closes |= body == Part::UntilClosed;
+        closes |= body == ResponsePart::UntilClosed;
         Ok(Some(Self { length, status, closes, body, location }))
     }
 }
@@ -268,7 +270,7 @@ fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Where an answer sends its reader, by its first bytes; `None` where it sends him nowhere.
 pub fn location(bytes: &[u8]) -> Option<String> {
-    let head = Head::of(bytes).ok().flatten()?;
+    let head = ResponseHead::of(bytes).ok().flatten()?;
     if (300..400).contains(&head.status) { head.location } else { None }
 }
 
@@ -279,7 +281,7 @@ mod tests {
     /// What an answer comes to that arrives in pieces of so many bytes: its status, its body, how many
     /// bytes were its own, and whether the connection is closed after it.
     fn read(text: &str, piece: usize) -> Result<(u16, String, usize, bool), Fault> {
-        let (mut answer, mut body, mut own) = (Answer::default(), Vec::new(), 0);
+        let (mut answer, mut body, mut own) = (IncomingResponse::default(), Vec::new(), 0);
         for bytes in text.as_bytes().chunks(piece) {
             match answer.take(bytes, &mut |part| body.extend_from_slice(part))? {
                 Some(taken) => {
@@ -380,7 +382,7 @@ mod tests {
         let text =
             format!("HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 1\r\n\r\n.", "y".repeat(20_000));
         for piece in [1000, text.len()] {
-            let mut answer = Answer::default();
+            let mut answer = IncomingResponse::default();
             for bytes in text.as_bytes().chunks(piece) {
                 answer.take(bytes, &mut |_| {}).unwrap();
             }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use bakeoff_load::Nanos;
+use bakeoff_load::ClockNanos;
 
-use super::Open;
+use super::OpenPage;
 use super::fault::Fault;
 use super::url::At;
 
 /// What the clients of a driver ask for, each in a lane of its own.
-pub trait Asked {
+pub trait RequestLanes {
     /// Where they connect.
     fn at(&self) -> &At;
 
@@ -42,24 +42,24 @@ pub trait Asked {
     fn rtt(&self) -> Duration;
 
     /// Takes how long a driver ran, and how much of that it waited: for answers, or until a start was due.
-    fn spent(&self, ran: Nanos, waited: Nanos);
+    fn spent(&self, ran: ClockNanos, waited: ClockNanos);
 }
 
 /// One page, the same for all.
 pub struct One<'a> {
-    page: &'a Open,
+    page: &'a OpenPage,
     /// Of each lane, whether the body that comes in is another page's.
     differs: Vec<bool>,
 }
 
 impl<'a> One<'a> {
     /// A page for so many clients.
-    pub fn new(page: &'a Open, lanes: usize) -> Self {
+    pub fn new(page: &'a OpenPage, lanes: usize) -> Self {
         Self { page, differs: vec![false; lanes] }
     }
 }
 
-impl Asked for One<'_> {
+impl RequestLanes for One<'_> {
     fn at(&self) -> &At {
         &self.page.resolved.source.at
     }
@@ -100,7 +100,7 @@ impl Asked for One<'_> {
         self.page.resolved.rtt
     }
 
-    fn spent(&self, ran: Nanos, waited: Nanos) {
+    fn spent(&self, ran: ClockNanos, waited: ClockNanos) {
         self.page.spent.add(ran, waited);
     }
 }

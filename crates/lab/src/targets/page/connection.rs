@@ -9,13 +9,13 @@ use rustix::net::{
     recv, send, socket_with, sockopt,
 };
 
-use super::answer::Answer;
+use super::answer::IncomingResponse;
 use super::fault::Fault;
 use super::url::At;
 
 /// An open connection, or one that is being made.
 #[derive(Debug)]
-pub struct Connection {
+pub struct PageConnection {
     socket: OwnedFd,
     /// Whether the other side has not accepted it yet.
     pub is_connecting: bool,
@@ -24,7 +24,7 @@ pub struct Connection {
     /// Requests that were sent on it, with the present one.
     pub requests: u32,
     /// The answer that comes in.
-    pub answer: Answer,
+    pub answer: IncomingResponse,
 }
 
 /// Where connections come from. A loopback address has some 28,000 ports, and a port is free again a minute
@@ -55,7 +55,7 @@ impl Origins {
     }
 }
 
-impl Connection {
+impl PageConnection {
     /// Begins to connect.
     ///
     /// # Errors
@@ -86,7 +86,13 @@ impl Connection {
             Err(Errno::INPROGRESS) => true,
             Err(errno) => return Err(Fault::connecting(errno)),
         };
-        Ok(Self { socket, is_connecting, sent: 0, requests: 0, answer: Answer::default() })
+        Ok(Self {
+            socket,
+            is_connecting,
+            sent: 0,
+            requests: 0,
+            answer: IncomingResponse::default(),
+        })
     }
 
     /// The other side has accepted it, or not.
@@ -142,7 +148,7 @@ impl Connection {
     }
 }
 
-impl AsFd for Connection {
+impl AsFd for PageConnection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bakeoff_load::{
-    Clock, Done, Driver, Nanos, Next, Operation, Pacer, Record, Share, Starts, Work,
+    ClientShare, ClockNanos, Driver, DriverClock, EndedOperation, NextAction, OperationOutcome,
+    OperationSink, Pacer, Starts, WorkDone,
 };
 use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,11 +14,11 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
 use super::PATIENCE;
-use super::asked::Asked;
-use super::connection::{Connection, Origins};
+use super::asked::RequestLanes;
+use super::connection::{Origins, PageConnection};
 use super::fault::Fault;
 use super::on_the_way::{Come, OnTheWay};
-use super::slot::{Begun, Request, Slot};
+use super::slot::{ClientSlot, OperationStart, PendingRequest};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
@@ -27,9 +28,9 @@ const EVENTS: usize = 256;
 const ROUND: usize = 16;
 /// With less time than this until a start, the connections are looked at again and again instead of
 /// waited for: a thread that sleeps wakes some tens of microseconds late.
-const SPIN: Nanos = 120_000;
+const SPIN: ClockNanos = 120_000;
 /// How long a connection waits that found the backlog full, before it is tried again.
-const PAUSE: Nanos = 1_000_000;
+const PAUSE: ClockNanos = 1_000_000;
 /// How often requests are looked at that wait for their answer too long.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -37,7 +38,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Events<A> {
     asked: A,
     epoll: OwnedFd,
-    slots: Vec<Slot>,
+    slots: Vec<ClientSlot>,
     origins: Origins,
     buffer: Vec<u8>,
     in_flight: usize,
@@ -45,19 +46,19 @@ pub struct Events<A> {
     waiting: BTreeSet<usize>,
     on_the_way: OnTheWay,
     /// How long it has waited, for connections and for starts.
-    waited: Nanos,
+    waited: ClockNanos,
 }
 
-impl<A: Asked> Events<A> {
+impl<A: RequestLanes> Events<A> {
     /// The driver of a share of the clients, which ask for this.
     ///
     /// # Errors
     /// What the system said.
-    pub fn new(asked: A, share: &Share) -> Result<Self, Errno> {
+    pub fn new(asked: A, share: &ClientShare) -> Result<Self, Errno> {
         let many = asked.requests_each().is_some();
         Ok(Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
-            slots: share.clients.clone().map(|_| Slot::default()).collect(),
+            slots: share.clients.clone().map(|_| ClientSlot::default()).collect(),
             origins: Origins::new(asked.at(), many, share.driver),
             asked,
             buffer: vec![0; BUFFER],
@@ -69,16 +70,20 @@ impl<A: Asked> Events<A> {
     }
 
     /// Sends the request of a lane; what came of it, where that is known at once.
-    fn start(&mut self, lane: usize, (kind, intended, started): Begun) -> Option<Done> {
+    fn start(
+        &mut self,
+        lane: usize,
+        (kind, intended, started): OperationStart,
+    ) -> Option<OperationOutcome> {
         self.in_flight += 1;
-        let request = Request { kind, intended, started, ..Request::default() };
+        let request = PendingRequest { kind, intended, started, ..PendingRequest::default() };
         self.slots[lane].request = Some(request);
         self.begin(lane)
     }
 
     /// Begins the request of a lane; what came of it, where that is known at once. A Unix socket with a full
     /// backlog says so at once; a client that blocks would wait there.
-    fn begin(&mut self, lane: usize) -> Option<Done> {
+    fn begin(&mut self, lane: usize) -> Option<OperationOutcome> {
         match self.request(lane) {
             Ok(()) => None,
             Err(Fault::Refused(Errno::AGAIN)) => {
@@ -95,7 +100,7 @@ impl<A: Asked> Events<A> {
         let is_new = slot.connection.is_none();
         if is_new {
             slot.generation = slot.generation.wrapping_add(1);
-            slot.connection = Some(Connection::begin(self.asked.at(), &mut self.origins)?);
+            slot.connection = Some(PageConnection::begin(self.asked.at(), &mut self.origins)?);
         }
         let token = slot.token(lane);
         let connection = slot.connection.as_mut().expect("it was just made");
@@ -111,7 +116,7 @@ impl<A: Asked> Events<A> {
     }
 
     /// Goes on with a lane whose connection is ready; what came of its request, where it has ended.
-    fn ready(&mut self, event: Event) -> Option<Done> {
+    fn ready(&mut self, event: Event) -> Option<OperationOutcome> {
         let (data, flags) = (event.data.u64(), event.flags);
         let lane = (data >> 32) as usize;
         let slot = &self.slots[lane];
@@ -130,7 +135,7 @@ impl<A: Asked> Events<A> {
     }
 
     /// Connects, sends and reads as far as it goes.
-    fn go_on(&mut self, lane: usize, flags: EventFlags) -> Result<Option<Done>, Fault> {
+    fn go_on(&mut self, lane: usize, flags: EventFlags) -> Result<Option<OperationOutcome>, Fault> {
         let slot = &mut self.slots[lane];
         let (Some(connection), Some(request)) = (&mut slot.connection, &mut slot.request) else {
             return Ok(None);
@@ -167,10 +172,10 @@ impl<A: Asked> Events<A> {
     }
 
     /// The answer of a lane is whole; `surplus` bytes came after it.
-    fn ended(&mut self, lane: usize, surplus: usize) -> Done {
+    fn ended(&mut self, lane: usize, surplus: usize) -> OperationOutcome {
         let slot = &mut self.slots[lane];
         let (Some(connection), Some(request)) = (&slot.connection, slot.request.take()) else {
-            return Done::default();
+            return OperationOutcome::default();
         };
         let status = connection.answer.status;
         let used_up = self.asked.requests_each().is_some_and(|most| connection.requests >= most);
@@ -183,9 +188,9 @@ impl<A: Asked> Events<A> {
             self.asked.count(fault);
             error = Some(fault.to_string());
         }
-        Done {
+        OperationOutcome {
             retries: request.retried.into(),
-            work: Work { bytes: request.length as u64, ..Work::default() },
+            work: WorkDone { bytes: request.length as u64, ..WorkDone::default() },
             error,
         }
     }
@@ -194,11 +199,11 @@ impl<A: Asked> Events<A> {
     /// A server may close a connection that is kept just when a request is on its way (RFC 9112, 9.3.1);
     /// that can be told from a fault of the first request of a connection. A request that changes something
     /// is not sent again: it may have been carried out.
-    fn failed(&mut self, lane: usize, fault: Fault) -> Option<Done> {
+    fn failed(&mut self, lane: usize, fault: Fault) -> Option<OperationOutcome> {
         let slot = &mut self.slots[lane];
         let connection = slot.connection.take();
         let request = slot.request.as_mut()?;
-        let was_kept = |it: &Connection| it.requests > 1 && it.answer.is_unbegun();
+        let was_kept = |it: &PageConnection| it.requests > 1 && it.answer.is_unbegun();
         let again = !request.retried && self.asked.may_repeat(lane);
         if fault == Fault::Closed && again && connection.as_ref().is_some_and(was_kept) {
             request.retried = true;
@@ -208,13 +213,17 @@ impl<A: Asked> Events<A> {
         slot.request = None;
         self.waiting.remove(&lane);
         self.asked.count(fault);
-        Some(Done { retries, error: Some(fault.to_string()), ..Done::default() })
+        Some(OperationOutcome {
+            retries,
+            error: Some(fault.to_string()),
+            ..OperationOutcome::default()
+        })
     }
 
     /// The lanes whose requests have waited too long by now.
-    fn late(&self, now: Nanos) -> Vec<usize> {
-        let patience = PATIENCE.as_nanos() as Nanos;
-        let late = |slot: &Slot| {
+    fn late(&self, now: ClockNanos) -> Vec<usize> {
+        let patience = PATIENCE.as_nanos() as ClockNanos;
+        let late = |slot: &ClientSlot| {
             slot.request.is_some_and(|request| now.saturating_sub(request.started) >= patience)
         };
         (0..self.slots.len()).filter(|lane| late(&self.slots[*lane])).collect()
@@ -224,14 +233,14 @@ impl<A: Asked> Events<A> {
     fn wait(
         &mut self,
         events: &mut Vec<Event>,
-        until: Option<Nanos>,
-        clock: Clock,
+        until: Option<ClockNanos>,
+        clock: DriverClock,
     ) -> Result<(), Errno> {
         let before = clock.now();
         let timeout = match until {
             None => LOOK,
             Some(until) => {
-                let left = until.saturating_sub(before).min(LOOK.as_nanos() as Nanos);
+                let left = until.saturating_sub(before).min(LOOK.as_nanos() as ClockNanos);
                 if left > 0 {
                     // The time limit of epoll itself is in milliseconds.
                     let limit = timespec(Duration::from_nanos(left));
@@ -249,11 +258,11 @@ impl<A: Asked> Events<A> {
     }
 
     /// Tells of a request that has ended, and frees its lane.
-    fn tell(&mut self, come: Come, starts: &mut Starts, record: &mut dyn Record) {
+    fn tell(&mut self, come: Come, starts: &mut Starts, record: &mut dyn OperationSink) {
         let Come { lane, begun: (kind, intended, started), done } = come;
         self.in_flight -= 1;
         let ended = record.clock().now();
-        let operation = Operation { lane, kind, intended, started, ended, done };
+        let operation = EndedOperation { lane, kind, intended, started, ended, done };
         starts.ended(lane, record.record(operation));
     }
 
@@ -262,12 +271,12 @@ impl<A: Asked> Events<A> {
         &mut self,
         starts: &mut Starts,
         pacer: &mut dyn Pacer,
-        record: &mut dyn Record,
-    ) -> Next {
+        record: &mut dyn OperationSink,
+    ) -> NextAction {
         let clock = record.clock();
         loop {
             match starts.next(pacer, || clock.now()) {
-                Next::Start { lane, intended, now } => {
+                NextAction::Start { lane, intended, now } => {
                     let begun = (self.asked.choose(lane), intended, now);
                     record.begin(lane, begun.0, intended);
                     if let Some(done) = self.start(lane, begun) {
@@ -280,12 +289,12 @@ impl<A: Asked> Events<A> {
     }
 
     /// Goes on with the lane of an event. What has come of its request counts as received after its round trips.
-    fn take(&mut self, event: Event, starts: &mut Starts, record: &mut dyn Record) {
+    fn take(&mut self, event: Event, starts: &mut Starts, record: &mut dyn OperationSink) {
         let lane = (event.data.u64() >> 32) as usize;
         let (begun, trips) = (self.slots[lane].begun(), self.slots[lane].round_trips());
         let Some(done) = self.ready(event) else { return };
         let come = Come { lane, begun, done };
-        match self.asked.rtt().as_nanos() as Nanos * trips {
+        match self.asked.rtt().as_nanos() as ClockNanos * trips {
             0 => self.tell(come, starts, record),
             way => self.on_the_way.keep(record.clock().now() + way, come),
         }
@@ -293,7 +302,7 @@ impl<A: Asked> Events<A> {
 
     /// Goes on with what no event tells of: connections that found the backlog full, answers that count as
     /// received by now, and, where it is time for that, requests that have waited too long.
-    fn go_round(&mut self, looks: bool, starts: &mut Starts, record: &mut dyn Record) {
+    fn go_round(&mut self, looks: bool, starts: &mut Starts, record: &mut dyn OperationSink) {
         for lane in std::mem::take(&mut self.waiting) {
             let begun = self.slots[lane].begun();
             if let Some(done) = self.begin(lane) {
@@ -313,14 +322,14 @@ impl<A: Asked> Events<A> {
     }
 
     /// Works until no other operation is to start.
-    fn work(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn work(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let clock = record.clock();
         let mut starts = Starts::new(self.slots.len(), clock.now());
         let mut events = Vec::with_capacity(EVENTS);
         let mut looked = clock.now();
         loop {
             let start = match self.start_due(&mut starts, pacer, record) {
-                Next::At(start) if self.in_flight == 0 => {
+                NextAction::At(start) if self.in_flight == 0 => {
                     let before = clock.now();
                     let is_due = pacer.wait(start).is_some();
                     self.waited += clock.now().saturating_sub(before);
@@ -329,9 +338,9 @@ impl<A: Asked> Events<A> {
                     }
                     return;
                 }
-                Next::At(start) => Some(start),
-                Next::Over if self.in_flight == 0 => return,
-                Next::Start { .. } | Next::Busy | Next::Over => None,
+                NextAction::At(start) => Some(start),
+                NextAction::Over if self.in_flight == 0 => return,
+                NextAction::Start { .. } | NextAction::Busy | NextAction::Over => None,
             };
             let before_it = start.map(|start| start.saturating_sub(SPIN));
             let again = (!self.waiting.is_empty()).then(|| clock.now() + PAUSE);
@@ -339,8 +348,11 @@ impl<A: Asked> Events<A> {
             if let Err(errno) = self.wait(&mut events, until, clock) {
                 let (lane, kind, now) = (0, 0, clock.now());
                 let (intended, started, ended) = (now, now, now);
-                let done = Done { error: Some(format!("epoll_wait: {errno}")), ..Done::default() };
-                record.record(Operation { lane, kind, intended, started, ended, done });
+                let done = OperationOutcome {
+                    error: Some(format!("epoll_wait: {errno}")),
+                    ..OperationOutcome::default()
+                };
+                record.record(EndedOperation { lane, kind, intended, started, ended, done });
                 return;
             }
             for (number, event) in events.iter().enumerate() {
@@ -349,7 +361,7 @@ impl<A: Asked> Events<A> {
                 }
                 self.take(*event, &mut starts, record);
             }
-            let looks = clock.now().saturating_sub(looked) >= LOOK.as_nanos() as Nanos;
+            let looks = clock.now().saturating_sub(looked) >= LOOK.as_nanos() as ClockNanos;
             if looks {
                 looked = clock.now();
             }
@@ -358,12 +370,12 @@ impl<A: Asked> Events<A> {
     }
 }
 
-impl<A: Asked> Driver for Events<A> {
+impl<A: RequestLanes> Driver for Events<A> {
     fn lanes(&self) -> usize {
         self.slots.len()
     }
 
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         let begun = record.clock().now();
         self.work(pacer, record);
         self.asked.spent(record.clock().now().saturating_sub(begun), self.waited);

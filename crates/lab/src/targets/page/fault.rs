@@ -112,9 +112,9 @@ impl fmt::Display for Fault {
 
 /// How often each kind of fault happened, on all threads together.
 #[derive(Debug, Default)]
-pub struct Faults([AtomicU64; KINDS.len()]);
+pub struct FaultCounters([AtomicU64; KINDS.len()]);
 
-impl Faults {
+impl FaultCounters {
     /// Counts one.
     pub fn count(&self, fault: Fault) {
         self.0[fault.kind()].fetch_add(1, Relaxed);
@@ -179,7 +179,7 @@ mod tests {
             Fault::System(Errno::NOMEM),
             Fault::Status(503),
         ];
-        let faults = Faults::default();
+        let faults = FaultCounters::default();
         for (number, fault) in all.into_iter().enumerate() {
             (0..=number).for_each(|_| faults.count(fault));
         }

@@ -5,14 +5,14 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-use super::answer::{self, Answer};
+use super::answer::{self, IncomingResponse};
 use super::fault::Fault;
-use super::url::{At, Source};
+use super::url::{At, PageAddress};
 use super::{MOST_BODY, PATIENCE};
 
 /// What every answer is held against.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedResponse {
     /// The status.
     pub status: u16,
     /// The body; `None` where it was another one each time.
@@ -23,17 +23,17 @@ pub struct Expected {
 ///
 /// # Errors
 /// It doesn't answer, or not with a page.
-pub fn expected(source: &Source, request: &[u8]) -> Result<Expected, String> {
+pub fn expected(source: &PageAddress, request: &[u8]) -> Result<ExpectedResponse, String> {
     let (status, body) = once(source, request)?;
     let (again, other) = once(source, request)?;
     if status != again {
         return Err(format!("it answers with the status {status}, then with {again}"));
     }
-    Ok(Expected { status, body: (body == other).then_some(body) })
+    Ok(ExpectedResponse { status, body: (body == other).then_some(body) })
 }
 
 /// The status and the body of a page.
-fn once(source: &Source, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
+fn once(source: &PageAddress, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
     match &source.at {
         At::Tcp(address) => {
             let failed = |error| format!("it can't be connected to: {error}");
@@ -53,7 +53,7 @@ fn once(source: &Source, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
 /// Sends a request and reads its answer.
 fn exchange(mut stream: impl Read + Write, request: &[u8]) -> Result<(u16, Vec<u8>), String> {
     stream.write_all(request).map_err(|error| format!("it takes no request: {error}"))?;
-    let (mut answer, mut body, mut first) = (Answer::default(), Vec::new(), Vec::new());
+    let (mut answer, mut body, mut first) = (IncomingResponse::default(), Vec::new(), Vec::new());
     let mut buffer = vec![0; 64 << 10];
     let begun = Instant::now();
     loop {

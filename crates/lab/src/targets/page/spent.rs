@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use bakeoff_load::Nanos;
+use bakeoff_load::ClockNanos;
 
 /// The time of drivers that have ended, all together.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Spent {
 
 impl Spent {
     /// Adds a driver's time, and how much of it the driver waited: for answers, or until a start was due.
-    pub fn add(&self, ran: Nanos, waited: Nanos) {
+    pub fn add(&self, ran: ClockNanos, waited: ClockNanos) {
         self.ran.fetch_add(ran, Relaxed);
         self.waited.fetch_add(waited, Relaxed);
     }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use bakeoff_load::{Arrivals, Outcome, Pace, Plan, Progress, drive};
+use bakeoff_load::{ArrivalProcess, DriveOutcome, DrivePlan, DriveProgress, Pace, drive};
 use bakeoff_testkit::{ClosedPort, wait_until};
 
 use super::*;
@@ -70,34 +70,34 @@ fn server(
     (url, seen)
 }
 
-fn resolved(url: &str, requests_each: Option<u32>) -> Resolved {
+fn resolved(url: &str, requests_each: Option<u32>) -> ResolvedPage {
     let url = (URL.canonical)(url).unwrap();
-    let source = Source::of(&url).unwrap();
-    Resolved { url, source, requests_each, rtt: Duration::ZERO }
+    let source = PageAddress::of(&url).unwrap();
+    ResolvedPage { url, source, requests_each, rtt: Duration::ZERO }
 }
 
-fn quietly(_: &Progress) {}
+fn quietly(_: &DriveProgress) {}
 
 /// No cap ends what is driven: a machine that is busy for seconds would.
 const NEVER: Duration = Duration::from_secs(3600);
 
 /// Loads a page for a second, and in a closed loop until 20 requests have ended, at least.
-fn driven(resolved: &Resolved, clients: usize, pace: Pace) -> (Outcome, Measures) {
-    let running = resolved.open(&Place::default()).unwrap();
-    let plan = Plan {
+fn driven(resolved: &ResolvedPage, clients: usize, pace: Pace) -> (DriveOutcome, Measures) {
+    let running = resolved.open(&TargetPlace::default()).unwrap();
+    let plan = DrivePlan {
         pace,
         drivers: running.drivers(clients),
         least: if pace == Pace::Closed { 20 } else { 0 },
         cap: NEVER,
-        ..Plan::closed(clients, 1, Duration::from_secs(1))
+        ..DrivePlan::closed(clients, 1, Duration::from_secs(1))
     };
-    let connect = |share: &Share| running.driver(share, None);
+    let connect = |share: &ClientShare| running.driver(share, None);
     let outcome = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap();
     (outcome, running.counters())
 }
 
 /// How many requests ended, well or not.
-fn ended(outcome: &Outcome) -> usize {
+fn ended(outcome: &DriveOutcome) -> usize {
     (outcome.kinds[0].count() + outcome.kinds[0].errors) as usize
 }
 
@@ -252,7 +252,7 @@ fn no_answer_is_received_before_its_round_trips_are_over() {
     for (requests_each, trips) in [(None, 1), (Some(1), 2)] {
         let (url, seen) = server(|_, _| (page("hello"), false));
         let rtt = Duration::from_nanos(RTT_NS);
-        let resolved = Resolved { rtt, ..resolved(&url, requests_each) };
+        let resolved = ResolvedPage { rtt, ..resolved(&url, requests_each) };
         let (outcome, _) = driven(&resolved, 3, Pace::Closed);
         assert_eq!(outcome.kinds[0].errors, 0, "{:?}", outcome.kinds[0].first_error);
         let (ran, shortest) = (outcome.ran.as_nanos() as u64, outcome.kinds[0].all().min());
@@ -267,7 +267,7 @@ fn no_answer_is_received_before_its_round_trips_are_over() {
 #[test]
 fn in_an_open_loop_what_is_due_starts() {
     let (url, seen) = server(|_, _| (page("hello"), false));
-    let pace = Pace::Open { per_second: 400.0, arrivals: &Arrivals::EVEN, seed: 1 };
+    let pace = Pace::Open { per_second: 400.0, arrivals: &ArrivalProcess::EVEN, seed: 1 };
     let (outcome, _) = driven(&resolved(&url, None), 4, pace);
     let (kept, open) = (outcome.kinds[0].kept.len(), outcome.open.as_ref().unwrap());
     assert_eq!((open.due, outcome.kinds[0].errors), (400, 0));
@@ -311,13 +311,13 @@ fn what_is_no_page_is_told_before_it_is_loaded() {
     for (answer, reason) in answers {
         let (url, _) = server(move |_, _| (answer.as_bytes().to_vec(), true));
         let subject = serde_json::to_value(resolved(&url, None)).unwrap();
-        let problems = Page::default().ready(&subject, false).unwrap_err();
+        let problems = PageTarget::default().ready(&subject, false).unwrap_err();
         assert!(problems[0].contains(reason), "{problems:?}");
     }
     let nobody = ClosedPort::take();
     let url = format!("http://{}/", nobody.address());
     let subject = serde_json::to_value(resolved(&url, None)).unwrap();
-    let problems = Page::default().ready(&subject, false).unwrap_err();
+    let problems = PageTarget::default().ready(&subject, false).unwrap_err();
     assert!(problems[0].contains("can't be connected to"), "{problems:?}");
 }
 
@@ -326,9 +326,9 @@ fn a_server_that_is_gone_ends_the_trial() {
     let (url, _) =
         server(|_, all| if all < 6 { (page("hello"), false) } else { (Vec::new(), true) });
     let subject = resolved(&url, Some(1));
-    let running = subject.open(&Place::default()).unwrap();
-    let plan = Plan::closed(1, 1, Duration::from_secs(60));
-    let connect = |share: &Share| running.driver(share, None);
+    let running = subject.open(&TargetPlace::default()).unwrap();
+    let plan = DrivePlan::closed(1, 1, Duration::from_secs(60));
+    let connect = |share: &ClientShare| running.driver(share, None);
     let error = drive(&plan, connect, &AtomicBool::new(false), &mut quietly).unwrap_err();
     assert!(error.to_string().contains("closed the connection"), "{error}");
 }

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where a page is, and how it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct PageAddress {
     /// What to connect to.
     pub at: At,
     /// The value of the header `Host`.
@@ -71,7 +71,7 @@ fn socket(url: &Url) -> Option<PathBuf> {
     path.starts_with('/').then(|| PathBuf::from(path.into_owned()))
 }
 
-impl Source {
+impl PageAddress {
     /// Of a URL in its canonical form.
     ///
     /// # Errors
@@ -199,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_page_is_asked_for_by_its_path_and_host() {
-        let source = Source::of("http://127.0.0.1:8080/a%20b?c=d").unwrap();
+        let source = PageAddress::of("http://127.0.0.1:8080/a%20b?c=d").unwrap();
         assert_eq!((&*source.host, &*source.path), ("127.0.0.1:8080", "/a%20b?c=d"));
         assert_eq!(source.at, At::Tcp("127.0.0.1:8080".parse().unwrap()));
-        let source = Source::of("http+unix://%2Frun%2Fweb.sock").unwrap();
+        let source = PageAddress::of("http+unix://%2Frun%2Fweb.sock").unwrap();
         assert_eq!((&*source.host, &*source.path), ("localhost", "/"));
         assert_eq!(source.at, At::Unix("/run/web.sock".into()));
     }
@@ -231,11 +231,11 @@ mod tests {
     #[test]
     fn another_machine_is_not_loaded() {
         for address in ["192.0.2.1", "8.8.8.8", "[2001:db8::1]"] {
-            let error = Source::of(&format!("http://{address}/")).unwrap_err();
+            let error = PageAddress::of(&format!("http://{address}/")).unwrap_err();
             assert!(error.contains("another machine"), "{error}");
         }
-        assert!(Source::of("http://127.9.8.7/").is_ok());
-        let theirs = Source::anywhere("http://192.0.2.1:81/x").unwrap();
+        assert!(PageAddress::of("http://127.9.8.7/").is_ok());
+        let theirs = PageAddress::anywhere("http://192.0.2.1:81/x").unwrap();
         assert_eq!(theirs.at, At::Tcp("192.0.2.1:81".parse().unwrap()));
     }
 }

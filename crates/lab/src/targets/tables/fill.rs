@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_engines::schema::Table;
 use bakeoff_engines::{Database, Error, Rows, Value};
-use bakeoff_workloads::{Prepared, RowsError};
+use bakeoff_workloads::{PreparedWorkload, RowsError};
 
 use super::written::size;
 use crate::TrialError;
@@ -14,14 +14,14 @@ use crate::TrialError;
 const TELL: Duration = Duration::from_millis(200);
 
 /// How far a load is.
-struct Progress<'a> {
+struct FillProgress<'a> {
     rows: u64,
     bytes: u64,
     told: Instant,
     tell: &'a mut dyn FnMut(u64, u64),
 }
 
-impl Progress<'_> {
+impl FillProgress<'_> {
     fn add(&mut self, row: &[Value<'_>]) {
         self.rows += 1;
         self.bytes += row.iter().map(size).sum::<u64>();
@@ -46,11 +46,11 @@ impl Progress<'_> {
 /// The user's for rows that can't be had, don't fit, or are none at all, with the table and the row,
 /// counted from 1; the engine's for all else.
 pub(super) fn fill(
-    prepared: &dyn Prepared,
+    prepared: &dyn PreparedWorkload,
     database: &dyn Database,
     tell: &mut dyn FnMut(u64, u64),
 ) -> Result<(), TrialError> {
-    let mut progress = Progress { rows: 0, bytes: 0, told: Instant::now(), tell };
+    let mut progress = FillProgress { rows: 0, bytes: 0, told: Instant::now(), tell };
     for (number, table) in prepared.schema().tables.iter().enumerate() {
         fill_table(prepared, database, (number, table), &mut progress)?;
     }
@@ -64,13 +64,13 @@ pub(super) fn fill(
 }
 
 fn fill_table(
-    prepared: &dyn Prepared,
+    prepared: &dyn PreparedWorkload,
     database: &dyn Database,
     (number, table): (usize, &Table),
-    progress: &mut Progress<'_>,
+    progress: &mut FillProgress<'_>,
 ) -> Result<(), TrialError> {
     let mut loader = database.load(number).map_err(engine)?;
-    let (mut taken, mut order) = (0, Order::of(table));
+    let (mut taken, mut order) = (0, RowChecker::of(table));
     let given = prepared.rows(number, &mut |row| {
         order.check(row)?;
         loader.row(row)?;
@@ -101,12 +101,12 @@ fn engine(error: Error) -> TrialError {
 
 /// Holds each row against its table, and its key against the one before: engines differ in what they
 /// say, and MariaDB would leave a row out whose key is there, and say nothing.
-struct Order<'t> {
+struct RowChecker<'t> {
     table: &'t Table,
     last: Rows,
 }
 
-impl<'t> Order<'t> {
+impl<'t> RowChecker<'t> {
     fn of(table: &'t Table) -> Self {
         Self { table, last: Rows::new() }
     }
@@ -137,9 +137,9 @@ fn key<'r>(table: &'r Table, row: &'r [Value<'r>]) -> impl Iterator<Item = Value
 #[cfg(test)]
 mod tests {
     use bakeoff_engines::schema::Type;
-    use bakeoff_engines::{Durability, ENGINES, Schema, Statement, Terms};
+    use bakeoff_engines::{Durability, ENGINES, OpenTerms, Schema, Statement};
     use bakeoff_testkit::{needs, open_to_all};
-    use bakeoff_workloads::{Client, SourceError, Take};
+    use bakeoff_workloads::{SourceError, Take, WorkloadClient};
 
     use super::*;
 
@@ -160,7 +160,7 @@ mod tests {
         MadeUp { schema: Schema { tables: vec![none, notes] }, rows, end }
     }
 
-    impl Prepared for MadeUp {
+    impl PreparedWorkload for MadeUp {
         fn schema(&self) -> &Schema {
             &self.schema
         }
@@ -177,7 +177,7 @@ mod tests {
             self.end.clone().map_or(Ok(()), |error| Err(error.into()))
         }
 
-        fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn Client + '_> {
+        fn client(&self, _: usize, _: usize, _: u64) -> Box<dyn WorkloadClient + '_> {
             unreachable!("it is loaded only")
         }
     }
@@ -194,7 +194,8 @@ mod tests {
         for engine in ENGINES.iter().filter(|engine| needs(engine.available()).is_some()) {
             let folder = tempfile::tempdir().expect("a folder");
             open_to_all(folder.path());
-            let (terms, schema) = (Terms::new(Durability::Strict), made_up(vec![], None).schema);
+            let (terms, schema) =
+                (OpenTerms::new(Durability::Strict), made_up(vec![], None).schema);
             let database = engine.open(folder.path(), &terms, &schema, &[]).expect("a database");
             act(engine.about().name, &*database);
         }

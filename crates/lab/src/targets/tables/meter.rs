@@ -11,7 +11,7 @@ use std::time::Duration;
 use bakeoff_engines::{Access, Database, Error, Result, Rows, Session, Value};
 use bakeoff_load::cpu::thread_cpu;
 
-use super::written::{Writes, Written};
+use super::written::{StatementTotals, Writes};
 
 /// One operation in so many is metered at first, so that a short trial has samples; then one in
 /// [`LATER`]. Both are odd: a client that alternates between two operations has both metered.
@@ -116,7 +116,7 @@ impl<'a> Metered<'a> {
     }
 
     /// What was written and read so far.
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> StatementTotals {
         self.writes.written()
     }
 

@@ -3,9 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bakeoff_engines::{Database, Debt, Home, Session};
+use bakeoff_engines::{Database, Debt, EngineHome, Session};
 use bakeoff_load::{
-    Blocking, Client, Done, Driver, Interleaved, MOST_FAILURES, Pacer, Record, Share, Work,
+    Blocking, BlockingClient, ClientShare, Driver, Interleaved, MOST_FAILURES, OperationOutcome,
+    OperationSink, Pacer, WorkDone,
 };
 use bakeoff_results::Measures;
 use bakeoff_results::measure::DATABASE_GROUP;
@@ -14,20 +15,20 @@ use bakeoff_workloads::{self as workloads, Claims, Name};
 use super::kinds::Kinds;
 use super::meter::{Metered, Split};
 use super::ready::Ready;
-use super::written::Written;
+use super::written::StatementTotals;
 use crate::TrialError;
 use crate::machine::open_files;
-use crate::targets::{Audit, Conditioner, Processes, Running, Tally};
+use crate::targets::{Audit, ClientTally, ConditioningStep, Processes, RunningTarget};
 
 /// An open database and the workload on it.
-pub(super) struct Open<'a> {
+pub(super) struct OpenDatabase<'a> {
     ready: &'a Ready,
     database: Box<dyn Database>,
     /// What the clients that have stopped did, since somebody asked.
-    total: Mutex<(Split, Written)>,
+    total: Mutex<(Split, StatementTotals)>,
 }
 
-impl<'a> Open<'a> {
+impl<'a> OpenDatabase<'a> {
     /// The workload on a database that is open.
     pub fn new(ready: &'a Ready, database: Box<dyn Database>) -> Self {
         Self { ready, database, total: Mutex::default() }
@@ -49,9 +50,9 @@ impl<'a> Open<'a> {
     fn client<'b>(
         &'b self,
         number: usize,
-        share: &Share,
+        share: &ClientShare,
         claims: Option<Box<dyn Claims + 'b>>,
-    ) -> Result<Bound<'b>, TrialError> {
+    ) -> Result<SessionClient<'b>, TrialError> {
         let prepared = &self.ready.prepared;
         let client = match (claims, prepared.audited()) {
             (None, _) => prepared.client(number, share.of, share.seed),
@@ -68,11 +69,11 @@ impl<'a> Open<'a> {
             }
         };
         let round_trip = prepared.round_trip();
-        Ok(Bound { client, kinds: &self.ready.kinds, session, round_trip })
+        Ok(SessionClient { client, kinds: &self.ready.kinds, session, round_trip })
     }
 }
 
-impl Running for Open<'_> {
+impl RunningTarget for OpenDatabase<'_> {
     fn operations(&self) -> &[Name] {
         self.ready.kinds.names()
     }
@@ -100,7 +101,7 @@ impl Running for Open<'_> {
 
     fn driver<'a>(
         &'a self,
-        share: &Share,
+        share: &ClientShare,
         claims: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
         let mut claims = claims;
@@ -116,7 +117,7 @@ impl Running for Open<'_> {
         number: usize,
         clients: usize,
         seed: u64,
-    ) -> Result<Conditioner<'_>, TrialError> {
+    ) -> Result<ConditioningStep<'_>, TrialError> {
         let engine = |error: bakeoff_engines::Error| TrialError::Engine(error.to_string());
         let mut session = self.database.session().map_err(engine)?;
         let mut client = self.ready.prepared.conditioner(number, clients, seed);
@@ -126,7 +127,7 @@ impl Running for Open<'_> {
         let mut failures = 0;
         Ok(Box::new(move || {
             let operation = client.choose();
-            let mut tally = workloads::Tally::default();
+            let mut tally = workloads::OperationTally::default();
             match client.perform(operation, &mut *session, &mut tally) {
                 Ok(()) => failures = 0,
                 Err(_) if failures < most => failures += 1,
@@ -172,9 +173,9 @@ impl Running for Open<'_> {
 
     fn groups(&self) -> Vec<(&'static str, Processes)> {
         let processes = match self.ready.engine.home() {
-            Home::Process => Some(Processes::Own),
-            Home::Server => self.database.server().map(Processes::Family),
-            Home::External => None,
+            EngineHome::Process => Some(Processes::Own),
+            EngineHome::Server => self.database.server().map(Processes::Family),
+            EngineHome::External => None,
         };
         processes.map(|processes| (DATABASE_GROUP, processes)).into_iter().collect()
     }
@@ -195,12 +196,12 @@ impl Running for Open<'_> {
         self.database.cache_misses()
     }
 
-    fn tally(&self) -> Option<Tally> {
+    fn tally(&self) -> Option<ClientTally> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         let (split, written) = std::mem::take(&mut *total);
         let inside = split.engine_share();
-        let Written { commits, bytes, returned } = written;
-        Some(Tally { commits, bytes, returned: Some(returned), inside })
+        let StatementTotals { commits, bytes, returned } = written;
+        Some(ClientTally { commits, bytes, returned: Some(returned), inside })
     }
 
     fn audit(&self, claims: &[Vec<u8>], off_at_ns: u64) -> Result<Audit, TrialError> {
@@ -211,7 +212,7 @@ impl Running for Open<'_> {
             Ok(findings) => findings,
             Err(error) => {
                 faults.push(format!("it can't be read: {error}"));
-                workloads::Findings::default()
+                workloads::AuditFindings::default()
             }
         };
         Ok(Audit { faults, findings })
@@ -219,48 +220,48 @@ impl Running for Open<'_> {
 }
 
 /// A workload's client on a session of its own.
-struct Bound<'a> {
-    client: Box<dyn workloads::Client + 'a>,
+struct SessionClient<'a> {
+    client: Box<dyn workloads::WorkloadClient + 'a>,
     kinds: &'a Kinds,
     session: Metered<'a>,
     /// How much later than the engine's answer an operation ends for it.
     round_trip: Duration,
 }
 
-impl Client for &mut Bound<'_> {
+impl BlockingClient for &mut SessionClient<'_> {
     fn choose(&mut self) -> usize {
         self.kinds.kind(self.client.choose())
     }
 
-    fn operate(&mut self, kind: usize) -> Done {
-        let mut tally = workloads::Tally::default();
-        let Bound { client, kinds, session, round_trip } = &mut **self;
+    fn operate(&mut self, kind: usize) -> OperationOutcome {
+        let mut tally = workloads::OperationTally::default();
+        let SessionClient { client, kinds, session, round_trip } = &mut **self;
         let operation = kinds.operation(kind);
         let perform = |session: &mut dyn Session| client.perform(operation, session, &mut tally);
         let error = session.operation(perform).err().map(|error| error.to_string());
         if !round_trip.is_zero() {
             std::thread::sleep(*round_trip);
         }
-        let work = Work { rows: tally.rows, bytes: tally.bytes };
-        Done { retries: tally.retries, work, error }
+        let work = WorkDone { rows: tally.rows, bytes: tally.bytes };
+        OperationOutcome { retries: tally.retries, work, error }
     }
 }
 
 /// The clients of a driver: one that blocks its thread, or several that take turns on it.
 struct Clients<'a> {
-    clients: Vec<Bound<'a>>,
+    clients: Vec<SessionClient<'a>>,
     /// Where what they did is added up when they have stopped.
-    total: &'a Mutex<(Split, Written)>,
+    total: &'a Mutex<(Split, StatementTotals)>,
 }
 
 impl Driver for Clients<'_> {
-    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn Record) {
+    fn run(&mut self, pacer: &mut dyn Pacer, record: &mut dyn OperationSink) {
         match &mut self.clients[..] {
             [only] => Blocking(only).run(pacer, record),
             several => Interleaved::new(several.iter_mut().collect()).run(pacer, record),
         }
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        for Bound { session, .. } in &self.clients {
+        for SessionClient { session, .. } in &self.clients {
             total.0 = total.0.plus(session.split());
             total.1 = total.1.plus(session.written());
         }

@@ -1,27 +1,27 @@
 //! A workload that is prepared, and the engine that is to hold it: how that is opened.
 
-use bakeoff_engines::{Database, Durability, Engine, Home, Terms};
+use bakeoff_engines::{Database, Durability, Engine, EngineHome, OpenTerms};
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::Prepared;
+use bakeoff_workloads::PreparedWorkload;
 use bakeoff_workloads::site::Site;
 
 use super::kinds::Kinds;
-use super::resolved::{Resolved, terms};
+use super::resolved::{ResolvedTables, terms};
 use crate::TrialError;
-use crate::place::Place;
+use crate::place::TargetPlace;
 
 /// A workload with its text, and the engine that is to hold it.
 pub struct Ready {
     /// The engine.
     pub engine: &'static dyn Engine,
     /// The workload, with its text.
-    pub prepared: Box<dyn Prepared>,
+    pub prepared: Box<dyn PreparedWorkload>,
     /// The kinds of its operations.
     pub kinds: Kinds,
     /// Which statements write, by their numbers.
     pub writing: Vec<bool>,
     /// The levels that it is prepared at.
-    pub resolved: Resolved,
+    pub resolved: ResolvedTables,
 }
 
 impl Ready {
@@ -34,8 +34,10 @@ impl Ready {
             self.engine.gives(none).and(kept).is_ok()
         };
         match self.engine.home() {
-            Home::Process | Home::Server if gives_none() => none,
-            Home::Process | Home::Server | Home::External => self.resolved.durability,
+            EngineHome::Process | EngineHome::Server if gives_none() => none,
+            EngineHome::Process | EngineHome::Server | EngineHome::External => {
+                self.resolved.durability
+            }
         }
     }
 
@@ -54,14 +56,14 @@ impl Ready {
     /// The place can't be joined, or the engine can't be opened.
     pub fn database(
         &self,
-        place: &Place,
+        place: &TargetPlace,
         durability: Durability,
     ) -> Result<Box<dyn Database>, TrialError> {
         // Not before: the workload's texts are not the engine's to find room for.
-        if self.engine.home() == Home::Process {
+        if self.engine.home() == EngineHome::Process {
             place.join(DATABASE_GROUP)?;
         }
-        let terms = Terms { durability, ..terms(&self.resolved, place) };
+        let terms = OpenTerms { durability, ..terms(&self.resolved, place) };
         let (schema, statements) = (self.prepared.schema(), self.prepared.statements());
         // A database that somebody else runs has its files where they are.
         let directory = place.directory.as_deref().unwrap_or("".as_ref());

@@ -4,23 +4,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bakeoff_engines::urls::{self, Secret};
-use bakeoff_engines::{Durability, Engine, Home, Terms};
+use bakeoff_engines::{Durability, Engine, EngineHome, OpenTerms};
 use bakeoff_experiment::{Cell, Declared, Factor};
-use bakeoff_factor::Levels;
+use bakeoff_factor::DeclaredLevels;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::{Parameters, RowsFile, Text, Workload};
+use bakeoff_workloads::{RowsFile, TextSource, Workload, WorkloadParameters};
 use serde::{Deserialize, Serialize};
 
-use super::server::{GZIP, SERVER, Server, compresses};
+use super::server::{GZIP, PageServer, SERVER, compresses};
 use super::{TARGET, rows};
-use crate::place::Place;
+use crate::place::TargetPlace;
 use crate::place::images::Recipe;
 use crate::refusal::{self, Refusal};
-use crate::targets::{GroupLimit, GroupSetup, Setup, Wanted};
+use crate::targets::{GroupLimit, GroupSetup, Setup, WantedLevels};
 
 /// A trial's levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Resolved {
+pub struct ResolvedTables {
     /// The engine's name.
     pub engine: String,
     /// The URL, with its password, of a database that somebody else runs. It goes to the trial's
@@ -41,33 +41,34 @@ pub struct Resolved {
     /// Settings of the user's own, by name.
     pub settings: Vec<(String, String)>,
     /// The levels of the factors that the workload declares.
-    pub levels: Levels,
+    pub levels: DeclaredLevels,
     /// What stands between the clients and the engine.
-    pub server: Server,
+    pub server: PageServer,
     /// Whether it compresses the pages.
     pub gzip: bool,
 }
 
-impl Resolved {
+impl ResolvedTables {
     /// Of what is wanted of an engine and a workload.
     ///
     /// # Errors
     /// Levels that don't go together; a file of rows that can't be used.
     pub fn of(
-        wanted: &Wanted<'_>,
+        wanted: &WantedLevels<'_>,
         engine: &dyn Engine,
         workload: &dyn Workload,
         durability: Durability,
     ) -> Result<Self, Refusal> {
-        let Wanted { experiment, cell, .. } = *wanted;
+        let WantedLevels { experiment, cell, .. } = *wanted;
         let name = engine.about().name;
         // Another workload than the experiment's own has scales and factors of its own.
         let own = workload.name() == experiment.workload;
         let (scale, levels) = match own {
             true => (cell.base(Factor::SCALE), levels(workload, cell)),
-            false => (&*workload.scales()[0].name, Levels::default()),
+            false => (&*workload.scales()[0].name, DeclaredLevels::default()),
         };
-        let server = if own && workload.is_site() { Server::of(cell) } else { Server::None };
+        let server =
+            if own && workload.is_site() { PageServer::of(cell) } else { PageServer::None };
         server.check(engine, cell)?;
         if let Some(why) = cannot_run(engine, workload, scale, &levels) {
             let varied = factors(workload).into_iter().filter(|factor| {
@@ -92,7 +93,7 @@ impl Resolved {
             settings,
             levels,
             server,
-            gzip: server != Server::None && compresses(cell),
+            gzip: server != PageServer::None && compresses(cell),
         })
     }
 
@@ -104,8 +105,10 @@ impl Resolved {
         let from = self.rows.as_ref().map(|file| format!(" rows {:016x}", file.fingerprint()));
         let from = from.unwrap_or_default();
         let (groups, shared) = match engine.home() {
-            Home::External => Default::default(),
-            Home::Process | Home::Server => self.server.groups(engine, database(engine, cell)),
+            EngineHome::External => Default::default(),
+            EngineHome::Process | EngineHome::Server => {
+                self.server.groups(engine, database(engine, cell))
+            }
         };
         Setup {
             target: TARGET,
@@ -124,7 +127,8 @@ impl Resolved {
     /// That so many bytes of rows don't fit the engine's own cache where memory is not limited, and that it reads
     /// past the page cache, which others have beside theirs.
     pub fn outgrows(&self, engine: &dyn Engine, rows: u64) -> Option<String> {
-        let terms = Terms { settings: self.settings.clone(), ..Terms::new(self.durability) };
+        let terms =
+            OpenTerms { settings: self.settings.clone(), ..OpenTerms::new(self.durability) };
         let cache = engine.cache(&terms).filter(|cache| cache.direct && cache.bytes < rows)?;
         let settings = engine.settings(&terms);
         // How much a value of the user's own is, its engine alone knows.
@@ -176,11 +180,13 @@ fn cannot_run(
     engine: &dyn Engine,
     workload: &dyn Workload,
     scale: &str,
-    levels: &Levels,
+    levels: &DeclaredLevels,
 ) -> Option<String> {
     let runs = engine.runs()?;
-    let parameters =
-        Parameters { levels: levels.clone(), ..Parameters::new(scale, 0, Arc::new(Text::short())) };
+    let parameters = WorkloadParameters {
+        levels: levels.clone(),
+        ..WorkloadParameters::new(scale, 0, Arc::new(TextSource::short()))
+    };
     let prepared = workload.prepare(&parameters);
     let mut all = prepared.statements().iter();
     all.find_map(|statement| {
@@ -194,7 +200,7 @@ fn cannot_run(
 }
 
 /// A cell's levels of the factors that its workload declares.
-fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
+fn levels(workload: &dyn Workload, cell: &Cell) -> DeclaredLevels {
     let level = |factor: &'static Declared| {
         (factor.name.to_owned(), cell.base(Factor::Declared(factor)).to_owned())
     };
@@ -205,20 +211,20 @@ fn levels(workload: &dyn Workload, cell: &Cell) -> Levels {
 fn database(engine: &dyn Engine, cell: &Cell) -> GroupSetup {
     GroupSetup {
         name: DATABASE_GROUP,
-        has_server: engine.home() == Home::Server,
+        has_server: engine.home() == EngineHome::Server,
         files: Some(""),
         limit: GroupLimit { memory: cell.memory(), cpus: cell.cpus() },
     }
 }
 
 /// The terms that an engine is opened under in a place.
-pub fn terms(resolved: &Resolved, place: &Place) -> Terms {
+pub fn terms(resolved: &ResolvedTables, place: &TargetPlace) -> OpenTerms {
     let group = place.group(DATABASE_GROUP);
     let mut settings = resolved.settings.clone();
     if place.reuse {
         settings.push(("reuse".into(), "yes".into()));
     }
-    Terms {
+    OpenTerms {
         durability: resolved.durability,
         memory_bytes: group.and_then(|group| group.limit.memory_bytes),
         settings,

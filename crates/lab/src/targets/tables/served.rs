@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Debt, Engine, Home};
-use bakeoff_load::{Driver, Share};
+use bakeoff_engines::{Debt, Engine, EngineHome};
+use bakeoff_load::{ClientShare, Driver};
 use bakeoff_results::measure::DATABASE_GROUP;
 use bakeoff_results::{AppliedSetting, Measures};
 use bakeoff_workloads::site::Site;
@@ -21,17 +21,17 @@ use bakeoff_workloads::{Claims, Name};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 
-use self::browsers::{Browsers, Reached};
-use self::wire::{Answer, Opened, Question};
+use self::browsers::{BrowserLanes, VisitorAccess};
+use self::wire::{OpenedWebServer, Question, WebProcessReply};
 use super::TARGET;
 use super::ready::Ready;
-use super::server::{PHP_GROUP, Server, WEB_GROUP, WithPhp};
+use super::server::{PHP_GROUP, PageServer, WEB_GROUP, WithPhp};
 use crate::TrialError;
-use crate::place::Place;
-use crate::process::job::{Job, Message, Task};
-use crate::process::{Process, Program, Received};
-use crate::targets::page::{At, Events, Faults, Spent};
-use crate::targets::{Processes, Running, Tally};
+use crate::place::TargetPlace;
+use crate::process::job::{Message, ProcessJob, Task};
+use crate::process::{ChildProcess, ChildProgram, Received};
+use crate::targets::page::{At, Events, FaultCounters, Spent};
+use crate::targets::{ClientTally, Processes, RunningTarget};
 
 pub use self::serve::serve;
 
@@ -44,39 +44,39 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// All that is missing or too old, each with what brings it.
-pub fn ready(server: Server, engine: &dyn Engine) -> Result<(), Vec<String>> {
+pub fn ready(server: PageServer, engine: &dyn Engine) -> Result<(), Vec<String>> {
     match (server, WithPhp::of(engine)) {
-        (Server::Php, Some(with)) => php::ready(with),
+        (PageServer::Php, Some(with)) => php::ready(with),
         _ => Ok(()),
     }
 }
 
 /// What of it is not there, without starting anything: for the plan.
-pub fn lacks(server: Server) -> Option<String> {
+pub fn lacks(server: PageServer) -> Option<String> {
     match server {
-        Server::Php => php::find().err(),
-        Server::None | Server::BuiltIn => None,
+        PageServer::Php => php::find().err(),
+        PageServer::None | PageServer::BuiltIn => None,
     }
 }
 
 /// Which versions of it are installed, as settings for the record.
-pub fn installed(server: Server, engine: &dyn Engine) -> Vec<AppliedSetting> {
+pub fn installed(server: PageServer, engine: &dyn Engine) -> Vec<AppliedSetting> {
     match (server, WithPhp::of(engine)) {
-        (Server::Php, Some(with)) => php::installed(with),
+        (PageServer::Php, Some(with)) => php::installed(with),
         _ => Vec::new(),
     }
 }
 
 /// The folder of a web server's socket. The socket is reached through it, since the path of a socket may
 /// have no more than 107 bytes.
-struct Folder {
+struct SocketFolder {
     path: PathBuf,
     opened: OwnedFd,
 }
 
-impl Folder {
+impl SocketFolder {
     /// The one in a place.
-    fn open(ready: &Ready, place: &Place) -> Result<Self, TrialError> {
+    fn open(ready: &Ready, place: &TargetPlace) -> Result<Self, TrialError> {
         let group = place.group(ready.resolved.server.socket_group(ready.engine));
         let folder = group.and_then(|group| group.runtime.as_deref());
         let folder = folder.ok_or_else(|| TrialError::process("a web server has no folder"))?;
@@ -98,49 +98,49 @@ impl Folder {
 }
 
 /// A web server that is running, as its visitors know it.
-pub struct Served<'a> {
+pub struct ServedSite<'a> {
     ready: &'a Ready,
     site: &'a dyn Site,
     /// The web server's process; `None` once it has ended.
-    process: Mutex<Option<Process>>,
+    process: Mutex<Option<ChildProcess>>,
     web: u32,
-    opened: Opened,
+    opened: OpenedWebServer,
     at: At,
     /// Held, since the socket is reached through it.
-    _folder: Folder,
-    faults: Faults,
+    _folder: SocketFolder,
+    faults: FaultCounters,
     spent: Spent,
 }
 
-impl<'a> Served<'a> {
+impl<'a> ServedSite<'a> {
     /// Starts a web server over what is in a place; it opens the engine.
     ///
     /// # Errors
     /// It can't be started, or can't open the engine.
-    pub fn open(ready: &'a Ready, place: &Place) -> Result<Self, TrialError> {
+    pub fn open(ready: &'a Ready, place: &TargetPlace) -> Result<Self, TrialError> {
         let site = ready.site()?;
-        let folder = Folder::open(ready, place)?;
+        let folder = SocketFolder::open(ready, place)?;
         let failed = |error| TrialError::place("a web server can't be started", error);
-        let job = Job {
+        let job = ProcessJob {
             target: TARGET.into(),
             subject: serde_json::to_value(&ready.resolved).expect("it is plain data"),
             place: place.clone(),
             task: Task::Serve,
         };
-        let process = Process::start(&Program::own(), &job).map_err(failed)?;
+        let process = ChildProcess::start(&ChildProgram::own(), &job).map_err(failed)?;
         let web = process.id();
         let mut process = Some(process);
         let opened = match next(&mut process)? {
-            Answer::Opened(opened) => opened,
+            WebProcessReply::Opened(opened) => opened,
             other => return Err(unexpected(&other)),
         };
         let (process, at) = (Mutex::new(process), At::Unix(folder.socket()));
-        let (faults, spent) = (Faults::default(), Spent::default());
+        let (faults, spent) = (FaultCounters::default(), Spent::default());
         Ok(Self { ready, site, process, web, opened, at, _folder: folder, faults, spent })
     }
 
     /// Asks the web server's process something.
-    fn ask(&self, question: &Question) -> Result<Answer, TrialError> {
+    fn ask(&self, question: &Question) -> Result<WebProcessReply, TrialError> {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         tell(&mut process, question)?;
         next(&mut process)
@@ -149,14 +149,14 @@ impl<'a> Served<'a> {
     /// Has the web server's process do something that answers nothing.
     fn has_done(&self, question: &Question) -> Result<(), TrialError> {
         match self.ask(question)? {
-            Answer::Done => Ok(()),
+            WebProcessReply::Done => Ok(()),
             other => Err(unexpected(&other)),
         }
     }
 }
 
 /// Tells the web server's process something; one that has ended is told by [`next`].
-fn tell(process: &mut Option<Process>, question: &Question) -> Result<(), TrialError> {
+fn tell(process: &mut Option<ChildProcess>, question: &Question) -> Result<(), TrialError> {
     let Some(told) = process else {
         return Err(TrialError::process("the web server's process has ended"));
     };
@@ -169,7 +169,7 @@ fn tell(process: &mut Option<Process>, question: &Question) -> Result<(), TrialE
 }
 
 /// The next answer of the web server's process.
-fn next(process: &mut Option<Process>) -> Result<Answer, TrialError> {
+fn next(process: &mut Option<ChildProcess>) -> Result<WebProcessReply, TrialError> {
     let why = |text: String| Err(TrialError::process(format!("the web server: {text}")));
     loop {
         let Some(asked) = process.as_ref() else { return why("its process has ended".to_owned()) };
@@ -183,18 +183,18 @@ fn next(process: &mut Option<Process>) -> Result<Answer, TrialError> {
             Received::Message(Message::Failed(error)) => return Err(error),
             Received::Message(_) | Received::Nothing => {}
             Received::End => {
-                let ended = process.take().map(Process::exit_report);
+                let ended = process.take().map(ChildProcess::exit_report);
                 return why(ended.unwrap_or_default());
             }
         }
     }
 }
 
-fn unexpected(answer: &Answer) -> TrialError {
+fn unexpected(answer: &WebProcessReply) -> TrialError {
     TrialError::process(format!("the web server answered something else: {answer:?}"))
 }
 
-impl Running for Served<'_> {
+impl RunningTarget for ServedSite<'_> {
     fn operations(&self) -> &[Name] {
         self.ready.kinds.names()
     }
@@ -207,29 +207,29 @@ impl Running for Served<'_> {
 
     /// nginx has two for each: one of them to PHP. It may have as many as this process.
     fn files_per_client(&self) -> Result<usize, TrialError> {
-        Ok(if self.ready.resolved.server == Server::Php { 2 } else { 1 })
+        Ok(if self.ready.resolved.server == PageServer::Php { 2 } else { 1 })
     }
 
     fn driver<'b>(
         &'b self,
-        share: &Share,
+        share: &ClientShare,
         _: Option<Box<dyn Claims + 'b>>,
     ) -> Result<Box<dyn Driver + 'b>, TrialError> {
-        let reached = Reached {
+        let reached = VisitorAccess {
             at: &self.at,
             faults: &self.faults,
             spent: &self.spent,
             gzip: self.ready.resolved.gzip,
             rtt: self.ready.prepared.round_trip(),
         };
-        let browsers = Browsers::new(self.site, &self.ready.kinds, reached, share);
+        let browsers = BrowserLanes::new(self.site, &self.ready.kinds, reached, share);
         let events = Events::new(browsers, share);
         Ok(Box::new(events.map_err(|errno| TrialError::place("epoll can't be had", errno))?))
     }
 
     fn debt(&self) -> Result<Option<Debt>, TrialError> {
         match self.ask(&Question::Debt)? {
-            Answer::Owes(owes) => Ok(owes.map(wire::Owes::into_debt)),
+            WebProcessReply::Owes(owes) => Ok(owes.map(wire::WireDebt::into_debt)),
             other => Err(unexpected(&other)),
         }
     }
@@ -245,7 +245,7 @@ impl Running for Served<'_> {
     /// What the engine's and the workload's own checks find.
     fn check(&self) -> Result<Option<Vec<String>>, TrialError> {
         match self.ask(&Question::Check)? {
-            Answer::Checked(found) => Ok(found),
+            WebProcessReply::Checked(found) => Ok(found),
             other => Err(unexpected(&other)),
         }
     }
@@ -258,11 +258,11 @@ impl Running for Served<'_> {
         let web = self.web;
         let (database, php) = (self.opened.database, self.opened.php);
         match (self.ready.engine.home(), database, php) {
-            (Home::Server, Some(database), None) => vec![
+            (EngineHome::Server, Some(database), None) => vec![
                 (DATABASE_GROUP, Processes::Family(database)),
                 (WEB_GROUP, Processes::Without { root: web, apart: database }),
             ],
-            (Home::Server, Some(database), Some([nginx, php])) => vec![
+            (EngineHome::Server, Some(database), Some([nginx, php])) => vec![
                 (DATABASE_GROUP, Processes::Family(database)),
                 (PHP_GROUP, Processes::Family(php)),
                 (WEB_GROUP, Processes::Family(nginx)),
@@ -279,7 +279,7 @@ impl Running for Served<'_> {
     fn counters(&self) -> Measures {
         let mut measures = self.faults.measures();
         match self.ask(&Question::Counters) {
-            Ok(Answer::Counters(counted)) => measures.extend(counted),
+            Ok(WebProcessReply::Counters(counted)) => measures.extend(counted),
             Ok(_) | Err(_) => tracing::debug!("the web server tells no counters"),
         }
         measures
@@ -299,7 +299,7 @@ impl Running for Served<'_> {
 
     /// It is asked for clients that hang, too, while somebody waits for what a hung database owes: that is
     /// not waited for.
-    fn tally(&self) -> Option<Tally> {
+    fn tally(&self) -> Option<ClientTally> {
         let mut process = match self.process.try_lock() {
             Ok(process) => process,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -307,16 +307,16 @@ impl Running for Served<'_> {
         };
         tell(&mut process, &Question::Tally).ok()?;
         match next(&mut process) {
-            Ok(Answer::Tally { commits, bytes, returned }) => {
+            Ok(WebProcessReply::Tally { commits, bytes, returned }) => {
                 // Nothing of the engine runs on the drivers' threads.
-                Some(Tally { commits, bytes, returned: Some(returned), inside: 0.0 })
+                Some(ClientTally { commits, bytes, returned: Some(returned), inside: 0.0 })
             }
             Ok(_) | Err(_) => None,
         }
     }
 }
 
-impl Drop for Served<'_> {
+impl Drop for ServedSite<'_> {
     /// The engine is closed in order; a process that does not end in time is ended with its value.
     fn drop(&mut self) {
         let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);

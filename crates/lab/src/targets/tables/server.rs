@@ -1,13 +1,13 @@
 //! What stands between a workload's clients and the database where the workload is a web application.
 
-use bakeoff_engines::{Engine, Home};
-use bakeoff_experiment::{Cell, Cpus, Declared, Factor, Memory, State};
+use bakeoff_engines::{Engine, EngineHome};
+use bakeoff_experiment::{Cell, Cpus, Declared, EngineState, Factor, MemoryLimit};
 use bakeoff_results::AppliedSetting;
 use bakeoff_results::measure::DATABASE_GROUP;
 use serde::{Deserialize, Serialize};
 
 use super::super::{GroupLimit, GroupSetup, MostClients, page};
-use crate::place::limits::Shared;
+use crate::place::limits::SharedLimit;
 use crate::refusal::Refusal;
 
 /// The group of a web server's processes, where the database is in others.
@@ -26,7 +26,7 @@ const NOT_PHPS: &str = "SQLITE_DBCONFIG_ENABLE_QPSG";
 
 /// What serves the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Server {
+pub enum PageServer {
     /// Nothing: each client calls the engine itself.
     #[default]
     None,
@@ -37,8 +37,8 @@ pub enum Server {
 }
 
 /// Those that can be named, by their levels.
-const ALL: [(&str, Server); 3] =
-    [("none", Server::None), ("built-in", Server::BuiltIn), ("php", Server::Php)];
+const ALL: [(&str, PageServer); 3] =
+    [("none", PageServer::None), ("built-in", PageServer::BuiltIn), ("php", PageServer::Php)];
 
 /// Which of them.
 pub static SERVER: Declared = Declared {
@@ -112,7 +112,7 @@ impl WithPhp {
     }
 }
 
-impl Server {
+impl PageServer {
     /// The one that a cell names; none where its workload has no pages.
     pub fn of(cell: &Cell) -> Self {
         let level = cell.level(Factor::Declared(&SERVER)).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Server {
         if self == Self::None {
             return Ok(());
         }
-        if engine.home() == Home::External {
+        if engine.home() == EngineHome::External {
             return refused(
                 Factor::ENGINE,
                 "a web server is staged with its database: name an engine that bakeoff starts itself",
@@ -148,7 +148,7 @@ impl Server {
                  PDO, and tarantool:memtx by a client that is brought along; other engines are not reached",
             );
         }
-        if cell.state() == State::Steady {
+        if cell.state() == EngineState::Steady {
             return refused(
                 Factor::STATE,
                 "a database behind a web server can't be preconditioned: name the state `warm` or `cold`",
@@ -164,8 +164,8 @@ impl Server {
         self,
         engine: &dyn Engine,
         database: GroupSetup,
-    ) -> (Vec<GroupSetup>, Vec<Shared<GroupLimit>>) {
-        let is_embedded = engine.home() == Home::Process;
+    ) -> (Vec<GroupSetup>, Vec<SharedLimit<GroupLimit>>) {
+        let is_embedded = engine.home() == EngineHome::Process;
         let others: &[&'static str] = match (self, is_embedded) {
             (Self::None, _) => return (vec![database], Vec::new()),
             // One process, which has a socket.
@@ -185,15 +185,15 @@ impl Server {
         };
         let mut groups = vec![GroupSetup { limit, ..database }];
         groups.extend(others.iter().copied().map(other));
-        let limit = GroupLimit { memory: Memory::Unlimited, cpus };
+        let limit = GroupLimit { memory: MemoryLimit::Unlimited, cpus };
         let names = groups.iter().map(|group| group.name).collect();
-        (groups, vec![Shared { name: STACK, groups: names, limit }])
+        (groups, vec![SharedLimit { name: STACK, groups: names, limit }])
     }
 
     /// The group that has the folder of its socket.
     pub fn socket_group(self, engine: &dyn Engine) -> &'static str {
         match (self, engine.home()) {
-            (Self::BuiltIn, Home::Process) => DATABASE_GROUP,
+            (Self::BuiltIn, EngineHome::Process) => DATABASE_GROUP,
             _ => WEB_GROUP,
         }
     }
@@ -201,7 +201,7 @@ impl Server {
     /// The group that the processes are in which make the pages.
     pub fn page_group(self, engine: &dyn Engine) -> &'static str {
         match (self, engine.home()) {
-            (_, Home::Process) => DATABASE_GROUP,
+            (_, EngineHome::Process) => DATABASE_GROUP,
             (Self::Php, _) => PHP_GROUP,
             _ => WEB_GROUP,
         }
@@ -268,27 +268,27 @@ mod tests {
 
     #[test]
     fn a_quota_of_processors_is_the_stacks_and_memory_is_the_databases() {
-        let limit = GroupLimit { memory: Memory::Bytes(1 << 30), cpus: Cpus::Milli(1000) };
+        let limit = GroupLimit { memory: MemoryLimit::Bytes(1 << 30), cpus: Cpus::Milli(1000) };
         let database =
             GroupSetup { name: DATABASE_GROUP, has_server: true, files: Some(""), limit };
         let engine = |name| bakeoff_engines::find(name).expect("an engine");
-        let groups = |server: Server, name| server.groups(engine(name), database);
-        assert_eq!(groups(Server::None, "postgres"), (vec![database], Vec::new()));
+        let groups = |server: PageServer, name| server.groups(engine(name), database);
+        assert_eq!(groups(PageServer::None, "postgres"), (vec![database], Vec::new()));
         // One process: one group with both limits.
-        assert_eq!(groups(Server::BuiltIn, "sqlite"), (vec![database], Vec::new()));
-        let (each, shared) = groups(Server::BuiltIn, "postgres");
+        assert_eq!(groups(PageServer::BuiltIn, "sqlite"), (vec![database], Vec::new()));
+        let (each, shared) = groups(PageServer::BuiltIn, "postgres");
         let limits: Vec<_> = each.iter().map(|group| (group.name, group.limit)).collect();
         let of_memory = GroupLimit { cpus: Cpus::Unlimited, ..limit };
         assert_eq!(limits, [(DATABASE_GROUP, of_memory), (WEB_GROUP, GroupLimit::NONE)]);
-        let [Shared { groups, limit, .. }] = &shared[..] else { panic!("{shared:?}") };
+        let [SharedLimit { groups, limit, .. }] = &shared[..] else { panic!("{shared:?}") };
         assert_eq!(groups, &[DATABASE_GROUP, WEB_GROUP]);
-        let of_processors = GroupLimit { memory: Memory::Unlimited, cpus: Cpus::Milli(1000) };
+        let of_processors = GroupLimit { memory: MemoryLimit::Unlimited, cpus: Cpus::Milli(1000) };
         assert_eq!(*limit, of_processors);
     }
 
     #[test]
     fn php_is_apart_from_a_database_server_and_holds_an_embedded_engine() {
-        let limit = GroupLimit { memory: Memory::Unlimited, cpus: Cpus::Milli(1000) };
+        let limit = GroupLimit { memory: MemoryLimit::Unlimited, cpus: Cpus::Milli(1000) };
         let database =
             GroupSetup { name: DATABASE_GROUP, has_server: false, files: Some(""), limit };
         for (name, wanted) in [
@@ -297,11 +297,11 @@ mod tests {
             ("sqlite", &[DATABASE_GROUP, WEB_GROUP][..]),
         ] {
             let engine = bakeoff_engines::find(name).expect("an engine");
-            let (groups, shared) = Server::Php.groups(engine, database);
+            let (groups, shared) = PageServer::Php.groups(engine, database);
             let names: Vec<_> = groups.iter().map(|group| group.name).collect();
             assert_eq!((&names[..], &shared[0].groups[..]), (wanted, wanted));
-            assert!(wanted.contains(&Server::Php.page_group(engine)), "{name}");
-            let socket = Server::Php.socket_group(engine);
+            assert!(wanted.contains(&PageServer::Php.page_group(engine)), "{name}");
+            let socket = PageServer::Php.socket_group(engine);
             let has_folder = groups.iter().find(|group| group.name == socket).unwrap().has_server;
             assert!(has_folder, "{name}: its socket has a folder");
         }
@@ -312,17 +312,19 @@ mod tests {
 
     #[test]
     fn what_is_not_so_in_php_is_no_setting_and_what_is_brought_along_is_one() {
-        assert!(!Server::Php.keeps(NOT_PHPS) && Server::Php.keeps("journal_mode"));
-        assert!(Server::BuiltIn.keeps(NOT_PHPS) && Server::None.keeps(NOT_PHPS));
+        assert!(!PageServer::Php.keeps(NOT_PHPS) && PageServer::Php.keeps("journal_mode"));
+        assert!(PageServer::BuiltIn.keeps(NOT_PHPS) && PageServer::None.keeps(NOT_PHPS));
         // By the name that the engine has for it.
         let sqlite = bakeoff_engines::find("sqlite").unwrap();
-        let terms = bakeoff_engines::Terms::new(bakeoff_engines::Durability::Strict);
+        let terms = bakeoff_engines::OpenTerms::new(bakeoff_engines::Durability::Strict);
         assert!(sqlite.settings(&terms).iter().any(|setting| setting.name == NOT_PHPS));
-        let brings = |server: Server, name| {
+        let brings = |server: PageServer, name| {
             let settings = server.settings(bakeoff_engines::find(name).unwrap());
             settings.iter().any(|setting| setting.name == "Tarantool's client")
         };
-        assert!(brings(Server::Php, "tarantool:memtx"));
-        assert!(!brings(Server::Php, "postgres") && !brings(Server::BuiltIn, "tarantool:memtx"));
+        assert!(brings(PageServer::Php, "tarantool:memtx"));
+        assert!(
+            !brings(PageServer::Php, "postgres") && !brings(PageServer::BuiltIn, "tarantool:memtx")
+        );
     }
 }

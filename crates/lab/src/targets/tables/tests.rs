@@ -2,13 +2,15 @@
 
 use bakeoff_engines::Durability;
 use bakeoff_experiment::Declared;
-use bakeoff_factor::Levels;
+use bakeoff_factor::DeclaredLevels;
 use bakeoff_results::measure::DATABASE_GROUP;
-use bakeoff_workloads::{Name, Parameters, Prepared, RowsFile, Scale, Workload};
+use bakeoff_workloads::{
+    Name, PreparedWorkload, RowsFile, Workload, WorkloadParameters, WorkloadScale,
+};
 
-use super::resolved::Resolved;
-use super::server::Server;
-use super::{EMBEDDED_BYTES, Tables};
+use super::resolved::ResolvedTables;
+use super::server::PageServer;
+use super::{EMBEDDED_BYTES, TablesTarget};
 use crate::targets::Target;
 
 static WIDTH: Declared = Declared {
@@ -22,7 +24,7 @@ static WIDTH: Declared = Declared {
 /// A workload of ten rows whose width is a factor, but for its size.
 struct Wide;
 
-static ONLY: [Scale; 1] = [Scale::new("only", "ten rows", 100)];
+static ONLY: [WorkloadScale; 1] = [WorkloadScale::new("only", "ten rows", 100)];
 
 impl Workload for Wide {
     fn name(&self) -> &'static str {
@@ -33,7 +35,7 @@ impl Workload for Wide {
         "has a size"
     }
 
-    fn scales(&self) -> &'static [Scale] {
+    fn scales(&self) -> &'static [WorkloadScale] {
         &ONLY
     }
 
@@ -41,7 +43,7 @@ impl Workload for Wide {
         vec![&WIDTH]
     }
 
-    fn size(&self, _: &str, levels: &Levels) -> u64 {
+    fn size(&self, _: &str, levels: &DeclaredLevels) -> u64 {
         10 * levels.of(&WIDTH).parse::<u64>().expect("a checked level")
     }
 
@@ -49,7 +51,7 @@ impl Workload for Wide {
         Vec::new()
     }
 
-    fn prepare(&self, _: &Parameters<'_>) -> Box<dyn Prepared> {
+    fn prepare(&self, _: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
         unreachable!("nobody runs it")
     }
 }
@@ -59,9 +61,9 @@ fn a_size_is_that_of_the_levels() {
     let sqlite = bakeoff_engines::find("sqlite").expect("an engine");
     let point = bakeoff_workloads::find("point").expect("a workload");
     let text_oltp = bakeoff_workloads::find("text-oltp").expect("a workload");
-    let tables = Tables::new(vec![sqlite], vec![&Wide, point, text_oltp]);
-    let sized = |workload: &str, scale: &str, levels: Levels, rows: Option<RowsFile>| {
-        let resolved = Resolved {
+    let tables = TablesTarget::new(vec![sqlite], vec![&Wide, point, text_oltp]);
+    let sized = |workload: &str, scale: &str, levels: DeclaredLevels, rows: Option<RowsFile>| {
+        let resolved = ResolvedTables {
             engine: "sqlite".into(),
             url: None,
             workload: workload.into(),
@@ -72,26 +74,26 @@ fn a_size_is_that_of_the_levels() {
             durability: Durability::Strict,
             settings: Vec::new(),
             levels,
-            server: Server::None,
+            server: PageServer::None,
             gzip: false,
         };
         let subject = serde_json::to_value(&resolved).expect("plain data");
         tables.size(&subject).expect("it is known")
     };
     let size = |workload: &str, scale: &str, levels| sized(workload, scale, levels, None);
-    let wide = |width: &str| Levels::from_iter([("width".to_owned(), width.to_owned())]);
-    assert_eq!(size("wide", "only", Levels::default()).rows, 100);
+    let wide = |width: &str| DeclaredLevels::from_iter([("width".to_owned(), width.to_owned())]);
+    assert_eq!(size("wide", "only", DeclaredLevels::default()).rows, 100);
     let large = size("wide", "only", wide("1000000"));
     assert_eq!(large.rows, 10_000_000);
     assert_eq!(large.disk, EMBEDDED_BYTES + 3 * 10_000_000);
-    assert_eq!(size("point", "large", Levels::default()).rows, 105_000_000);
+    assert_eq!(size("point", "large", DeclaredLevels::default()).rows, 105_000_000);
 
     // Of a file it is the mean of its rows, as often as the scale has rows.
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("rows.tsv");
     std::fs::write(&path, "Ape\tAn ape.\nBee\tA bee, a small one.\n").expect("a file");
     let rows = RowsFile::survey(&path).expect("it is right");
-    let of_file = sized("text-oltp", "small", Levels::default(), Some(rows));
+    let of_file = sized("text-oltp", "small", DeclaredLevels::default(), Some(rows));
     assert_eq!(of_file.rows, 16 * 10_000);
 }
 
@@ -99,9 +101,9 @@ fn a_size_is_that_of_the_levels() {
 fn with_php_in_the_databases_group_the_least_memory_is_not_known() {
     let engines = ["postgres", "sqlite"].map(|name| bakeoff_engines::find(name).unwrap());
     let point = bakeoff_workloads::find("point").expect("a workload");
-    let tables = Tables::new(engines.to_vec(), vec![point]);
-    let subject = |engine: &str, server: Server| {
-        let resolved = Resolved {
+    let tables = TablesTarget::new(engines.to_vec(), vec![point]);
+    let subject = |engine: &str, server: PageServer| {
+        let resolved = ResolvedTables {
             engine: engine.into(),
             url: None,
             workload: "point".into(),
@@ -111,20 +113,23 @@ fn with_php_in_the_databases_group_the_least_memory_is_not_known() {
             rows: None,
             durability: Durability::Strict,
             settings: Vec::new(),
-            levels: Levels::default(),
+            levels: DeclaredLevels::default(),
             server,
             gzip: false,
         };
         serde_json::to_value(&resolved).expect("plain data")
     };
-    let least = |engine: &str, server: Server| {
+    let least = |engine: &str, server: PageServer| {
         tables.least_memory(&subject(engine, server), DATABASE_GROUP, 1)
     };
-    assert!(least("sqlite", Server::BuiltIn).is_some());
-    assert_eq!(least("sqlite", Server::Php), None);
+    assert!(least("sqlite", PageServer::BuiltIn).is_some());
+    assert_eq!(least("sqlite", PageServer::Php), None);
     // PHP is in a group of its own, with as many sessions as the built-in server has.
-    assert_eq!(least("postgres", Server::Php), least("postgres", Server::BuiltIn));
-    assert!(least("postgres", Server::Php) > least("postgres", Server::None));
+    assert_eq!(least("postgres", PageServer::Php), least("postgres", PageServer::BuiltIn));
+    assert!(least("postgres", PageServer::Php) > least("postgres", PageServer::None));
     let most = |server| tables.most_clients(&subject("postgres", server)).number;
-    assert_eq!([Server::None, Server::BuiltIn, Server::Php].map(most), [1024, 20_000, 4_000]);
+    assert_eq!(
+        [PageServer::None, PageServer::BuiltIn, PageServer::Php].map(most),
+        [1024, 20_000, 4_000]
+    );
 }

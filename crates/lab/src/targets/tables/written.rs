@@ -5,7 +5,7 @@ use bakeoff_engines::{Action, Statement, Value};
 
 /// What was written and committed, and what was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct StatementTotals {
     /// Transactions that changed a row.
     pub commits: u64,
     /// Bytes of the parameters of their writing statements.
@@ -14,7 +14,7 @@ pub struct Written {
     pub returned: u64,
 }
 
-impl Written {
+impl StatementTotals {
     /// Both together.
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl Written {
     }
 }
 
-impl Written {
+impl StatementTotals {
     /// What has come since an earlier look.
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -47,13 +47,13 @@ pub struct Writes<'a> {
     in_transaction: bool,
     /// Bytes that the open transaction wrote; `None` while it has changed nothing.
     pending: Option<u64>,
-    written: Written,
+    written: StatementTotals,
 }
 
 impl<'a> Writes<'a> {
     /// Of a session whose statements write or don't.
     pub fn new(writing: &'a [bool]) -> Self {
-        Self { writing, in_transaction: false, pending: None, written: Written::default() }
+        Self { writing, in_transaction: false, pending: None, written: StatementTotals::default() }
     }
 
     /// A transaction has begun.
@@ -81,7 +81,7 @@ impl<'a> Writes<'a> {
     pub fn committed(&mut self) {
         self.in_transaction = false;
         if let Some(bytes) = self.pending.take() {
-            self.written = self.written.plus(Written { commits: 1, bytes, returned: 0 });
+            self.written = self.written.plus(StatementTotals { commits: 1, bytes, returned: 0 });
         }
     }
 
@@ -91,7 +91,7 @@ impl<'a> Writes<'a> {
     }
 
     /// What was committed and returned so far.
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> StatementTotals {
         self.written
     }
 }
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn only_what_changed_a_row_and_was_committed_counts() {
         let mut writes = Writes::new(&[false, true]);
-        let returned = |bytes| Written { returned: bytes, ..Written::default() };
-        let one = Written { commits: 1, bytes: 22, returned: 70 };
+        let returned = |bytes| StatementTotals { returned: bytes, ..StatementTotals::default() };
+        let one = StatementTotals { commits: 1, bytes: 22, returned: 70 };
         writes.begun();
         writes.ran(0, &VALUES, 5, 60);
         writes.committed();
@@ -139,7 +139,7 @@ mod tests {
             "two rows, one commit; a new key is no row that was read"
         );
         writes.ran(1, &VALUES, 1, 8);
-        let two = Written { commits: 1, bytes: 11, returned: 0 };
+        let two = StatementTotals { commits: 1, bytes: 11, returned: 0 };
         assert_eq!(writes.written(), one.plus(two));
     }
 }

@@ -1,7 +1,7 @@
 //! A drive in virtual time: what its clients do takes as long as they say, and the collector looks
 //! when it wants to. All else is what a drive has: recorders, lanes, the pace, the collector.
 
-use crate::{Done, Operation, Pacer, Record};
+use crate::{EndedOperation, OperationOutcome, OperationSink, Pacer};
 
 use super::super::*;
 
@@ -9,22 +9,22 @@ use super::super::*;
 pub struct Work {
     pub kind: usize,
     /// How long it takes.
-    pub takes: Nanos,
-    pub done: Done,
+    pub takes: ClockNanos,
+    pub done: OperationOutcome,
 }
 
 impl Work {
-    pub fn of(kind: usize, takes: Nanos) -> Self {
-        Self { kind, takes, done: Done::default() }
+    pub fn of(kind: usize, takes: ClockNanos) -> Self {
+        Self { kind, takes, done: OperationOutcome::default() }
     }
 }
 
 /// What a drive has come to, and what was seen of it.
 pub struct Seen {
-    pub outcome: Outcome,
-    pub progress: Vec<Progress>,
+    pub outcome: DriveOutcome,
+    pub progress: Vec<DriveProgress>,
     /// What was told when drivers were overdue.
-    pub overdue: Vec<Outcome>,
+    pub overdue: Vec<DriveOutcome>,
     /// The client that gave up, and what its last operation said.
     pub gave_up: Option<(usize, String)>,
     /// How many operations have ended, those that were never recorded among them.
@@ -34,8 +34,8 @@ pub struct Seen {
 /// A client between two moments.
 enum Step {
     Free,
-    Waiting { intended: Nanos },
-    Busy(Operation),
+    Waiting { intended: ClockNanos },
+    Busy(EndedOperation),
     Gone,
 }
 
@@ -46,7 +46,7 @@ struct Actor<'a, F> {
     recorder: Recorder<'a>,
     step: Step,
     /// When the step ends.
-    at: Nanos,
+    at: ClockNanos,
     turns: usize,
 }
 
@@ -76,13 +76,13 @@ impl<F: FnMut(usize) -> Work> Actor<'_, F> {
         }
     }
 
-    fn start(&mut self, intended: Nanos) -> Step {
+    fn start(&mut self, intended: ClockNanos) -> Step {
         self.turns += 1;
         let Work { kind, takes, done } = (self.work)(self.turns);
         self.recorder.begin(0, kind, intended);
         let (started, ended) = (self.at, self.at + takes);
         self.at = ended;
-        Step::Busy(Operation { lane: 0, kind, intended, started, ended, done })
+        Step::Busy(EndedOperation { lane: 0, kind, intended, started, ended, done })
     }
 
     fn is_gone(&self) -> bool {
@@ -92,26 +92,26 @@ impl<F: FnMut(usize) -> Work> Actor<'_, F> {
 
 /// Drives clients of a plan that has a driver for each. A client is given the number of its turn,
 /// from 1.
-pub fn simulated<F: FnMut(usize) -> Work>(plan: &Plan, client: impl Fn(usize) -> F) -> Seen {
-    simulated_until(plan, client, Nanos::MAX)
+pub fn simulated<F: FnMut(usize) -> Work>(plan: &DrivePlan, client: impl Fn(usize) -> F) -> Seen {
+    simulated_until(plan, client, ClockNanos::MAX)
 }
 
 /// The same; somebody asks for its end at the first progress from that moment on.
 pub fn simulated_until<F: FnMut(usize) -> Work>(
-    plan: &Plan,
+    plan: &DrivePlan,
     client: impl Fn(usize) -> F,
-    asked: Nanos,
+    asked: ClockNanos,
 ) -> Seen {
     check(plan);
     let stop = AtomicBool::new(false);
-    let (halt, pace, clock) = (&Halt::new(&stop), plan.pace.begin(), Clock::stopped());
+    let (halt, pace, clock) = (&Halt::new(&stop), plan.pace.begin(), DriverClock::stopped());
     let (full, batches) = sync_channel(plan.drivers * BATCHES);
-    let (ready, _) = channel::<Made<()>>();
+    let (ready, _) = channel::<DriverLanes<()>>();
     let (mut actors, mut empties, mut all_lanes) = (Vec::new(), Vec::new(), Vec::new());
-    for share in Share::out(plan.clients, plan.drivers, plan.seed) {
+    for share in ClientShare::out(plan.clients, plan.drivers, plan.seed) {
         let work = client(share.clients.start);
-        let (member, _, empty) = Member::new(plan, share, &full, &ready, halt);
-        let Member { kinds, until, channel, .. } = member;
+        let (member, _, empty) = DriverSetup::new(plan, share, &full, &ready, halt);
+        let DriverSetup { kinds, until, channel, .. } = member;
         let lanes = Arc::new(Lanes::new(1));
         let recorder = Recorder::new(clock, lanes.clone(), (until, kinds), halt, channel);
         let (pacer, step) = (pace.pacer(clock, halt), Step::Free);
@@ -120,10 +120,10 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
         all_lanes.push(lanes);
     }
     halt.watch(all_lanes);
-    let shared = Shared { clock, batches, empties, pace: &pace, halt };
+    let shared = CollectorContext { clock, batches, empties, pace: &pace, halt };
     let mut collector = Collector::new(plan, pace.is_open());
     let (mut progress, mut overdue) = (Vec::new(), Vec::new());
-    let mut observe = |now: &Progress| {
+    let mut observe = |now: &DriveProgress| {
         progress.push(*now);
         if nanoseconds(now.elapsed) >= asked {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -159,8 +159,8 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
         collector.take(batch, &shared);
     }
     collector.close(now, &shared);
-    let run = |actor: &Actor<'_, F>| Run {
-        driven: Driven {
+    let run = |actor: &Actor<'_, F>| DriverReport {
+        driven: DriverRun {
             started_s: 0.0,
             stopped_s: seconds(actor.recorder.last),
             cpu: Duration::ZERO,
@@ -169,7 +169,7 @@ pub fn simulated_until<F: FnMut(usize) -> Work>(
         },
         tallies: actor.recorder.tallies.clone(),
     };
-    let runs: Vec<Run> = actors.iter().map(run).collect();
+    let runs: Vec<DriverReport> = actors.iter().map(run).collect();
     let done = actors.iter().map(|actor| actor.turns as u64).sum();
     let gave_up = actors.iter().enumerate().find_map(|(client, actor)| {
         actor.recorder.gave_up.as_ref().map(|(_, text)| (client, text.clone()))

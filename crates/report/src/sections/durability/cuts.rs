@@ -6,12 +6,12 @@ use bakeoff_analysis::PromiseView;
 use bakeoff_results::{Cut, FileSystem, Promised};
 
 use super::found::{Uncounted, uncounted};
-use crate::loss::{self, Lane, Limit};
-use crate::promises::Told;
+use crate::loss::{self, LossLane, LossLimit};
+use crate::promises::PromiseCuts;
 use crate::words;
 
 /// How the cuts were made: a sentence for each run.
-pub fn how(all: &[Told<'_>]) -> String {
+pub fn how(all: &[PromiseCuts<'_>]) -> String {
     let runs = all.chunk_by(|one, next| one.folder == next.folder);
     let mut sentences: Vec<String> = runs.map(how_of_run).collect();
     if all.iter().any(|told| told.promise.kept == Some(false)) {
@@ -22,7 +22,7 @@ pub fn how(all: &[Told<'_>]) -> String {
     sentences.join(" ")
 }
 
-fn how_of_run(all: &[Told<'_>]) -> String {
+fn how_of_run(all: &[PromiseCuts<'_>]) -> String {
     let (folder, plan) = (all[0].folder, all[0].plan);
     let sum = |of: fn(&PromiseView) -> u32| all.iter().map(|told| of(told.promise)).sum::<u32>();
     let (made, failed) = (sum(|promise| promise.cuts), sum(|promise| promise.failed));
@@ -54,7 +54,7 @@ fn how_of_run(all: &[Told<'_>]) -> String {
 }
 
 /// What the clients did before, where they turned debts over.
-fn conditioned(all: &[Told<'_>]) -> String {
+fn conditioned(all: &[PromiseCuts<'_>]) -> String {
     let cuts = all.iter().flat_map(|told| &told.cuts);
     let operations = cuts.filter_map(|cut| Some(cut.conditioned.as_ref()?.operations));
     let range = operations
@@ -71,7 +71,7 @@ fn conditioned(all: &[Told<'_>]) -> String {
 }
 
 /// What cuts were placed in, and in which that did not come.
-fn placed(all: &[Told<'_>]) -> String {
+fn placed(all: &[PromiseCuts<'_>]) -> String {
     let cuts = all.iter().flat_map(|told| &told.cuts).filter(|cut| cut.failed.is_none());
     let (mut came, mut late) = (BTreeMap::<&str, u64>::new(), 0);
     for placed in cuts.filter_map(|cut| cut.placed.as_ref()) {
@@ -96,7 +96,7 @@ fn placed(all: &[Told<'_>]) -> String {
 }
 
 /// How often the power went a second time, and how often while there was still something to do.
-fn again(all: &[Told<'_>]) -> String {
+fn again(all: &[PromiseCuts<'_>]) -> String {
     let judged = all.iter().flat_map(|told| &told.cuts).flat_map(|cut| &cut.judged);
     let again: Vec<_> = judged.filter_map(|judged| judged.again.as_ref()).collect();
     let in_time = again.iter().filter(|again| again.in_time).count();
@@ -111,13 +111,13 @@ fn again(all: &[Told<'_>]) -> String {
 }
 
 /// How old the oldest loss of each cut was.
-pub fn picture(all: &[Told<'_>]) -> Option<String> {
+pub fn picture(all: &[PromiseCuts<'_>]) -> Option<String> {
     let tried = all.iter().filter(|told| told.promise.cuts > 0);
-    let lanes: Vec<Lane> = tried.map(lane).collect();
+    let lanes: Vec<LossLane> = tried.map(lane).collect();
     loss::svg(&lanes)
 }
 
-fn lane(told: &Told<'_>) -> Lane {
+fn lane(told: &PromiseCuts<'_>) -> LossLane {
     let promise = told.promise;
     let of_rule = |keep: &str| {
         let judged = |cut: &&Cut| {
@@ -131,7 +131,7 @@ fn lane(told: &Told<'_>) -> Lane {
     };
     let rules = promise.rules.iter().map(|rule| (rule.keep.clone(), of_rule(&rule.keep)));
     let folder = told.folder.map_or(String::new(), |folder| format!(" ({folder})"));
-    Lane {
+    LossLane {
         name: format!("{}, {}{folder}", promise.engine, told.level()),
         rules: rules.collect(),
         empty: match uncounted(promise) {
@@ -145,8 +145,8 @@ fn lane(told: &Told<'_>) -> Lane {
             .filter(|it| it.verdict.corrupt.is_some() && it.verdict.oldest_lost_s.is_none())
             .count(),
         limit: match promise.promised {
-            Promised::Whole { window_s, most_lost } => Limit { window_s, most_lost },
-            Promised::Nothing | Promised::Everything => Limit::default(),
+            Promised::Whole { window_s, most_lost } => LossLimit { window_s, most_lost },
+            Promised::Nothing | Promised::Everything => LossLimit::default(),
         },
     }
 }

@@ -1,9 +1,9 @@
 //! What power cuts found of a promise, in words.
 
-use bakeoff_analysis::{Found, PromiseView, RuleView};
+use bakeoff_analysis::{FoundInCuts, PromiseView, RuleView};
 use bakeoff_results::Promised;
 
-use crate::promises::Told;
+use crate::promises::PromiseCuts;
 use crate::words;
 
 /// A time that is not broken between its number and its unit, in a narrow column.
@@ -12,7 +12,7 @@ pub fn tied(seconds: f64) -> String {
 }
 
 /// "25 of 25 survived; lost up to 74, the oldest 59.5 ms before".
-pub fn left(told: &Told<'_>, rule: &RuleView) -> String {
+pub fn left(told: &PromiseCuts<'_>, rule: &RuleView) -> String {
     let (number, all, word) = survived(told, rule);
     let images = told.images_of(&rule.keep).map_or("", |_| " images");
     let mut parts = vec![format!("{number} of {all}{images} {word}")];
@@ -28,7 +28,7 @@ pub fn left(told: &Told<'_>, rule: &RuleView) -> String {
 
 /// After how many cuts, of how many, the promise held, or all was there where there is no promise;
 /// or in how many images, where every moment was cut.
-pub fn survived(told: &Told<'_>, rule: &RuleView) -> (String, String, &'static str) {
+pub fn survived(told: &PromiseCuts<'_>, rule: &RuleView) -> (String, String, &'static str) {
     let is_promised = told.promise.promised != Promised::Nothing;
     let (number, all, word) = match told.images_of(&rule.keep) {
         Some([judged, broken, _]) if is_promised => (judged - broken, judged, "survived"),
@@ -43,16 +43,16 @@ pub fn survived(told: &Told<'_>, rule: &RuleView) -> (String, String, &'static s
 
 /// What is wrong beside losses, a text for each kind; of images of every moment, what is wrong with the
 /// worst.
-fn damage(told: &Told<'_>, rule: &RuleView) -> Vec<String> {
-    let kinds: [(&str, Found); 5] = [
+fn damage(told: &PromiseCuts<'_>, rule: &RuleView) -> Vec<String> {
+    let kinds: [(&str, FoundInCuts); 5] = [
         ("torn", rule.torn),
         ("holes", rule.hole),
         ("phantoms", rule.phantom),
         ("index broken", rule.index_broken),
-        ("corrupt", Found { cuts: rule.corrupt, most: 0 }),
+        ("corrupt", FoundInCuts { cuts: rule.corrupt, most: 0 }),
     ];
     let found = kinds.into_iter().filter(|(_, found)| found.cuts > 0);
-    let text = |(name, found): (&str, Found)| match told.images_of(&rule.keep) {
+    let text = |(name, found): (&str, FoundInCuts)| match told.images_of(&rule.keep) {
         Some(_) => name.to_owned(),
         None => format!("{name} in {}", found.cuts),
     };
@@ -60,7 +60,7 @@ fn damage(told: &Told<'_>, rule: &RuleView) -> Vec<String> {
 }
 
 /// The verdict in a line, and what of another run is not as in this one.
-pub fn explained(told: &Told<'_>, first: Option<&RuleView>) -> String {
+pub fn explained(told: &PromiseCuts<'_>, first: Option<&RuleView>) -> String {
     let verdict = verdict(told, first);
     match (told.folder, told.differences.is_empty()) {
         (None, _) => verdict,
@@ -71,7 +71,7 @@ pub fn explained(told: &Told<'_>, first: Option<&RuleView>) -> String {
     }
 }
 
-fn verdict(told: &Told<'_>, first: Option<&RuleView>) -> String {
+fn verdict(told: &PromiseCuts<'_>, first: Option<&RuleView>) -> String {
     let promise = told.promise;
     let (cuts, broken) = match told.images() {
         Some(_) => told.tried(),
@@ -162,7 +162,7 @@ fn limit(window_s: Option<f64>, most_lost: Option<u64>) -> String {
 }
 
 /// What was said of the first cut that broke the promise, or why none could be made.
-pub fn said<'a>(told: &Told<'a>, first: Option<&'a RuleView>) -> Option<&'a str> {
+pub fn said<'a>(told: &PromiseCuts<'a>, first: Option<&'a RuleView>) -> Option<&'a str> {
     match told.promise.cuts {
         0 => told.cuts.iter().find_map(|cut| cut.failed.as_deref()),
         _ => first?.example.as_deref(),

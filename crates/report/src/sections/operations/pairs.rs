@@ -4,20 +4,21 @@
 use bakeoff_analysis::Comparison;
 
 use super::{interval, ratio};
-use crate::block::{Cell, Column, Kind, Look, Row, Table};
-use crate::layout::{Condition, Layout};
+use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::verdict;
 use crate::words;
 
 /// A row for each condition and pair of an operation; `None` where there is no such pair.
-pub fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Option<Table> {
-    let names = layout.varying.iter().map(|factor| Column::new(Kind::Condition, *factor));
+pub fn table<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<ReportTable> {
+    let names =
+        layout.varying.iter().map(|factor| ReportColumn::new(ColumnKind::Condition, *factor));
     let columns = [
-        Column::new(Kind::Name, layout.compare),
-        Column::new(Kind::Level, "against"),
-        Column::new(Kind::Main, "ratio"),
-        Column::new(Kind::Number, "95 % interval"),
-        Column::new(Kind::Verdict, "verdict"),
+        ReportColumn::new(ColumnKind::Name, layout.compare),
+        ReportColumn::new(ColumnKind::Level, "against"),
+        ReportColumn::new(ColumnKind::Main, "ratio"),
+        ReportColumn::new(ColumnKind::Number, "95 % interval"),
+        ReportColumn::new(ColumnKind::Verdict, "verdict"),
     ];
     let mut rows = Vec::new();
     let mut most = None;
@@ -28,33 +29,34 @@ pub fn table<'a>(layout: &Layout<'a>, operation: &'a str) -> Option<Table> {
             most = most.max(pair.is_held_back().then_some(pair.adjusted_over));
         }
     }
-    (!rows.is_empty()).then(|| Table {
+    (!rows.is_empty()).then(|| ReportTable {
         caption: format!("{operation}: the others against each other, by their own pairs").into(),
-        look: Look::Figures,
+        look: TableStyle::Figures,
         columns: names.chain(columns).collect(),
         rows,
         note: most.map(|over| verdict::explained(Some(over))),
-        ..Table::default()
+        ..ReportTable::default()
     })
 }
 
 fn row<'a>(
-    layout: &Layout<'a>,
-    condition: &Condition<'a>,
+    layout: &DocumentLayout<'a>,
+    condition: &ConditionLevels<'a>,
     pair: &Comparison,
     repeated: bool,
-) -> Row {
+) -> ReportRow {
     let word = match pair.is_held_back() {
         true => verdict::marked(pair.verdict),
         false => pair.verdict.word().to_owned(),
     };
-    let [level, against] = [&pair.level, &pair.baseline].map(|it| Cell::from(it.as_str()));
-    let cells = [level, against, ratio(pair).into(), interval(pair).into(), Cell::verdict(word)];
+    let [level, against] = [&pair.level, &pair.baseline].map(|it| ReportCell::from(it.as_str()));
+    let cells =
+        [level, against, ratio(pair).into(), interval(pair).into(), ReportCell::verdict(word)];
     let place: Vec<String> =
         layout.varying.iter().zip(condition).map(|(it, level)| words::level(it, level)).collect();
-    Row {
+    ReportRow {
         place: Some(place.join(", ")).filter(|place| !repeated && !place.is_empty()),
         repeated,
-        ..Row::of(condition.iter().map(|level| (*level).into()).chain(cells))
+        ..ReportRow::of(condition.iter().map(|level| (*level).into()).chain(cells))
     }
 }

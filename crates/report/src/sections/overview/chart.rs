@@ -6,17 +6,17 @@ use bakeoff_results::FigureOfMerit;
 
 use super::standing::{against, standing};
 use super::terms;
-use crate::amount::Amount;
-use crate::block::{Cell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
+use crate::amount::MeritAmount;
+use crate::block::{ReportCell, Strip, StripGroup, StripHead, StripRow, Strips, Tone};
 use crate::cell_rows;
 use crate::changes::looser;
 use crate::durability;
 use crate::heads;
-use crate::layout::{Condition, Layout};
-use crate::leads::Group;
+use crate::layout::{ConditionLevels, DocumentLayout};
+use crate::leads::PromiseCases;
 use crate::losses::{Losses, Worst};
-use crate::strip::{Axis, Drawn, Means};
-use crate::verdict::Case;
+use crate::strip::{Means, StripAxis, StripContent};
+use crate::verdict::OperationCase;
 use crate::words;
 
 /// So many operations have room beside each other.
@@ -26,19 +26,23 @@ const ROWS: usize = 24;
 const LOW: usize = 8;
 
 /// The chart; `None` where there is no figure.
-pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) -> Option<Strips> {
-    let shown = Heads::of(layout);
+pub fn strips<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+    losses: &Losses<'_>,
+) -> Option<Strips> {
+    let shown = ChartOperations::of(layout);
     let levels = layout.charted();
     let mut conditions = heads::by_promise(layout);
     let all = conditions.len();
     conditions.truncate((ROWS / levels.len().max(1)).max(1));
-    let places: Vec<(&Condition, &str)> = conditions
+    let places: Vec<(&ConditionLevels, &str)> = conditions
         .iter()
         .flat_map(|condition| levels.iter().map(move |level| (*condition, *level)))
         .collect();
     let scales = shown.axes(layout, &places)?;
     let height = if places.len() > LOW { 33.0 } else { 42.0 };
-    let chart = Chart { layout, heads: &shown, scales: &scales, losses, height };
+    let chart = OverviewChart { layout, heads: &shown, scales: &scales, losses, height };
     let groups = conditions.iter().map(|condition| chart.group(condition, cases));
     let groups: Vec<StripGroup> = groups.collect();
     let drawn = || groups.iter().flat_map(|it| &it.rows).flat_map(|it| &it.strips);
@@ -62,7 +66,11 @@ pub fn strips<'a>(layout: &Layout<'a>, cases: &[Case<'a>], losses: &Losses<'_>) 
 }
 
 /// What is not in the chart.
-fn notes<'a>(layout: &Layout<'a>, heads: &Heads<'a>, (shown, all): (usize, usize)) -> Vec<String> {
+fn notes<'a>(
+    layout: &DocumentLayout<'a>,
+    heads: &ChartOperations<'a>,
+    (shown, all): (usize, usize),
+) -> Vec<String> {
     let mut notes = Vec::new();
     if shown < all {
         let all = words::many(all, "condition");
@@ -80,13 +88,13 @@ fn notes<'a>(layout: &Layout<'a>, heads: &Heads<'a>, (shown, all): (usize, usize
 }
 
 /// The operations of the chart, each with what it is compared by.
-struct Heads<'a> {
+struct ChartOperations<'a> {
     operations: Vec<(&'a str, FigureOfMerit)>,
     left_out: usize,
 }
 
-impl<'a> Heads<'a> {
-    fn of(layout: &Layout<'a>) -> Self {
+impl<'a> ChartOperations<'a> {
+    fn of(layout: &DocumentLayout<'a>) -> Self {
         let merit = |operation: &'a str| {
             let mut all = layout.conditions.iter();
             Some((operation, all.find_map(|it| layout.merit(operation, it))?))
@@ -100,9 +108,9 @@ impl<'a> Heads<'a> {
     /// An axis for each kind of figure; `None` where there is no figure at all.
     fn axes(
         &self,
-        layout: &Layout<'a>,
-        places: &[(&Condition<'a>, &'a str)],
-    ) -> Option<Vec<(FigureOfMerit, Axis)>> {
+        layout: &DocumentLayout<'a>,
+        places: &[(&ConditionLevels<'a>, &'a str)],
+    ) -> Option<Vec<(FigureOfMerit, StripAxis)>> {
         let mut kinds: Vec<FigureOfMerit> = self.operations.iter().map(|(_, it)| *it).collect();
         kinds.dedup();
         let (mut axes, mut some) = (Vec::new(), false);
@@ -121,12 +129,16 @@ impl<'a> Heads<'a> {
                 }
             }
             some |= !values.is_empty();
-            axes.push((kind, Axis::of_amounts(kind, &values, &ends)));
+            axes.push((kind, StripAxis::of_amounts(kind, &values, &ends)));
         }
         some.then_some(axes)
     }
 
-    fn blocks(&self, layout: &Layout<'a>, axes: &[(FigureOfMerit, Axis)]) -> Vec<StripHead> {
+    fn blocks(
+        &self,
+        layout: &DocumentLayout<'a>,
+        axes: &[(FigureOfMerit, StripAxis)],
+    ) -> Vec<StripHead> {
         let head = |(operation, merit): &(&str, FigureOfMerit)| StripHead {
             name: (*operation).to_owned(),
             unit: match merit.is_rate() {
@@ -139,37 +151,37 @@ impl<'a> Heads<'a> {
     }
 }
 
-fn axis(axes: &[(FigureOfMerit, Axis)], merit: FigureOfMerit) -> &Axis {
+fn axis(axes: &[(FigureOfMerit, StripAxis)], merit: FigureOfMerit) -> &StripAxis {
     let found = axes.iter().find(|(kind, _)| *kind == merit);
     &found.expect("each kind of figure has an axis").1
 }
 
 /// The interval of a cell's own trials, where it stands against no other: beside a verdict it would be read as
 /// the verdict's, which goes by pairs.
-fn own_interval(layout: &Layout<'_>, each: &[f64]) -> Option<(f64, f64)> {
+fn own_interval(layout: &DocumentLayout<'_>, each: &[f64]) -> Option<(f64, f64)> {
     interval(each).filter(|_| layout.contenders().len() < 2)
 }
 
 /// A cell's figure, if it is of that kind.
 fn amount<'a>(
-    layout: &Layout<'a>,
+    layout: &DocumentLayout<'a>,
     operation: &str,
     kind: FigureOfMerit,
-    (condition, level): (&Condition<'a>, &'a str),
-) -> Option<Amount> {
+    (condition, level): (&ConditionLevels<'a>, &'a str),
+) -> Option<MeritAmount> {
     layout.merit(operation, condition).filter(|merit| *merit == kind)?;
     layout.amount(operation, condition, level).filter(|it| it.value > 0.0 && it.value.is_finite())
 }
 
-struct Chart<'b, 'a> {
-    layout: &'b Layout<'a>,
-    heads: &'b Heads<'a>,
-    scales: &'b [(FigureOfMerit, Axis)],
+struct OverviewChart<'b, 'a> {
+    layout: &'b DocumentLayout<'a>,
+    heads: &'b ChartOperations<'a>,
+    scales: &'b [(FigureOfMerit, StripAxis)],
     losses: &'b Losses<'b>,
     height: f64,
 }
 
-impl<'a> Chart<'_, 'a> {
+impl<'a> OverviewChart<'_, 'a> {
     fn has_rivals(&self) -> bool {
         self.layout.contenders().len() > 1
     }
@@ -184,10 +196,11 @@ impl<'a> Chart<'_, 'a> {
         against.into_iter().chain(lost).map(str::to_owned).collect()
     }
 
-    fn group(&self, condition: &Condition<'a>, cases: &[Case<'a>]) -> StripGroup {
+    fn group(&self, condition: &ConditionLevels<'a>, cases: &[OperationCase<'a>]) -> StripGroup {
         let layout = self.layout;
         let here = cases.iter().filter(|case| case.condition == *condition).cloned();
-        let group = Group { durability: heads::promise(layout, condition), cases: here.collect() };
+        let group =
+            PromiseCases { durability: heads::promise(layout, condition), cases: here.collect() };
         let place = |level: &&'a str| {
             let cost = |(operation, merit): &(&str, FigureOfMerit)| {
                 let value = amount(layout, operation, *merit, (condition, *level))?.value.ln();
@@ -203,7 +216,12 @@ impl<'a> Chart<'_, 'a> {
         StripGroup { title, tool, rows }
     }
 
-    fn row(&self, condition: &Condition<'a>, level: &'a str, group: &Group<'a>) -> StripRow {
+    fn row(
+        &self,
+        condition: &ConditionLevels<'a>,
+        level: &'a str,
+        group: &PromiseCases<'a>,
+    ) -> StripRow {
         let layout = self.layout;
         let strip = |(operation, merit): &(&'a str, FigureOfMerit)| {
             let drawn = self.drawn(operation, *merit, (condition, level));
@@ -213,7 +231,7 @@ impl<'a> Chart<'_, 'a> {
         let lost = self.has_losses().then(|| self.lost(condition, level));
         let title = (layout.compare == durability::FACTOR).then(|| durability::title(level));
         StripRow {
-            name: Cell {
+            name: ReportCell {
                 style: Some(layout.style(level)),
                 marks: cell_rows::marks(layout, condition, level),
                 aside: title,
@@ -226,7 +244,7 @@ impl<'a> Chart<'_, 'a> {
     }
 
     /// How a level stands against each other one, where there are more than two.
-    fn choices(&self, group: &Group<'a>, level: &'a str) -> Vec<(String, String)> {
+    fn choices(&self, group: &PromiseCases<'a>, level: &'a str) -> Vec<(String, String)> {
         let layout = self.layout;
         let contenders = layout.contenders();
         if contenders.len() < 3 || group.cases.is_empty() || !contenders.contains(&level) {
@@ -246,21 +264,21 @@ impl<'a> Chart<'_, 'a> {
         &self,
         operation: &'a str,
         merit: FigureOfMerit,
-        (condition, level): (&Condition<'a>, &'a str),
-    ) -> Drawn {
+        (condition, level): (&ConditionLevels<'a>, &'a str),
+    ) -> StripContent {
         let (layout, axis) = (self.layout, axis(self.scales, merit));
         let style = layout.style(level);
         let Some(found) = amount(layout, operation, merit, (condition, level)) else {
             let label = cell_rows::missing(layout, operation, condition, level);
             let said = format!("{operation}, {level}: {label}");
-            return Drawn { style, label: label.into(), said, ..Drawn::default() };
+            return StripContent { style, label: label.into(), said, ..StripContent::default() };
         };
         let each = layout.each(operation, condition, level);
         let alone = alone(each.len());
         let ends = own_interval(layout, &each).filter(|_| !found.is_bound);
         let mut said = format!("{operation}, {level}: {}", found.text());
         if let Some(ends) = ends {
-            let [low, high] = [ends.0, ends.1].map(|value| Amount { value, ..found }.text());
+            let [low, high] = [ends.0, ends.1].map(|value| MeritAmount { value, ..found }.text());
             said += &format!(", {low} to {high}");
         }
         let from = looser(layout, condition).and_then(|(looser, _)| {
@@ -277,7 +295,7 @@ impl<'a> Chart<'_, 'a> {
             (true, false) => " →",
             (true, true) => " ←",
         };
-        Drawn {
+        StripContent {
             style,
             hollow: false,
             at: Some(axis.place(found.value)),
@@ -290,7 +308,7 @@ impl<'a> Chart<'_, 'a> {
         }
     }
 
-    fn lost(&self, condition: &Condition<'a>, level: &'a str) -> Cell {
+    fn lost(&self, condition: &ConditionLevels<'a>, level: &'a str) -> ReportCell {
         let layout = self.layout;
         let of = |factor| layout.level_of(factor, condition, level);
         let place = of("engine").zip(of(durability::FACTOR));
@@ -306,7 +324,7 @@ impl<'a> Chart<'_, 'a> {
         let elsewhere = loss.elsewhere.then(|| "by another run".to_owned());
         let asides: Vec<String> = loss.bound().into_iter().chain(load).chain(elsewhere).collect();
         let aside = (!asides.is_empty()).then(|| asides.join("; "));
-        Cell { tone, aside, ..loss.text().into() }
+        ReportCell { tone, aside, ..loss.text().into() }
     }
 }
 

@@ -4,9 +4,9 @@ use bakeoff_analysis::{ConditionState, Verdict};
 use bakeoff_results::{MOST_REPETITIONS, Run, Sequential, Status};
 
 use crate::apart::OverMachines;
-use crate::block::{Answered, Words};
-use crate::layout::Layout;
-use crate::verdict::{Case, Outcome};
+use crate::block::{Answered, StyledText};
+use crate::layout::DocumentLayout;
+use crate::verdict::{LeaderOutcome, OperationCase};
 
 /// The flag that names a run's folder.
 const OUT: &str = "--out";
@@ -33,7 +33,7 @@ const APART: &str = "Where the machines disagree, more blocks on them decide not
      the machine that will be used, or on more machines of its kind.";
 
 /// What is left open.
-struct Left {
+struct OpenReasons {
     /// By intervals.
     open: bool,
     /// By intervals over machines that disagree.
@@ -44,25 +44,28 @@ struct Left {
     few: bool,
 }
 
-impl Left {
-    fn of<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Self {
+impl OpenReasons {
+    fn of<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Self {
         let disagree = OverMachines::of(layout, cases).disagree;
-        let is_apart = |case: &Case| disagree.iter().any(|(it, _)| std::ptr::eq(*it, case));
-        let is_short = |case: &Case| case.contrast.verdict == Verdict::ShortOfProcessors;
-        let is_open = |case: &Case| matches!(case.outcome, Outcome::Open | Outcome::Noise);
-        let by_interval = |case: &Case| is_open(case) && !is_short(case);
+        let is_apart =
+            |case: &OperationCase| disagree.iter().any(|(it, _)| std::ptr::eq(*it, case));
+        let is_short = |case: &OperationCase| case.contrast.verdict == Verdict::ShortOfProcessors;
+        let is_open = |case: &OperationCase| {
+            matches!(case.outcome, LeaderOutcome::Open | LeaderOutcome::Noise)
+        };
+        let by_interval = |case: &OperationCase| is_open(case) && !is_short(case);
         Self {
             open: cases.iter().any(|case| by_interval(case) && !is_apart(case)),
             apart: cases.iter().any(|case| by_interval(case) && is_apart(case)),
             short: cases.iter().any(|case| is_open(case) && is_short(case)),
-            few: cases.iter().any(|case| case.outcome == Outcome::TooFew),
+            few: cases.iter().any(|case| case.outcome == LeaderOutcome::TooFew),
         }
     }
 }
 
 /// The question and its answer; `None` where a run of more trials decides no more.
-pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Answered> {
-    let left = Left::of(layout, cases);
+pub fn undecided<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<Answered> {
+    let left = OpenReasons::of(layout, cases);
     if !left.open && !left.apart && !left.short && !left.few {
         return None;
     }
@@ -78,7 +81,7 @@ pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Answered
             .chain(apart)
             .chain(short)
             .chain(no_matter)
-            .map(Words::from)
+            .map(StyledText::from)
             .collect(),
         note: None,
         command,
@@ -88,7 +91,7 @@ pub fn undecided<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Answered
 }
 
 /// What may decide more, and the command that does it.
-fn more(layout: &Layout<'_>, left: &Left) -> (Option<&'static str>, Option<String>) {
+fn more(layout: &DocumentLayout<'_>, left: &OpenReasons) -> (Option<&'static str>, Option<String>) {
     let document = layout.document;
     let run = &document.run.run;
     if document.run.status != Status::Finished {

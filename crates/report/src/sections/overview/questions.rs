@@ -4,15 +4,15 @@
 use bakeoff_analysis::Weight;
 
 use super::decide;
-use crate::block::{Answered, Words};
-use crate::changes::{self, Changes, looser};
+use crate::block::{Answered, StyledText};
+use crate::changes::{self, JudgedChanges, looser};
 use crate::durability;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::leads::{Ratio, groups, named};
 use crate::losses::{Loss, Losses, Worst};
 use crate::misleads;
 use crate::promises::{self, COMMIT, SYNCED_BLOCK};
-use crate::verdict::Case;
+use crate::verdict::OperationCase;
 use crate::words;
 
 /// So many warnings have room.
@@ -20,9 +20,9 @@ const WARNINGS: usize = 3;
 
 /// The questions that the run has an answer to.
 pub fn answered<'a>(
-    layout: &Layout<'a>,
-    cases: &[Case<'a>],
-    changes: &Changes<'a>,
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+    changes: &JudgedChanges<'a>,
     losses: &Losses<'a>,
 ) -> Vec<Answered> {
     let undecided = decide::undecided(layout, cases);
@@ -32,7 +32,11 @@ pub fn answered<'a>(
         .collect()
 }
 
-fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> Option<Answered> {
+fn cost<'a>(
+    layout: &DocumentLayout<'a>,
+    cases: &[OperationCase<'a>],
+    changes: &JudgedChanges<'a>,
+) -> Option<Answered> {
     let less = layout.conditions.iter().find_map(|it| looser(layout, it))?.1;
     let mut lines = Vec::new();
     for level in layout.contenders() {
@@ -44,7 +48,7 @@ fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> O
         return None;
     }
     let title = durability::title(less).to_lowercase();
-    let lead = Words::from("An operation takes, against ").stressed(title).plain(":");
+    let lead = StyledText::from("An operation takes, against ").stressed(title).plain(":");
     lines.insert(0, lead);
     lines.extend(turn(layout, cases));
     Some(Answered {
@@ -58,7 +62,11 @@ fn cost<'a>(layout: &Layout<'a>, cases: &[Case<'a>], changes: &Changes<'a>) -> O
 }
 
 /// What keeping every commit costs a level, at each operation and condition.
-fn prices<'a>(layout: &Layout<'a>, changes: &Changes<'a>, level: &'a str) -> Vec<Ratio<'a>> {
+fn prices<'a>(
+    layout: &DocumentLayout<'a>,
+    changes: &JudgedChanges<'a>,
+    level: &'a str,
+) -> Vec<Ratio<'a>> {
     let mut prices = Vec::new();
     for condition in &layout.conditions {
         let Some((looser, _)) = looser(layout, condition) else { continue };
@@ -72,18 +80,18 @@ fn prices<'a>(layout: &Layout<'a>, changes: &Changes<'a>, level: &'a str) -> Vec
 }
 
 /// That another is fastest where less is promised, if that is so.
-fn turn<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Option<Words> {
+fn turn<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<StyledText> {
     let groups = groups(layout, cases);
     let of = |level| groups.iter().find(|group| group.durability == Some(level))?.winner();
     let (strict, relaxed) = of("strict").zip(of("relaxed"))?;
     (strict != relaxed).then(|| {
-        Words::from("So the order turns: ")
+        StyledText::from("So the order turns: ")
             .then(named(layout, relaxed))
             .plain(" is fastest only while the last second may be lost.")
     })
 }
 
-fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
+fn lost(layout: &DocumentLayout<'_>, losses: &Losses<'_>) -> Option<Answered> {
     let document = layout.document;
     let factors = promises::all(document).next().map(|told| told.factors()).unwrap_or_default();
     let of_files = !factors.is_of_engines();
@@ -92,7 +100,7 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
         false => durability::title(level),
     };
     let unit = if of_files { SYNCED_BLOCK } else { COMMIT };
-    let lines: Vec<Words> = losses
+    let lines: Vec<StyledText> = losses
         .levels()
         .into_iter()
         .map(|level| {
@@ -102,7 +110,7 @@ fn lost(layout: &Layout<'_>, losses: &Losses<'_>) -> Option<Answered> {
             let left = left(&found, unit, alone.as_deref());
             let without = promises::without(document, level);
             let without = without.map_or_else(String::new, |it| format!("; {it}"));
-            Words::default().stressed(title(level)).plain(format!(": {left}{without}."))
+            StyledText::default().stressed(title(level)).plain(format!(": {left}{without}."))
         })
         .collect();
     if lines.is_empty() {
@@ -198,7 +206,7 @@ fn bound_of_each(found: &[(&str, &Loss)]) -> String {
 }
 
 /// The worst warnings, in a sentence each.
-fn mislead(layout: &Layout<'_>) -> Option<Answered> {
+fn mislead(layout: &DocumentLayout<'_>) -> Option<Answered> {
     let warnings = &layout.document.warnings;
     // Of two kinds by one name the worse stands for both.
     let mut names = Vec::new();
@@ -208,11 +216,11 @@ fn mislead(layout: &Layout<'_>) -> Option<Answered> {
         new
     };
     let told = warnings.iter().filter(|it| it.kind.weight() != Weight::Notes);
-    let told: Vec<Words> = told
+    let told: Vec<StyledText> = told
         .filter(|it| is_new(misleads::name(it.kind)))
         .map(|it| {
             let name = format!("{}.", misleads::name(it.kind));
-            Words::default().stressed(name).plain(format!(" {}", misleads::gist(it)))
+            StyledText::default().stressed(name).plain(format!(" {}", misleads::gist(it)))
         })
         .collect();
     let more = told.len().saturating_sub(WARNINGS);

@@ -3,12 +3,12 @@
 
 use bakeoff_analysis::{LimitOutcome, LimitView};
 use bakeoff_results::FigureOfMerit;
-use bakeoff_results::limit::Limit;
+use bakeoff_results::limit::ResponseTimeLimit;
 
 use crate::block::{Strip, StripGroup, StripHead, StripRow, Strips};
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::searches;
-use crate::strip::{self, Axis, Drawn};
+use crate::strip::{self, StripAxis, StripContent};
 use crate::words;
 
 /// So many searches are a first screen's.
@@ -16,7 +16,7 @@ const ROWS: usize = 24;
 const HEIGHT: f64 = 33.0;
 
 /// The chart, the highest rate first; `None` where no rate was found.
-pub fn strips(layout: &Layout<'_>, limit: Limit) -> Option<Strips> {
+pub fn strips(layout: &DocumentLayout<'_>, limit: ResponseTimeLimit) -> Option<Strips> {
     let mut views: Vec<&LimitView> = layout.document.limits.iter().collect();
     let all = views.len();
     let rate = |view: &LimitView| view.keeps_per_second.unwrap_or_default();
@@ -26,7 +26,7 @@ pub fn strips(layout: &Layout<'_>, limit: Limit) -> Option<Strips> {
     let marks = views.iter().flat_map(|it| [it.keeps_per_second, it.closed_per_second]);
     let marks: Vec<f64> = marks.flatten().collect();
     let breaks: Vec<f64> = views.iter().filter_map(|it| it.breaks_per_second).collect();
-    let axis = Axis::of_amounts(FigureOfMerit::Operations, &marks, &breaks);
+    let axis = StripAxis::of_amounts(FigureOfMerit::Operations, &marks, &breaks);
     let head = StripHead {
         name: format!("highest rate with {limit}"),
         unit: "operations a second, log scale".into(),
@@ -56,10 +56,10 @@ pub fn strips(layout: &Layout<'_>, limit: Limit) -> Option<Strips> {
 }
 
 /// The mark of a search; its bar goes to the lowest rate that broke the limit.
-fn drawn(axis: &Axis, name: &str, view: &LimitView) -> Drawn {
+fn drawn(axis: &StripAxis, name: &str, view: &LimitView) -> StripContent {
     let Some(keeps) = view.keeps_per_second else {
         let label = "no rate is known that keeps it".to_owned();
-        return Drawn { said: format!("{name}: {label}"), label, ..Drawn::default() };
+        return StripContent { said: format!("{name}: {label}"), label, ..StripContent::default() };
     };
     let doubt = match view.outcome {
         LimitOutcome::Found => "",
@@ -70,7 +70,7 @@ fn drawn(axis: &Axis, name: &str, view: &LimitView) -> Drawn {
     };
     let label = format!("{}/s{doubt}", words::digits(keeps));
     let above = view.breaks_per_second.filter(|breaks| *breaks >= keeps);
-    Drawn {
+    StripContent {
         at: Some(axis.place(keeps)),
         hollow: !doubt.is_empty(),
         interval: above.map(|breaks| axis.interval((keeps, breaks))),
@@ -78,6 +78,6 @@ fn drawn(axis: &Axis, name: &str, view: &LimitView) -> Drawn {
         said: format!("{name}: {label}"),
         label,
         beside: true,
-        ..Drawn::default()
+        ..StripContent::default()
     }
 }

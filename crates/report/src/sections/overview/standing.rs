@@ -3,27 +3,31 @@
 use bakeoff_analysis::{Contrast, Verdict};
 use bakeoff_results::FigureOfMerit;
 
-use crate::block::Cell;
+use crate::block::ReportCell;
 use crate::figures::NONE;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::leads::{
-    Group, Ratio, all_operations, bare, bracket, bracket_of_times, figures, in_all, intervals,
-    one_by_one_in_a_cell, open_word, wordless,
+    PromiseCases, Ratio, all_operations, bare, bracket, bracket_of_times, figures, in_all,
+    intervals, one_by_one_in_a_cell, open_word, wordless,
 };
-use crate::verdict::Outcome;
+use crate::verdict::LeaderOutcome;
 
 /// What stands beside levels that are the same.
 const EVEN: &str = "as fast, within 5 %";
 
 /// How a level stands against the fastest of its condition, and against the one above it.
-pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Cell {
+pub fn against<'a>(
+    layout: &DocumentLayout<'a>,
+    group: &PromiseCases<'a>,
+    level: &'a str,
+) -> ReportCell {
     let ranked = group.ranked(layout);
     let place = ranked.iter().position(|it| *it == level).filter(|_| !group.cases.is_empty());
     let Some((place, first)) = place.zip(ranked.first().copied()) else { return NONE.into() };
     if place == 0 {
         return match group.winner() {
             Some(winner) if winner == level => "fastest".into(),
-            _ if group.cases.iter().all(|case| case.outcome == Outcome::Even) => EVEN.into(),
+            _ if group.cases.iter().all(|case| case.outcome == LeaderOutcome::Even) => EVEN.into(),
             _ => {
                 let why = why_no_winner(layout, group, first, &ranked);
                 format!("{}, {why}", best_mean(layout, group, first)).into()
@@ -38,11 +42,11 @@ pub fn against<'a>(layout: &Layout<'a>, group: &Group<'a>, level: &'a str) -> Ce
     let (text, intervals) = standing(layout, group, first, level);
     let asides: Vec<String> = intervals.into_iter().chain(close).collect();
     let aside = (!asides.is_empty()).then(|| asides.join("; "));
-    Cell { aside, ..text.into() }
+    ReportCell { aside, ..text.into() }
 }
 
 /// "best mean"; "best mean over both operations" where another level has a better one in one of them.
-fn best_mean<'a>(layout: &Layout<'a>, group: &Group<'a>, first: &'a str) -> String {
+fn best_mean<'a>(layout: &DocumentLayout<'a>, group: &PromiseCases<'a>, first: &'a str) -> String {
     match group.is_best_in_each(layout, first) {
         true => "best mean".into(),
         false => format!("best mean over {}", all_operations(group.cases.len())),
@@ -51,8 +55,8 @@ fn best_mean<'a>(layout: &Layout<'a>, group: &Group<'a>, first: &'a str) -> Stri
 
 /// The word of the pair of the first two, which is no winner's.
 fn why_no_winner<'a>(
-    layout: &Layout<'a>,
-    group: &Group<'a>,
+    layout: &DocumentLayout<'a>,
+    group: &PromiseCases<'a>,
     first: &str,
     ranked: &[&'a str],
 ) -> &'static str {
@@ -61,12 +65,12 @@ fn why_no_winner<'a>(
 }
 
 /// Whether the levels of a group are compared by a rate.
-fn is_by_rate<'a>(layout: &Layout<'a>, group: &Group<'a>) -> bool {
+fn is_by_rate<'a>(layout: &DocumentLayout<'a>, group: &PromiseCases<'a>) -> bool {
     let merit = group.cases.first().and_then(|it| layout.merit(it.operation, &it.condition));
     merit.is_some_and(FigureOfMerit::is_rate)
 }
 
-fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
+fn is_slower(contrasts: &[Contrast], group: &PromiseCases<'_>) -> bool {
     contrasts.len() == group.cases.len() && contrasts.iter().all(|it| it.verdict == Verdict::Slower)
 }
 
@@ -77,8 +81,8 @@ fn is_slower(contrasts: &[Contrast], group: &Group<'_>) -> bool {
 /// "all 95 % intervals lie within 1.8–3.3". Of a rate "0.42× as much
 /// (0.37–0.48)".
 pub fn standing<'a>(
-    layout: &Layout<'a>,
-    group: &Group<'a>,
+    layout: &DocumentLayout<'a>,
+    group: &PromiseCases<'a>,
     other: &str,
     level: &str,
 ) -> (String, Option<String>) {

@@ -2,9 +2,9 @@
 
 use bakeoff_analysis::{Comparison, Verdict};
 
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::losses::Losses;
-use crate::verdict::Case;
+use crate::verdict::OperationCase;
 
 /// What the brackets are: the only intervals beside means that are compared.
 const BRACKETS: &str = "In brackets: the 95 % interval of the ratio, from pairs of trials of the same block; the verdict \
@@ -20,7 +20,11 @@ const LOST: &str =
     "Lost: in cuts whose clients do nothing but commit, at the rate below the number.";
 
 /// A sentence for each, where it stands in the chart.
-pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Vec<String> {
+pub fn terms(
+    layout: &DocumentLayout<'_>,
+    cases: &[OperationCase<'_>],
+    losses: &Losses<'_>,
+) -> Vec<String> {
     let mut terms = Vec::new();
     if cases.iter().any(|case| case.contrast.ends != (None, None)) {
         let at_looks = layout.document.run.run.sequential.is_some();
@@ -38,7 +42,7 @@ pub fn terms(layout: &Layout<'_>, cases: &[Case<'_>], losses: &Losses<'_>) -> Ve
 }
 
 /// Why a comparison is undecided, by all reasons that some of the run's have: a reader sees trials that lie apart.
-fn undecided(layout: &Layout<'_>) -> Option<String> {
+fn undecided(layout: &DocumentLayout<'_>) -> Option<String> {
     let all = || layout.contending();
     let open = |it: &Comparison| it.verdict == Verdict::Undecided && it.low.or(it.high).is_some();
     let is_any_held_back = all().any(Comparison::is_held_back);

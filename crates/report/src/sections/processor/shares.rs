@@ -3,11 +3,13 @@
 use bakeoff_analysis::CellView;
 use bakeoff_results::measure::DATABASE_GROUP;
 
-use crate::block::{Block, Chart, Charts, Column, Kind, Look, Table};
+use crate::block::{
+    Charts, ColumnKind, ReportBlock, ReportColumn, ReportTable, SvgChart, TableStyle,
+};
 use crate::cell_rows;
 use crate::figures;
 use crate::group_rows;
-use crate::layout::{Condition, Layout};
+use crate::layout::{ConditionLevels, DocumentLayout};
 use crate::stack::{self, Bar};
 use crate::words;
 
@@ -21,13 +23,13 @@ const DAEMON: &str = "disk daemon";
 const CAPTION: &str = "Processor time for each operation, by the process that used it";
 
 /// A cell, and what each process used for an operation, in seconds of a processor.
-struct Shared<'b, 'a> {
-    condition: &'b Condition<'a>,
+struct ProcessShares<'b, 'a> {
+    condition: &'b ConditionLevels<'a>,
     level: &'a str,
     parts: Vec<(&'a str, f64)>,
 }
 
-impl Shared<'_, '_> {
+impl ProcessShares<'_, '_> {
     /// What a process used; `None` where it was not there.
     fn of(&self, name: &str) -> Option<f64> {
         self.parts.iter().find(|(known, _)| *known == name).map(|(_, seconds)| *seconds)
@@ -35,7 +37,7 @@ impl Shared<'_, '_> {
 }
 
 /// A bar for each cell, and a table of them, where several groups of processes served the clients.
-pub fn blocks(layout: &Layout<'_>) -> Vec<Block> {
+pub fn blocks(layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
     if !group_rows::are_several(layout) {
         return Vec::new();
     }
@@ -45,19 +47,19 @@ pub fn blocks(layout: &Layout<'_>) -> Vec<Block> {
         return Vec::new();
     }
     vec![
-        Block::Charts(chart(layout, &names, &shared)),
-        Block::Table(table(layout, &names, &shared)),
+        ReportBlock::Charts(chart(layout, &names, &shared)),
+        ReportBlock::Table(table(layout, &names, &shared)),
     ]
 }
 
 /// Each cell whose processes were counted, in the plan's order.
-fn shared<'b, 'a>(layout: &'b Layout<'a>) -> Vec<Shared<'b, 'a>> {
+fn shared<'b, 'a>(layout: &'b DocumentLayout<'a>) -> Vec<ProcessShares<'b, 'a>> {
     let mut shared = Vec::new();
     for condition in &layout.conditions {
         for &level in &layout.levels {
             let parts = layout.cell(condition, level).map_or(Vec::new(), parts);
             if !parts.is_empty() {
-                shared.push(Shared { condition, level, parts });
+                shared.push(ProcessShares { condition, level, parts });
             }
         }
     }
@@ -77,7 +79,7 @@ fn parts(cell: &CellView) -> Vec<(&str, f64)> {
 }
 
 /// The names of all processes: the database is what is asked for, and comes first; bakeoff's own come last.
-fn names<'a>(shared: &[Shared<'_, 'a>]) -> Vec<&'a str> {
+fn names<'a>(shared: &[ProcessShares<'_, 'a>]) -> Vec<&'a str> {
     let mut names: Vec<&'a str> = Vec::new();
     for &(name, _) in shared.iter().flat_map(|it| &it.parts) {
         if !names.contains(&name) {
@@ -88,8 +90,12 @@ fn names<'a>(shared: &[Shared<'_, 'a>]) -> Vec<&'a str> {
     names
 }
 
-fn chart<'a>(layout: &Layout<'a>, names: &[&str], shared: &[Shared<'_, 'a>]) -> Charts {
-    let bar = |it: &Shared<'_, 'a>| {
+fn chart<'a>(
+    layout: &DocumentLayout<'a>,
+    names: &[&str],
+    shared: &[ProcessShares<'_, 'a>],
+) -> Charts {
+    let bar = |it: &ProcessShares<'_, 'a>| {
         let place = layout.place(it.condition);
         let name = format!("{},{}", it.level, place.trim_start_matches(" with"));
         Bar {
@@ -104,13 +110,17 @@ fn chart<'a>(layout: &Layout<'a>, names: &[&str], shared: &[Shared<'_, 'a>]) -> 
         explained += &format!(" {BARS} of {all} are in this chart.");
     }
     let svg = stack::svg("shares", "Where the processor went", names, &bars);
-    let charts = vec![Chart { caption: String::new(), svg }];
+    let charts = vec![SvgChart { caption: String::new(), svg }];
     Charts { explained: explained.into(), legend: Vec::new(), charts }
 }
 
-fn table<'a>(layout: &Layout<'a>, names: &[&str], shared: &[Shared<'_, 'a>]) -> Table {
+fn table<'a>(
+    layout: &DocumentLayout<'a>,
+    names: &[&str],
+    shared: &[ProcessShares<'_, 'a>],
+) -> ReportTable {
     let mut columns = cell_rows::names(layout);
-    columns.extend(names.iter().map(|name| Column::new(Kind::Number, *name)));
+    columns.extend(names.iter().map(|name| ReportColumn::new(ColumnKind::Number, *name)));
     let mut rows = Vec::new();
     let mut before = None;
     for it in shared {
@@ -120,5 +130,11 @@ fn table<'a>(layout: &Layout<'a>, names: &[&str], shared: &[Shared<'_, 'a>]) -> 
         let marks = Vec::new();
         rows.push(cell_rows::row(layout, it.condition, it.level, repeated, marks, cells));
     }
-    Table { caption: CAPTION.into(), look: Look::Figures, columns, rows, ..Table::default() }
+    ReportTable {
+        caption: CAPTION.into(),
+        look: TableStyle::Figures,
+        columns,
+        rows,
+        ..ReportTable::default()
+    }
 }

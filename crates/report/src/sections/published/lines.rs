@@ -1,13 +1,15 @@
 //! Published ratios and ours over the run's numeric factor: hollow marks theirs, filled ones ours.
 
-use bakeoff_analysis::{RatioIs, Shape, Statement, Sweep, SweepLevel, Why};
+use bakeoff_analysis::{PublishedStatement, RatioIs, RatioShape, Sweep, SweepLevel, UntoldReason};
 use bakeoff_results::Levels;
-use bakeoff_results::published::{Quantity, Value as Theirs};
+use bakeoff_results::published::{PublishedValue as Theirs, Quantity};
 
 use super::pair;
 use crate::block::Sweeps;
-use crate::block::sweep::{Amount, Line, Panel, Point, Source, Tick, Value};
-use crate::layout::Layout;
+use crate::block::sweep::{
+    LinePanel, LinePoint, LineSource, LineValue, SweepLine, SweepUnit, Tick,
+};
+use crate::layout::DocumentLayout;
 use crate::words;
 
 /// How the charts are read.
@@ -22,17 +24,17 @@ const MOST_SHADES: usize = 4;
 
 /// The statements of one panel: of one quantity, operation and pair, at the levels of all factors but
 /// those of the axis and of the lines.
-type Panels<'a> = Vec<(PanelKey<'a>, Vec<&'a Statement>)>;
+type Panels<'a> = Vec<(PanelKey<'a>, Vec<&'a PublishedStatement>)>;
 type PanelKey<'a> = (Option<&'a str>, String, Levels);
 
 /// The charts; `None` where no factor of the run is numeric, or the statements differ in no such one.
-pub fn lines(layout: &Layout<'_>, statements: &[Statement]) -> Option<Sweeps> {
+pub fn lines(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> Option<Sweeps> {
     let sweep = layout.document.sweep.as_ref()?;
     let second = sweep.second.as_ref().filter(|it| it.levels.len() <= MOST_SHADES);
     let second = second.map(|it| (it.factor.as_str(), it.levels.as_slice()));
     let mut panels: Panels<'_> = Vec::new();
     let charted =
-        |it: &&Statement| it.of != Quantity::Space && !it.base.contains_key(&sweep.factor);
+        |it: &&PublishedStatement| it.of != Quantity::Space && !it.base.contains_key(&sweep.factor);
     for statement in statements.iter().filter(charted) {
         let mut rest = statement.levels.clone();
         rest.remove(&sweep.factor);
@@ -43,7 +45,7 @@ pub fn lines(layout: &Layout<'_>, statements: &[Statement]) -> Option<Sweeps> {
             None => panels.push((key, vec![statement])),
         }
     }
-    let drawn: Vec<Panel> = panels
+    let drawn: Vec<LinePanel> = panels
         .iter()
         .enumerate()
         .map(|(number, (key, all))| panel(layout, sweep, second, (number, key, all)))
@@ -52,16 +54,16 @@ pub fn lines(layout: &Layout<'_>, statements: &[Statement]) -> Option<Sweeps> {
     (!drawn.is_empty()).then(|| Sweeps::of(EXPLAINED.into(), drawn, None))
 }
 
-fn is_known(point: &Point) -> bool {
+fn is_known(point: &LinePoint) -> bool {
     point.known().is_some()
 }
 
 fn panel(
-    layout: &Layout<'_>,
+    layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     second: Option<(&str, &[SweepLevel])>,
-    (number, (operation, pair, rest), all): (usize, &PanelKey<'_>, &[&Statement]),
-) -> Panel {
+    (number, (operation, pair, rest), all): (usize, &PanelKey<'_>, &[&PublishedStatement]),
+) -> LinePanel {
     let place = layout
         .varying
         .iter()
@@ -77,22 +79,23 @@ fn panel(
     let mut lines = Vec::new();
     for (shade, level) in shades.iter().enumerate() {
         let factor = second.map(|(factor, _)| factor);
-        let is_its = |it: &&&Statement| {
+        let is_its = |it: &&&PublishedStatement| {
             factor.is_none_or(|factor| it.levels.get(factor).map(String::as_str) == *level)
         };
-        let own: Vec<&Statement> = all.iter().filter(is_its).copied().collect();
+        let own: Vec<&PublishedStatement> = all.iter().filter(is_its).copied().collect();
         let name = factor.zip(*level).map(|(factor, level)| words::level(factor, level));
-        for source in [Source::Published, Source::Ours] {
+        for source in [LineSource::Published, LineSource::Ours] {
             let points = sweep.levels.iter().map(|it| {
-                let at = |one: &&&Statement| one.levels.get(&sweep.factor) == Some(&it.level);
-                own.iter().find(at).map_or(Point::NotRun, |it| point(it, source))
+                let at =
+                    |one: &&&PublishedStatement| one.levels.get(&sweep.factor) == Some(&it.level);
+                own.iter().find(at).map_or(LinePoint::NotRun, |it| point(it, source))
             });
-            let points: Vec<Point> = points.collect();
+            let points: Vec<LinePoint> = points.collect();
             // Of what was never published or never run, no line is missed.
             if !points.iter().any(is_known) {
                 continue;
             }
-            lines.push(Line {
+            lines.push(SweepLine {
                 name: name.clone().unwrap_or_else(|| pair.clone()),
                 style: 0,
                 source,
@@ -103,13 +106,13 @@ fn panel(
             });
         }
     }
-    Panel {
+    LinePanel {
         id: format!("published{number}"),
         description: format!("{caption}, over {}. The table below has every ratio.", sweep.factor),
         caption,
         factor: sweep.factor.clone(),
         ticks: sweep.levels.iter().map(tick).collect(),
-        amount: Amount::Times,
+        amount: SweepUnit::Times,
         title: "ratio to the base".into(),
         lines,
         fastest: Vec::new(),
@@ -119,31 +122,38 @@ fn panel(
     }
 }
 
-fn point(statement: &Statement, source: Source) -> Point {
+fn point(statement: &PublishedStatement, source: LineSource) -> LinePoint {
     match source {
-        Source::Published => statement.theirs.map_or(Point::NotRun, |it| Point::Known(theirs(it))),
-        Source::Ours => match (statement.ours, &statement.shape) {
-            (Some(it), _) => {
-                Point::Known(Value { value: it.ratio, is: it.ratio_is, ends: (it.low, it.high) })
-            }
-            (None, Shape::CantTell { why: why @ (Why::SetAside | Why::BaseSetAside) }) => {
-                Point::SetAside(None, why.words().into())
-            }
-            (None, _) => Point::NotRun,
+        LineSource::Published => {
+            statement.theirs.map_or(LinePoint::NotRun, |it| LinePoint::Known(theirs(it)))
+        }
+        LineSource::Ours => match (statement.ours, &statement.shape) {
+            (Some(it), _) => LinePoint::Known(LineValue {
+                value: it.ratio,
+                is: it.ratio_is,
+                ends: (it.low, it.high),
+            }),
+            (
+                None,
+                RatioShape::CantTell {
+                    why: why @ (UntoldReason::SetAside | UntoldReason::BaseSetAside),
+                },
+            ) => LinePoint::SetAside(None, why.words().into()),
+            (None, _) => LinePoint::NotRun,
         },
         // Ratios to cells that were run have no model.
-        Source::Modelled => Point::NotRun,
+        LineSource::Modelled => LinePoint::NotRun,
     }
 }
 
 /// A published ratio as a mark; what is said in words stands in the middle, with its ends.
-pub(in crate::sections) fn theirs(value: Theirs) -> Value {
+pub(in crate::sections) fn theirs(value: Theirs) -> LineValue {
     match value {
         Theirs::Exactly(ratio) => ratio.into(),
-        Theirs::AtLeast(value) => Value { value, is: RatioIs::AtLeast, ends: (None, None) },
-        Theirs::AtMost(value) => Value { value, is: RatioIs::AtMost, ends: (None, None) },
+        Theirs::AtLeast(value) => LineValue { value, is: RatioIs::AtLeast, ends: (None, None) },
+        Theirs::AtMost(value) => LineValue { value, is: RatioIs::AtMost, ends: (None, None) },
         Theirs::Between(low, high) => {
-            Value { ends: (Some(low), Some(high)), ..(low * high).sqrt().into() }
+            LineValue { ends: (Some(low), Some(high)), ..(low * high).sqrt().into() }
         }
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use bakeoff_analysis::{CellView, Sweep};
 
-use crate::layout::{Layout, get};
+use crate::layout::{DocumentLayout, get};
 use crate::words;
 
 /// The cells of the lines whose figures are of memory, each line with its levels; `None` where there is none.
-pub fn note(layout: &Layout<'_>, sweep: &Sweep) -> Option<String> {
+pub fn note(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Option<String> {
     let place = |cell: &CellView| {
         let level = get(&cell.levels, &sweep.factor);
         sweep.levels.iter().position(|it| it.level == level)
@@ -36,7 +36,7 @@ pub fn note(layout: &Layout<'_>, sweep: &Sweep) -> Option<String> {
 }
 
 /// The line that a cell is a point of, by its levels of the compared factor and of those beside the numeric one.
-fn line(layout: &Layout<'_>, sweep: &Sweep, cell: &CellView) -> String {
+fn line(layout: &DocumentLayout<'_>, sweep: &Sweep, cell: &CellView) -> String {
     let others = layout.varying.iter().filter(|factor| **factor != sweep.factor);
     let others = others.map(|factor| words::level(factor, get(&cell.levels, factor)));
     let compared = words::contender(layout.compare, get(&cell.levels, layout.compare));

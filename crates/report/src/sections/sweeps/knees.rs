@@ -2,34 +2,34 @@
 
 use bakeoff_analysis::{Knee, RatioIs, Sweep};
 
-use crate::block::{Cell, Column, Kind, Row, Table};
-use crate::layout::{self, Layout};
+use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable};
+use crate::layout::{self, DocumentLayout};
 use crate::words::digits;
 
 /// A row a line; `None` where the factor is not the number of clients, or loops were open.
-pub fn table(layout: &Layout<'_>, sweep: &Sweep) -> Option<Table> {
+pub fn table(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Option<ReportTable> {
     if sweep.knees.is_empty() {
         return None;
     }
     let others: Vec<&str> =
         layout.varying.iter().copied().filter(|factor| *factor != sweep.factor).collect();
-    let names = others.iter().map(|name| Column::new(Kind::Level, *name));
-    let mut columns: Vec<Column> =
-        std::iter::once(Column::new(Kind::Name, layout.compare)).chain(names).collect();
-    columns.push(Column::new(Kind::Main, "N* (95 % interval)"));
+    let names = others.iter().map(|name| ReportColumn::new(ColumnKind::Level, *name));
+    let mut columns: Vec<ReportColumn> =
+        std::iter::once(ReportColumn::new(ColumnKind::Name, layout.compare)).chain(names).collect();
+    columns.push(ReportColumn::new(ColumnKind::Main, "N* (95 % interval)"));
     let row = |knee: &Knee| {
         let of = layout::get(&knee.levels, layout.compare);
-        let name = Cell { style: Some(layout.style(of)), ..of.into() };
+        let name = ReportCell { style: Some(layout.style(of)), ..of.into() };
         let levels = others.iter().map(|factor| layout::get(&knee.levels, factor));
-        let place = levels.map(Cell::from);
-        Row::of(std::iter::once(name).chain(place).chain([beyond(knee).into()]))
+        let place = levels.map(ReportCell::from);
+        ReportRow::of(std::iter::once(name).chain(place).chain([beyond(knee).into()]))
     };
-    Some(Table {
+    Some(ReportTable {
         caption: "More than N* clients bring no more".into(),
         columns,
         rows: sweep.knees.iter().map(row).collect(),
         note: Some(explained(&sweep.knees)),
-        ..Table::default()
+        ..ReportTable::default()
     })
 }
 

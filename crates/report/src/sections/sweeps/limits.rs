@@ -2,16 +2,17 @@
 
 use bakeoff_analysis::SweepPoint;
 
-use crate::block::sweep::{Line, Point, Source};
+use crate::block::sweep::{LinePoint, LineSource, SweepLine};
 
 /// The line of the limits of a line's points; `None` where none has one.
-pub fn line(measured: &Line, points: &[SweepPoint]) -> Option<Line> {
+pub fn line(measured: &SweepLine, points: &[SweepPoint]) -> Option<SweepLine> {
     let limits = points.iter().map(|it| it.limit);
-    let points: Vec<Point> =
-        limits.map(|limit| limit.map_or(Point::NotRun, |it| Point::Known(it.into()))).collect();
-    points.iter().any(|point| point.known().is_some()).then(|| Line {
+    let points: Vec<LinePoint> = limits
+        .map(|limit| limit.map_or(LinePoint::NotRun, |it| LinePoint::Known(it.into())))
+        .collect();
+    points.iter().any(|point| point.known().is_some()).then(|| SweepLine {
         name: format!("{}, the device alone", measured.name),
-        source: Source::Modelled,
+        source: LineSource::Modelled,
         pale: false,
         points,
         against: String::new(),

@@ -1,14 +1,16 @@
 //! The panels: which lines stand together.
 
 use bakeoff_analysis::{
-    PointState, RatioIs, Sweep, SweepFastest, SweepPanel, SweepPoint, SweepSeries, Told,
+    FastestVerdict, PointState, RatioIs, Sweep, SweepFastest, SweepPanel, SweepPoint, SweepSeries,
 };
 use bakeoff_results::FigureOfMerit;
 
 use super::{limits, shapes};
-use crate::block::sweep::{Amount, Fastest, Line, Panel, Point, Sign, Source, Tick, Value};
+use crate::block::sweep::{
+    Fastest, LinePanel, LinePoint, LineSource, LineValue, Sign, SweepLine, SweepUnit, Tick,
+};
 use crate::figures::NONE;
-use crate::layout::Layout;
+use crate::layout::DocumentLayout;
 use crate::verdict::marked;
 use crate::words;
 
@@ -20,7 +22,7 @@ const MOST_SHADES: usize = 4;
 const MOST_MARKS: usize = 12;
 
 /// The panels of a run's lines.
-pub fn panels(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Panel> {
+pub fn panels(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Vec<LinePanel> {
     let shades = sweep.second.as_ref().filter(|it| it.levels.len() <= MOST_SHADES);
     let mut panels = match shades {
         Some(second) => {
@@ -36,22 +38,22 @@ pub fn panels(layout: &Layout<'_>, sweep: &Sweep) -> Vec<Panel> {
 }
 
 /// A panel of all lines, or one for each of them where they are many.
-fn beside(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Panel> {
-    let all = |pale: &dyn Fn(&SweepSeries) -> bool| -> Vec<Line> {
-        let line = |it: &SweepSeries| Line {
+fn beside(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<LinePanel> {
+    let all = |pale: &dyn Fn(&SweepSeries) -> bool| -> Vec<SweepLine> {
+        let line = |it: &SweepSeries| SweepLine {
             pale: pale(it),
             ..line(layout, (it.level.clone(), &it.level), &it.points, of)
         };
         of.series.iter().map(line).collect()
     };
-    let others = |own: &dyn Fn(&SweepSeries) -> bool| -> Vec<Line> {
+    let others = |own: &dyn Fn(&SweepSeries) -> bool| -> Vec<SweepLine> {
         let others = |it: &SweepSeries| {
             let measured = line(layout, (it.level.clone(), &it.level), &it.points, of);
             with_others(layout, sweep, of, (&measured, it))
         };
         of.series.iter().filter(|it| own(it)).flat_map(others).collect()
     };
-    let whole = Panel {
+    let whole = LinePanel {
         lines: [all(&|_| false), others(&|_| true)].concat(),
         fastest: vec![fastest(layout, of, "")],
         ..panel(layout, sweep, of)
@@ -65,14 +67,18 @@ fn beside(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Vec<Panel> {
         lines.sort_by_key(|line| !line.pale);
         lines.extend(others(&|it| it.level == own.level));
         let caption = format!("{}, {}", whole.caption, own.level);
-        Panel { lines, caption, ..whole.clone() }
+        LinePanel { lines, caption, ..whole.clone() }
     };
     of.series.iter().map(own).collect()
 }
 
 /// A panel for each compared level, with a line for each level of a second numeric factor, from light to
 /// dark.
-fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str])) -> Vec<Panel> {
+fn shaded(
+    layout: &DocumentLayout<'_>,
+    sweep: &Sweep,
+    (factor, levels): (&str, &[&str]),
+) -> Vec<LinePanel> {
     // Those that differ in the second factor alone.
     let key = |panel: &SweepPanel| {
         let mut rest = panel.levels.clone();
@@ -97,7 +103,7 @@ fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str]))
                 .collect();
             let Some((first, _)) = lines.first() else { continue };
             let name = |it: &SweepPanel| words::level(factor, &it.levels[factor]);
-            let of = |(it, series): &(&SweepPanel, &SweepSeries)| Line {
+            let of = |(it, series): &(&SweepPanel, &SweepSeries)| SweepLine {
                 shade: shade(it),
                 ..line(layout, (name(it), level), &series.points, it)
             };
@@ -107,7 +113,7 @@ fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str]))
             let rows = lines.iter().map(|(it, _)| fastest(layout, it, &name(it))).collect();
             let whole = panel(layout, sweep, first);
             let caption = caption(layout, first, &[sweep.factor.as_str(), factor]);
-            panels.push(Panel {
+            panels.push(LinePanel {
                 caption: format!("{caption}, {}", words::contender(layout.compare, level)),
                 lines: lines.iter().map(of).chain(lines.iter().flat_map(others)).collect(),
                 fastest: own_rows(rows, level),
@@ -120,11 +126,11 @@ fn shaded(layout: &Layout<'_>, sweep: &Sweep, (factor, levels): (&str, &[&str]))
 
 /// The lines beside one that was measured: what was published of its cells, and what the modelled device serves.
 fn with_others(
-    layout: &Layout<'_>,
+    layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     of: &SweepPanel,
-    (measured, series): (&Line, &SweepSeries),
-) -> Vec<Line> {
+    (measured, series): (&SweepLine, &SweepSeries),
+) -> Vec<SweepLine> {
     let published = shapes::line(layout, sweep, of, (measured, &series.level));
     let limit = limits::line(measured, &series.points);
     published.into_iter().chain(limit).collect()
@@ -144,7 +150,7 @@ fn own_rows(rows: Vec<Fastest>, level: &str) -> Vec<Fastest> {
 }
 
 /// A panel without lines.
-fn panel(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Panel {
+fn panel(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> LinePanel {
     let merit = FigureOfMerit::of_metric(&of.metric).unwrap_or_default();
     let title = match merit.is_rate() {
         false => format!("{}, down is faster", layout.metric()),
@@ -152,16 +158,16 @@ fn panel(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Panel {
     };
     let caption = caption(layout, of, &[&sweep.factor]);
     let last = sweep.levels.last().map_or("", |level| &level.level);
-    Panel {
+    LinePanel {
         id: String::new(),
         description: format!("{caption}, over {}. The table below has every figure.", sweep.factor),
         caption,
         factor: sweep.factor.clone(),
         ticks: ticks(sweep, of),
         amount: match merit {
-            FigureOfMerit::Time => Amount::Seconds,
-            FigureOfMerit::Megabytes => Amount::BytesRate,
-            _ => Amount::Rate("/s"),
+            FigureOfMerit::Time => SweepUnit::Seconds,
+            FigureOfMerit::Megabytes => SweepUnit::BytesRate,
+            _ => SweepUnit::Rate("/s"),
         },
         title,
         lines: Vec::new(),
@@ -176,18 +182,18 @@ fn panel(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> Panel {
 }
 
 /// Whether faint lines mean something: where a client more is one that waits.
-fn slopes(layout: &Layout<'_>, sweep: &Sweep, of: &SweepPanel) -> bool {
+fn slopes(layout: &DocumentLayout<'_>, sweep: &Sweep, of: &SweepPanel) -> bool {
     let is_time = of.metric == FigureOfMerit::Time.metric();
     sweep.factor == "clients" && is_time && !layout.is_open()
 }
 
 /// Whether some panel has such lines.
-pub fn has_slopes(layout: &Layout<'_>, sweep: &Sweep) -> bool {
+pub fn has_slopes(layout: &DocumentLayout<'_>, sweep: &Sweep) -> bool {
     sweep.panels.iter().any(|panel| slopes(layout, sweep, panel))
 }
 
 /// "create_issue, strict durability".
-pub fn caption(layout: &Layout<'_>, of: &SweepPanel, without: &[&str]) -> String {
+pub fn caption(layout: &DocumentLayout<'_>, of: &SweepPanel, without: &[&str]) -> String {
     let varying = layout.varying.iter().filter(|factor| !without.contains(factor));
     let levels = varying.filter_map(|factor| Some(words::level(factor, of.levels.get(*factor)?)));
     std::iter::once(of.operation.clone()).chain(levels).collect::<Vec<_>>().join(", ")
@@ -208,16 +214,16 @@ fn ticks(sweep: &Sweep, of: &SweepPanel) -> Vec<Tick> {
 
 /// A line of such a name, of a level of the compared factor.
 fn line(
-    layout: &Layout<'_>,
+    layout: &DocumentLayout<'_>,
     (name, level): (String, &str),
     points: &[SweepPoint],
     of: &SweepPanel,
-) -> Line {
+) -> SweepLine {
     let against = points.last().zip(of.fastest.last());
-    Line {
+    SweepLine {
         name,
         style: layout.style(level),
-        source: Source::Ours,
+        source: LineSource::Ours,
         shade: None,
         pale: false,
         points: points.iter().map(point).collect(),
@@ -248,35 +254,35 @@ pub fn against_fastest(
         return format!("{}× {words}{ends}{close}", words::ratio_or_bound(shown.ratio, shown.is));
     }
     match (point.state, fastest.told) {
-        (PointState::Known, Told::Won) if is_first => "fastest".into(),
-        (PointState::Known, Told::TooClose) if is_first => "undecided".into(),
-        (PointState::Known, Told::Unknown) => "can’t tell".into(),
+        (PointState::Known, FastestVerdict::Won) if is_first => "fastest".into(),
+        (PointState::Known, FastestVerdict::TooClose) if is_first => "undecided".into(),
+        (PointState::Known, FastestVerdict::Unknown) => "can’t tell".into(),
         (PointState::SetAside, _) => "set aside".into(),
         (PointState::NotRun, _) => "not run".into(),
         (PointState::Known, _) => NONE.into(),
     }
 }
 
-fn point(of: &SweepPoint) -> Point {
+fn point(of: &SweepPoint) -> LinePoint {
     let why = || of.why.clone().unwrap_or_default();
     match (of.state, of.value) {
-        (PointState::NotRun, _) => Point::NotRun,
-        (PointState::Known, Some(value)) => Point::Known(Value {
+        (PointState::NotRun, _) => LinePoint::NotRun,
+        (PointState::Known, Some(value)) => LinePoint::Known(LineValue {
             value,
             is: of.value_is.unwrap_or(RatioIs::Exact),
             ends: (of.low, of.high),
         }),
-        (PointState::SetAside | PointState::Known, value) => Point::SetAside(value, why()),
+        (PointState::SetAside | PointState::Known, value) => LinePoint::SetAside(value, why()),
     }
 }
 
 /// Who is fastest at each level.
-fn fastest(layout: &Layout<'_>, of: &SweepPanel, name: &str) -> Fastest {
+fn fastest(layout: &DocumentLayout<'_>, of: &SweepPanel, name: &str) -> Fastest {
     let sign = |it: &SweepFastest| match (it.told, it.levels.first()) {
-        (Told::Won, Some(level)) => Sign::Known(level.clone(), layout.style(level)),
-        (Told::TooClose, _) => Sign::TooClose(it.levels.clone()),
-        (Told::Unknown, _) => Sign::Unknown,
-        (Told::Alone | Told::Won, _) => Sign::Nothing,
+        (FastestVerdict::Won, Some(level)) => Sign::Known(level.clone(), layout.style(level)),
+        (FastestVerdict::TooClose, _) => Sign::TooClose(it.levels.clone()),
+        (FastestVerdict::Unknown, _) => Sign::Unknown,
+        (FastestVerdict::Alone | FastestVerdict::Won, _) => Sign::Nothing,
     };
     Fastest { name: name.to_owned(), signs: of.fastest.iter().map(sign).collect() }
 }

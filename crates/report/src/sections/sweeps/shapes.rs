@@ -1,32 +1,33 @@
 //! What an article measured, in the shape that it had there: its ratio to a base cell, times our own figure of
 //! that cell.
 
-use bakeoff_analysis::{ALL_OPERATIONS, PointState, Statement, Sweep, SweepPanel};
+use bakeoff_analysis::{ALL_OPERATIONS, PointState, PublishedStatement, Sweep, SweepPanel};
 use bakeoff_results::FigureOfMerit;
 use bakeoff_results::published::Quantity;
 
-use crate::block::sweep::{Line, Point, Source, Value};
-use crate::layout::Layout;
+use crate::block::sweep::{LinePoint, LineSource, LineValue, SweepLine};
+use crate::layout::DocumentLayout;
 use crate::sections::published::figure_of;
 
 /// The line of what was published of the cells of a line, which are of this level of the compared factor; `None`
 /// where nothing was.
 pub fn line(
-    layout: &Layout<'_>,
+    layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     of: &SweepPanel,
-    (measured, level): (&Line, &str),
-) -> Option<Line> {
+    (measured, level): (&SweepLine, &str),
+) -> Option<SweepLine> {
     let statements = &layout.document.published.as_ref()?.statements;
     let is_rate = FigureOfMerit::of_metric(&of.metric).is_some_and(FigureOfMerit::is_rate);
     let found = |at: usize| {
-        let place = Place { layout, sweep, of, level, at };
+        let place = SweepCell { layout, sweep, of, level, at };
         statements.iter().filter(|_| is_rate).find_map(|it| place.shaped(it))
     };
     let points = (0..sweep.levels.len()).map(found);
-    let points: Vec<Point> = points.map(|it| it.map_or(Point::NotRun, Point::Known)).collect();
-    points.iter().any(|point| point.known().is_some()).then(|| Line {
-        source: Source::Published,
+    let points: Vec<LinePoint> =
+        points.map(|it| it.map_or(LinePoint::NotRun, LinePoint::Known)).collect();
+    points.iter().any(|point| point.known().is_some()).then(|| SweepLine {
+        source: LineSource::Published,
         pale: false,
         points,
         against: String::new(),
@@ -35,10 +36,10 @@ pub fn line(
 }
 
 /// Whether anything was published that lines of rates can have beside them.
-pub fn any(layout: &Layout<'_>, sweep: &Sweep) -> bool {
+pub fn any(layout: &DocumentLayout<'_>, sweep: &Sweep) -> bool {
     sweep.panels.iter().any(|of| {
         let shaped = |level: &str, at: usize| {
-            let place = Place { layout, sweep, of, level, at };
+            let place = SweepCell { layout, sweep, of, level, at };
             let mut statements = layout.document.published.iter().flat_map(|it| &it.statements);
             statements.any(|it| place.shaped(it).is_some())
         };
@@ -49,17 +50,17 @@ pub fn any(layout: &Layout<'_>, sweep: &Sweep) -> bool {
 }
 
 /// A cell: a panel, a level of the compared factor, and the number of a level on the axis.
-struct Place<'a> {
-    layout: &'a Layout<'a>,
+struct SweepCell<'a> {
+    layout: &'a DocumentLayout<'a>,
     sweep: &'a Sweep,
     of: &'a SweepPanel,
     level: &'a str,
     at: usize,
 }
 
-impl Place<'_> {
+impl SweepCell<'_> {
     /// What a statement comes to here; `None` where it is of another cell, or our figure of its base is not known.
-    fn shaped(&self, statement: &Statement) -> Option<Value> {
+    fn shaped(&self, statement: &PublishedStatement) -> Option<LineValue> {
         let Self { layout, sweep, of, level, at } = self;
         let tick = &sweep.levels.get(*at)?.level;
         let is_here = |(factor, published): (&String, &String)| match factor.as_str() {
@@ -80,7 +81,7 @@ impl Place<'_> {
         let base = series.points.get(base).filter(|it| it.state == PointState::Known)?.value?;
         let ratio = figure_of(statement.theirs?);
         let ends = (ratio.ends.0.map(|end| end * base), ratio.ends.1.map(|end| end * base));
-        Some(Value { value: ratio.value * base, is: ratio.is, ends })
+        Some(LineValue { value: ratio.value * base, is: ratio.is, ends })
     }
 
     /// Whether the panel is of an operation, or of all where that is the only one.

@@ -3,15 +3,15 @@
 use bakeoff_analysis::{Sweep, SweepFastest, SweepPanel, SweepSeries};
 
 use super::panels::against_fastest;
-use crate::block::{Cell, Column, Kind, Look, Row, Table};
-use crate::layout::{self, Layout};
+use crate::block::{ColumnKind, ReportCell, ReportColumn, ReportRow, ReportTable, TableStyle};
+use crate::layout::{self, DocumentLayout};
 use crate::promises;
 use crate::verdict::{self, HELD_BACK};
 use crate::words;
 
 /// A row a line: against the fastest at the first and at the last level, and what power cuts took at
 /// worst. `None` where nothing is compared.
-pub fn table(layout: &Layout<'_>, sweep: &Sweep) -> Option<Table> {
+pub fn table(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Option<ReportTable> {
     let ([first, .., last], 2..) = (&sweep.levels[..], layout.contenders().len()) else {
         return None;
     };
@@ -19,72 +19,75 @@ pub fn table(layout: &Layout<'_>, sweep: &Sweep) -> Option<Table> {
         layout.varying.iter().copied().filter(|factor| *factor != sweep.factor).collect();
     let loss = !layout.document.promises.is_empty();
     let conditions = std::iter::once("operation").chain(others.iter().copied());
-    let mut columns: Vec<Column> =
-        conditions.map(|name| Column::new(Kind::Condition, name)).collect();
-    columns.push(Column::new(Kind::Name, layout.compare));
+    let mut columns: Vec<ReportColumn> =
+        conditions.map(|name| ReportColumn::new(ColumnKind::Condition, name)).collect();
+    columns.push(ReportColumn::new(ColumnKind::Name, layout.compare));
     for level in [first, last] {
-        columns.push(Column::new(
-            Kind::Text,
+        columns.push(ReportColumn::new(
+            ColumnKind::Text,
             format!("with {}", words::level(&sweep.factor, &level.level)),
         ));
     }
-    columns.extend(loss.then(|| Column::new(Kind::Text, "lost at worst")));
+    columns.extend(loss.then(|| ReportColumn::new(ColumnKind::Text, "lost at worst")));
     let rows = sweep.panels.iter().flat_map(|panel| rows(layout, sweep, panel, &others, loss));
-    let rows: Vec<Row> = rows.collect();
+    let rows: Vec<ReportRow> = rows.collect();
     let texts = || rows.iter().flat_map(|row| &row.cells);
     let asides = || texts().filter_map(|cell| cell.aside.as_deref());
     let is_marked =
         texts().map(|cell| &*cell.text).chain(asides()).any(|it| it.ends_with(HELD_BACK));
-    Some(Table {
+    Some(ReportTable {
         caption: "Against the fastest (95 % interval)".into(),
-        look: Look::Figures,
+        look: TableStyle::Figures,
         columns,
         note: is_marked.then(|| verdict::explained(None)),
         rows,
-        ..Table::default()
+        ..ReportTable::default()
     })
 }
 
 fn rows(
-    layout: &Layout<'_>,
+    layout: &DocumentLayout<'_>,
     sweep: &Sweep,
     panel: &SweepPanel,
     others: &[&str],
     loss: bool,
-) -> Vec<Row> {
+) -> Vec<ReportRow> {
     let place = |factor: &&str| words::level(factor, layout::get(&panel.levels, factor));
     let place: Vec<String> =
         std::iter::once(panel.operation.clone()).chain(others.iter().map(place)).collect();
     let ends = [0, sweep.levels.len() - 1];
     let row = |(number, it): (usize, &SweepSeries)| {
         let levels = others.iter().map(|factor| layout::get(&panel.levels, factor));
-        let condition = std::iter::once(panel.operation.as_str()).chain(levels).map(Cell::from);
-        let name = Cell { style: Some(layout.style(&it.level)), ..it.level.as_str().into() };
+        let condition =
+            std::iter::once(panel.operation.as_str()).chain(levels).map(ReportCell::from);
+        let name = ReportCell { style: Some(layout.style(&it.level)), ..it.level.as_str().into() };
         let stands = ends.map(|at| {
             let fastest: &SweepFastest = &panel.fastest[at];
             stands(against_fastest(panel, &it.level, &it.points[at], fastest))
         });
-        let lost = loss.then(|| Cell::from(lost(layout, panel, &it.level)));
-        Row {
+        let lost = loss.then(|| ReportCell::from(lost(layout, panel, &it.level)));
+        ReportRow {
             place: (number == 0).then(|| place.join(", ")),
             repeated: number > 0,
-            ..Row::of(condition.chain([name]).chain(stands).chain(lost))
+            ..ReportRow::of(condition.chain([name]).chain(stands).chain(lost))
         }
     };
     panel.series.iter().enumerate().map(row).collect()
 }
 
 /// A cell with its interval beside its figure, so that a narrow screen sets it below.
-fn stands(text: String) -> Cell {
+fn stands(text: String) -> ReportCell {
     match text.split_once(" (") {
-        Some((figure, interval)) => Cell { aside: Some(format!("({interval}")), ..figure.into() },
+        Some((figure, interval)) => {
+            ReportCell { aside: Some(format!("({interval}")), ..figure.into() }
+        }
         None => text.into(),
     }
 }
 
 /// How much was lost in the worst of the power cuts of a panel's promise: transactions of an engine, or
 /// blocks of files.
-fn lost(layout: &Layout<'_>, panel: &SweepPanel, level: &str) -> String {
+fn lost(layout: &DocumentLayout<'_>, panel: &SweepPanel, level: &str) -> String {
     let of = |factor: &str| match factor == layout.compare {
         true => level,
         false => layout::get(&panel.levels, factor),

@@ -3,11 +3,11 @@
 use bakeoff_results::{FigureOfMerit, TrialSummary};
 
 use crate::amount;
-use crate::block::{Cell, Chart, Charts};
+use crate::block::{Charts, ReportCell, SvgChart};
 use crate::chart::{line, marker, open, text};
 use crate::durability;
-use crate::layout::{Layout, get};
-use crate::scale::Log;
+use crate::layout::{DocumentLayout, get};
+use crate::scale::LogScale;
 
 const LEFT: f64 = 66.0;
 const PLOT: f64 = 560.0;
@@ -19,7 +19,7 @@ const MOST: usize = 400;
 const OPERATIONS: usize = 4;
 
 /// A chart for each operation; `None` where there are too few or too many trials for one.
-pub fn charts(layout: &Layout<'_>) -> Option<Charts> {
+pub fn charts(layout: &DocumentLayout<'_>) -> Option<Charts> {
     let trials: Vec<&TrialSummary> =
         layout.document.trials.iter().filter(|trial| trial.valid).collect();
     if !(4..=MOST).contains(&trials.len()) {
@@ -27,20 +27,20 @@ pub fn charts(layout: &Layout<'_>) -> Option<Charts> {
     }
     let operations = layout.document.run.run.operations.iter().take(OPERATIONS).enumerate();
     let charts = operations.filter_map(|(number, name)| chart(layout, &trials, number, name));
-    let charts: Vec<Chart> = charts.collect();
+    let charts: Vec<SvgChart> = charts.collect();
     let hollow = trials.iter().any(|trial| is_hollow(layout, trial));
     let hollow = if hollow { "; hollow: where less is promised" } else { "" };
     let explained = format!(
         "Mean time of each trial, in the order in which they ran: a slope would be a machine that \
          drifts{hollow}."
     );
-    let sign = |level: &str| Cell { style: Some(layout.style(level)), ..level.into() };
+    let sign = |level: &str| ReportCell { style: Some(layout.style(level)), ..level.into() };
     let legend = layout.levels.iter().map(|level| sign(level)).collect();
     (!charts.is_empty()).then(|| Charts { explained: explained.into(), legend, charts })
 }
 
 /// Whether less is promised in a trial than in those that promise the most.
-fn is_hollow(layout: &Layout<'_>, trial: &TrialSummary) -> bool {
+fn is_hollow(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> bool {
     let factors = &layout.document.run.run.factors;
     let levels = factors.iter().find(|(factor, _)| factor == durability::FACTOR);
     let ranks = levels.into_iter().flat_map(|(_, all)| all).map(|it| durability::rank(it));
@@ -49,11 +49,11 @@ fn is_hollow(layout: &Layout<'_>, trial: &TrialSummary) -> bool {
 }
 
 fn chart(
-    layout: &Layout<'_>,
+    layout: &DocumentLayout<'_>,
     trials: &[&TrialSummary],
     number: usize,
     name: &str,
-) -> Option<Chart> {
+) -> Option<SvgChart> {
     let figure = |trial: &TrialSummary| {
         let found = trial.operations.iter().find(|it| it.name == name)?;
         found.mean_s.filter(|mean| *mean > 0.0 && mean.is_finite())
@@ -66,7 +66,7 @@ fn chart(
     if found.is_empty() {
         return None;
     }
-    let scale = Log::of_height(found.iter().map(|(.., mean)| *mean), HEIGHT);
+    let scale = LogScale::of_height(found.iter().map(|(.., mean)| *mean), HEIGHT);
     let y = |value: f64| TOP + (1.0 - scale.place(value)) * HEIGHT;
     let last = (trials.len() - 1).max(1) as f64;
     let mut out = open(
@@ -89,5 +89,5 @@ fn chart(
         let mark = marker(style, LEFT + at as f64 / last * PLOT, y(mean));
         out += &format!("<g class=\"{class} c{style}\">{mark}</g>");
     }
-    Some(Chart { caption: name.to_owned(), svg: out + "</svg>" })
+    Some(SvgChart { caption: name.to_owned(), svg: out + "</svg>" })
 }

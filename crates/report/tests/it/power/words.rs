@@ -1,6 +1,6 @@
 //! What a report says of a promise where an engine has much to say, or little.
 
-use bakeoff_analysis::{Document, Found, RuleView, Warning, WarningKind};
+use bakeoff_analysis::{Document, FoundInCuts, RuleView, Warning, WarningKind};
 use bakeoff_report::verdict;
 use bakeoff_results::{Cut, Promised, Status};
 
@@ -100,7 +100,7 @@ fn the_worst_rule_is_named_where_nothing_was_promised() {
     let rule = |keep: &str, torn, corrupt| RuleView {
         keep: keep.into(),
         cuts: 20,
-        torn: Found { cuts: torn, most: 1 },
+        torn: FoundInCuts { cuts: torn, most: 1 },
         corrupt,
         ..RuleView::default()
     };

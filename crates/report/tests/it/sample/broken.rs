@@ -1,7 +1,9 @@
 //! A run whose power was cut.
 
-use bakeoff_analysis::{Document, Found, PromiseView, RuleView};
-use bakeoff_results::{AuditResult, Cut, CutPlan, FileSystem, Judged, PromiseFactors, Promised};
+use bakeoff_analysis::{Document, FoundInCuts, PromiseView, RuleView};
+use bakeoff_results::{
+    AuditResult, Cut, CutPlan, FileSystem, JudgedImage, PromiseFactors, Promised,
+};
 
 use super::Sample;
 
@@ -30,7 +32,12 @@ fn cut(keep: &str, example: &str) -> Cut {
         ran_s: 0.5,
         acknowledged: 9,
         judged: judged
-            .map(|(keep, verdict)| Judged { keep: keep.into(), again: None, verdict, image: None })
+            .map(|(keep, verdict)| JudgedImage {
+                keep: keep.into(),
+                again: None,
+                verdict,
+                image: None,
+            })
             .into(),
         timed: None,
         failed: None,
@@ -51,9 +58,9 @@ pub fn broken_among(sample: Sample, keep: &str, example: &str) -> Document {
     let rule = |keep: &str| RuleView { keep: keep.into(), cuts: 1, ..RuleView::default() };
     let torn = RuleView {
         broken: 1,
-        lost: Found { cuts: 1, most: 2 },
+        lost: FoundInCuts { cuts: 1, most: 2 },
         oldest_lost_s: Some(0.25),
-        torn: Found { cuts: 1, most: 1 },
+        torn: FoundInCuts { cuts: 1, most: 1 },
         example: Some(example.into()),
         repeat: Some(3),
         ..rule(keep)

@@ -1,6 +1,6 @@
 //! A run that is watched for nine minutes.
 
-use bakeoff_analysis::{Document, OverTime, OwedOverTime, Piece};
+use bakeoff_analysis::{Document, LinePiece, OverTime, OwedOverTime};
 use bakeoff_results::{Levels, PaymentSeries};
 
 use super::{Sample, all};
@@ -71,9 +71,9 @@ fn course(levels: &Levels, number: u32) -> OverTime {
     }
 }
 
-fn piece(start_s: f64, length: f64, mean: Option<f64>, ends: [f64; 2]) -> Piece {
+fn piece(start_s: f64, length: f64, mean: Option<f64>, ends: [f64; 2]) -> LinePiece {
     let [least, most] = ends.map(|end| mean.map(|_| end));
-    Piece { start_s, end_s: start_s + length, mean, least, most }
+    LinePiece { start_s, end_s: start_s + length, mean, least, most }
 }
 
 fn owed(

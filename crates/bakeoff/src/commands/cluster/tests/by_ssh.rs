@@ -22,8 +22,8 @@ fn each_host_runs_a_shard_with_the_program_and_the_file_that_it_is_sent() {
     stand_in_for_ssh(place);
     let file = place.join("my own.toml");
     std::fs::write(&file, "workload = 'point'\n").unwrap();
-    let job = Job {
-        experiment: Asked::File(file.to_str().unwrap().to_owned()),
+    let job = ClusterJob {
+        experiment: ClusterExperiment::File(file.to_str().unwrap().to_owned()),
         ..job(&stand_in(place, 0))
     };
     let script = ssh::script(&job, &hosts(), out.to_str().unwrap());

@@ -1,7 +1,7 @@
 //! What a job's keys mean as levels of an experiment.
 
-use super::Problem;
-use super::lines::{Key, Lines};
+use super::FioProblem;
+use super::lines::{FioKey, FioLines};
 use super::values::{bytes, number, seconds, size};
 
 /// Keys that say what a job does.
@@ -45,20 +45,20 @@ const ELSEWHERE: [&str; 3] = ["filename", "directory", "filename_format"];
 const COMMANDS: [&str; 3] = ["exec_prerun", "exec_postrun", "ioscheduler"];
 
 /// A job.
-pub struct Job {
+pub struct FioJob {
     levels: Vec<(&'static str, String)>,
 }
 
 /// The keys of a job while they are read.
-struct Reader<'a, 'p> {
-    lines: &'a Lines<'a>,
-    problems: &'p mut Vec<Problem>,
+struct FioJobReader<'a, 'p> {
+    lines: &'a FioLines<'a>,
+    problems: &'p mut Vec<FioProblem>,
 }
 
-impl Job {
+impl FioJob {
     /// Reads it; notes what is wrong.
-    pub fn read(lines: &Lines<'_>, problems: &mut Vec<Problem>) -> Self {
-        let mut reader = Reader { lines, problems };
+    pub fn read(lines: &FioLines<'_>, problems: &mut Vec<FioProblem>) -> Self {
+        let mut reader = FioJobReader { lines, problems };
         reader.refuse_unknown();
         Self { levels: reader.levels() }
     }
@@ -74,9 +74,9 @@ fn quoted(text: impl std::fmt::Display) -> String {
     format!("\"{text}\"")
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> FioJobReader<'a, '_> {
     /// The first key of these names.
-    fn key(&self, names: &[&str]) -> Option<Key<'a>> {
+    fn key(&self, names: &[&str]) -> Option<FioKey<'a>> {
         self.lines.keys.iter().find(|key| names.contains(&key.name)).copied()
     }
 
@@ -124,7 +124,7 @@ impl<'a> Reader<'a, '_> {
     fn needs(&mut self, names: &[&str], why: &str) {
         if self.key(names).is_none() {
             let what = format!("the job has no `{}`: {why}", names[0]);
-            self.problems.push(Problem { line: self.lines.job, column: 1, what });
+            self.problems.push(FioProblem { line: self.lines.job, column: 1, what });
         }
     }
 

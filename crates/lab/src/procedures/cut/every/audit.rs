@@ -12,12 +12,12 @@ use bakeoff_devices::plug::{Metadata, Recorded, Walk};
 use bakeoff_disk::materialise::materialise;
 use bakeoff_results::AuditResult;
 
-use super::super::inside::Next;
-use super::survey::Drawn;
+use super::super::inside::PendingImage;
+use super::survey::DistinctImage;
 use crate::error::wanting;
-use crate::place::{Place, remove};
-use crate::process::job::{Job, Message};
-use crate::process::{Process, Program, Received};
+use crate::place::{TargetPlace, remove};
+use crate::process::job::{Message, ProcessJob};
+use crate::process::{ChildProcess, ChildProgram, Received};
 use crate::targets::Setup;
 use crate::{MachineError, TrialError};
 
@@ -28,13 +28,13 @@ const EACH: usize = 500;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How many transactions had been acknowledged, and what an image held.
-pub type Found = (u64, AuditResult);
+pub type ImageAudit = (u64, AuditResult);
 
 /// What audits images of a history.
 pub struct Auditors<'a> {
-    pub program: &'a Program,
+    pub program: &'a ChildProgram,
     /// What each of their processes is told.
-    pub job: Job,
+    pub job: ProcessJob,
     pub setup: &'a Setup,
     /// How long the audit of an image may take: after that it counts as corrupt.
     pub patience: Duration,
@@ -46,7 +46,7 @@ pub struct Auditors<'a> {
 }
 
 /// An image that was written.
-struct Written {
+struct WrittenImage {
     /// Its place among those that are audited.
     at: usize,
     folder: PathBuf,
@@ -60,7 +60,7 @@ struct Written {
 pub fn write(
     history: &Recorded,
     metadata: Metadata,
-    drawn: &Drawn,
+    drawn: &DistinctImage,
     to: &Path,
 ) -> Result<(), TrialError> {
     let mut walk = Walk::new(history, metadata);
@@ -68,7 +68,7 @@ pub fn write(
     write_from(&walk, drawn, to)
 }
 
-fn write_from(walk: &Walk<'_>, drawn: &Drawn, to: &Path) -> Result<(), TrialError> {
+fn write_from(walk: &Walk<'_>, drawn: &DistinctImage, to: &Path) -> Result<(), TrialError> {
     let made = fs::create_dir(to).and_then(|()| {
         let image = walk.image(drawn.keep, drawn.seed)?;
         materialise(&image, walk, to)
@@ -85,13 +85,13 @@ impl Auditors<'_> {
     /// stop.
     pub fn audit(
         &self,
-        images: &[Drawn],
+        images: &[DistinctImage],
         alone: bool,
-        mut found: impl FnMut(usize, Found),
+        mut found: impl FnMut(usize, ImageAudit),
     ) -> Result<(), TrialError> {
         let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let each = if alone || self.setup.has_server() { 1 } else { EACH };
-        let (written, to_audit) = sync_channel::<Written>(workers);
+        let (written, to_audit) = sync_channel::<WrittenImage>(workers);
         let to_audit = Mutex::new(to_audit);
         let (audited, answers) = channel();
         thread::scope(|scope| {
@@ -110,9 +110,9 @@ impl Auditors<'_> {
                 let folder = self.folder.join(format!("{}-{at}", u8::from(alone)));
                 write_from(&walk, image, &folder)?;
                 let off_at_ns = self.history.time(image.moment);
-                let sent = written.send(Written { at, folder, off_at_ns });
+                let sent = written.send(WrittenImage { at, folder, off_at_ns });
                 for answer in answers.try_iter() {
-                    let (at, answer): (usize, Result<Found, TrialError>) = answer;
+                    let (at, answer): (usize, Result<ImageAudit, TrialError>) = answer;
                     found(at, answer?);
                 }
                 if sent.is_err() {
@@ -137,14 +137,14 @@ impl Auditors<'_> {
     /// Audits what was written, until there is no more.
     fn work(
         &self,
-        written: &Mutex<Receiver<Written>>,
-        audited: &Sender<(usize, Result<Found, TrialError>)>,
+        written: &Mutex<Receiver<WrittenImage>>,
+        audited: &Sender<(usize, Result<ImageAudit, TrialError>)>,
         each: usize,
     ) {
         let (mut process, mut left, mut failed) = (None, 0, false);
         loop {
             let next = written.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(Written { at, folder, off_at_ns }) = next else { return };
+            let Ok(WrittenImage { at, folder, off_at_ns }) = next else { return };
             if failed {
                 // The one who writes is told by the answer, and must not wait for a free place.
                 continue;
@@ -169,15 +169,15 @@ impl Auditors<'_> {
     /// found the image corrupt.
     fn audit_one(
         &self,
-        process: &mut Option<Process>,
-        place: Place,
+        process: &mut Option<ChildProcess>,
+        place: TargetPlace,
         off_at_ns: u64,
-    ) -> Result<Found, TrialError> {
+    ) -> Result<ImageAudit, TrialError> {
         place.make_folders()?;
         if process.is_none() {
             *process = Some(self.start()?);
         }
-        let next = Next { place, off_at_ns };
+        let next = PendingImage { place, off_at_ns };
         let at_work = process.as_mut().expect("it was started");
         // One that has ended meanwhile says so below.
         let _ = at_work.tell(&next);
@@ -196,8 +196,8 @@ impl Auditors<'_> {
     }
 
     /// Starts a process and waits until it can go on.
-    fn start(&self) -> Result<Process, TrialError> {
-        let process = Process::start(self.program, &self.job);
+    fn start(&self) -> Result<ChildProcess, TrialError> {
+        let process = ChildProcess::start(self.program, &self.job);
         let process = wanting("a process that audits images", process)?;
         match self.answer(&process)? {
             Some(Message::Ready) => process.go(),
@@ -210,7 +210,7 @@ impl Auditors<'_> {
     }
 
     /// What a process says next; `None` where it has ended, or its time is over.
-    fn answer(&self, process: &Process) -> Result<Option<Message>, TrialError> {
+    fn answer(&self, process: &ChildProcess) -> Result<Option<Message>, TrialError> {
         let start = Instant::now();
         while start.elapsed() < self.patience {
             match process.receive(LOOK) {
@@ -223,7 +223,7 @@ impl Auditors<'_> {
     }
 
     /// Ends a process that gave no answer; why it gave none.
-    fn end(&self, process: Process) -> String {
+    fn end(&self, process: ChildProcess) -> String {
         // One that has ended has nothing more to say.
         match process.receive(Duration::ZERO) {
             Received::End => process.exit_report(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bakeoff_devices::plug::Recorded;
 use bakeoff_devices::trigger::{Awaited, Trigger};
 
-use super::super::inside::Part;
+use super::super::inside::CutTask;
 use super::super::{Bench, NAME, powerless};
 use crate::TrialError;
 use crate::error::wanting;
@@ -44,7 +44,7 @@ impl Bench<'_, '_> {
         let control = staged.disk.control().ok_or_else(powerless)?;
         control.record().map_err(failed)?;
         let part =
-            Part::Claim { clients: self.terms.clients, claims: claims.clone(), steady: false };
+            CutTask::Claim { clients: self.terms.clients, claims: claims.clone(), steady: false };
         let task = Task::inside(NAME, &part);
         let process = self.stage.start(&self.trial.setup, staged.place().clone(), task)?;
         let process = self.ready(process)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use bakeoff_devices::plug::{Identity, Keep, Metadata, Recorded, Walk};
+use bakeoff_devices::plug::{ImageFingerprint, Keep, Metadata, Recorded, Walk};
 use bakeoff_experiment::random::SplitMix64;
 
 use super::SEEDS;
@@ -12,7 +12,7 @@ use crate::TrialError;
 
 /// An image that differs from the others: how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drawn {
+pub struct DistinctImage {
     /// The latest moment that has it.
     pub moment: usize,
     pub keep: Keep,
@@ -22,11 +22,11 @@ pub struct Drawn {
 }
 
 /// What was drawn.
-pub struct Survey {
+pub struct ImageSurvey {
     /// How many images were.
     pub drawn: u64,
     /// Those that differ, in the order of their moments.
-    pub different: Vec<Drawn>,
+    pub different: Vec<DistinctImage>,
 }
 
 /// How often all moments are gone through at most.
@@ -46,8 +46,8 @@ pub fn survey(
     (rules, enough): (&[Keep], usize),
     seed: u64,
     mut tell: impl FnMut(u64, usize) -> Result<(), TrialError>,
-) -> Result<Survey, TrialError> {
-    let (mut known, mut drawn) = (HashMap::<Identity, Drawn>::new(), 0);
+) -> Result<ImageSurvey, TrialError> {
+    let (mut known, mut drawn) = (HashMap::<ImageFingerprint, DistinctImage>::new(), 0);
     for round in 0..ROUNDS {
         let before = known.len();
         let numbers = round * SEEDS..(round + 1) * SEEDS;
@@ -63,9 +63,9 @@ pub fn survey(
             break;
         }
     }
-    let mut different: Vec<Drawn> = known.into_values().collect();
+    let mut different: Vec<DistinctImage> = known.into_values().collect();
     different.sort_unstable_by_key(|it| (it.moment, it.keep as u8, it.seed));
-    Ok(Survey { drawn, different })
+    Ok(ImageSurvey { drawn, different })
 }
 
 /// Draws images of a moment by each rule, from so many seeds of each; how many.
@@ -73,7 +73,7 @@ fn draw(
     walk: &Walk<'_>,
     rules: &[Keep],
     (seed, numbers): (u64, Range<u64>),
-    known: &mut HashMap<Identity, Drawn>,
+    known: &mut HashMap<ImageFingerprint, DistinctImage>,
 ) -> Result<u64, TrialError> {
     let damaged = |error| TrialError::place("the recorded history", error);
     let (moment, mut drawn) = (walk.moment(), 0);
@@ -85,7 +85,7 @@ fn draw(
             let image = walk.image(*keep, seed).map_err(damaged)?;
             let identity = walk.identity(&image).map_err(damaged)?;
             drawn += 1;
-            let this = Drawn { moment, keep: *keep, seed, rules: 1 << place };
+            let this = DistinctImage { moment, keep: *keep, seed, rules: 1 << place };
             match known.entry(identity) {
                 Entry::Vacant(free) => drop(free.insert(this)),
                 Entry::Occupied(mut known) => {
@@ -102,7 +102,7 @@ fn draw(
 }
 
 /// So many of all at most, evenly among them.
-pub fn evenly(all: Vec<Drawn>, most: usize) -> Vec<Drawn> {
+pub fn evenly(all: Vec<DistinctImage>, most: usize) -> Vec<DistinctImage> {
     let count = all.len();
     match count > most {
         true => (0..most).map(|number| all[number * count / most]).collect(),
@@ -114,7 +114,9 @@ pub fn evenly(all: Vec<Drawn>, most: usize) -> Vec<Drawn> {
 mod tests {
     use std::ffi::OsStr;
 
-    use bakeoff_devices::plug::{Attributes, Before, Contents, Ino, Kind, Pending, Place};
+    use bakeoff_devices::plug::{
+        Before, Contents, EntryPlace, FileAttributes, Ino, NodeKind, Pending,
+    };
 
     use super::*;
 
@@ -136,9 +138,9 @@ mod tests {
 
     /// A file in which a byte goes from 0 to 1, 2, 1 and 3, each synced but the last.
     fn history() -> Recorded {
-        let attributes = Attributes { mode: 0o755, uid: 0, gid: 0 };
+        let attributes = FileAttributes { mode: 0o755, uid: 0, gid: 0 };
         let mut pending = Pending::new(1, attributes, Metadata::Ordered);
-        pending.adopt(Place { dir: 1, name: OsStr::new("a") }, 2, Kind::File, attributes);
+        pending.adopt(EntryPlace { dir: 1, name: OsStr::new("a") }, 2, NodeKind::File, attributes);
         pending.record_by(|| 5);
         let mut bytes = vec![0];
         for value in [1, 2, 1, 3] {
@@ -158,7 +160,7 @@ mod tests {
         let of = |rules: &[Keep], enough| {
             survey(&history(), Metadata::Ordered, (rules, enough), 1, |_, _| Ok(())).unwrap()
         };
-        let Survey { drawn, different } = of(&[Keep::DropAll], 1);
+        let ImageSurvey { drawn, different } = of(&[Keep::DropAll], 1);
         assert_eq!(drawn, 8, "one of each moment");
         let moments: Vec<usize> = different.iter().map(|it| it.moment).collect();
         // What held 0 until the first sync, 2 until the third, and 1, twice, to the end.
@@ -182,14 +184,14 @@ mod tests {
         // The second round finds nothing new: each byte of each moment was drawn in the first.
         assert_eq!(most.drawn, 2 * 8 * SEEDS);
         assert_eq!(most.different.len(), some.different.len());
-        let latest = |survey: &Survey| survey.different.iter().map(|it| it.moment).max();
+        let latest = |survey: &ImageSurvey| survey.different.iter().map(|it| it.moment).max();
         assert_eq!(latest(&most), latest(&some), "what is drawn again belongs where it did");
     }
 
     #[test]
     fn what_is_too_much_is_taken_evenly() {
-        let drawn = |moment| Drawn { moment, keep: Keep::Torn, seed: 1, rules: 1 };
-        let all: Vec<Drawn> = (0..1000).map(drawn).collect();
+        let drawn = |moment| DistinctImage { moment, keep: Keep::Torn, seed: 1, rules: 1 };
+        let all: Vec<DistinctImage> = (0..1000).map(drawn).collect();
         let some: Vec<usize> = evenly(all.clone(), 10).iter().map(|it| it.moment).collect();
         assert_eq!(some, [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
         assert_eq!(evenly(all.clone(), 1000), all);

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use bakeoff_devices::plug::{Keep, Metadata, Recorded, Walk};
-use bakeoff_results::{AuditResult, EveryByRule, EveryMoment, FirstBroken, Judged};
+use bakeoff_results::{AuditResult, EveryByRule, EveryMoment, FirstBroken, JudgedImage};
 
 use super::history::Recording;
-use super::survey::Drawn;
+use super::survey::DistinctImage;
 
 /// The count of what the audits of the images found.
-pub struct Tally {
+pub struct ImageTally {
     pub every: EveryMoment,
     rules: Vec<OfRule>,
 }
@@ -20,13 +20,18 @@ struct OfRule {
     counts: EveryByRule,
     /// The worst image that kept the promise, then the first that broke it.
     worst: AuditResult,
-    broken: Vec<Drawn>,
+    broken: Vec<DistinctImage>,
     longest_s: Option<f64>,
     kept: Option<String>,
 }
 
-impl Tally {
-    pub fn new(history: &Recorded, drawn: u64, different: &[Drawn], rules: &[Keep]) -> Self {
+impl ImageTally {
+    pub fn new(
+        history: &Recorded,
+        drawn: u64,
+        different: &[DistinctImage],
+        rules: &[Keep],
+    ) -> Self {
         let [writes, syncs, names] = history.counts().map(|count| count as u64);
         let every = EveryMoment {
             writes,
@@ -53,14 +58,14 @@ impl Tally {
     }
 
     /// The rules that drew an image.
-    fn of(&mut self, drawn: &Drawn) -> impl Iterator<Item = &mut OfRule> {
+    fn of(&mut self, drawn: &DistinctImage) -> impl Iterator<Item = &mut OfRule> {
         let bits = drawn.rules;
         let numbered = self.rules.iter_mut().enumerate();
         numbered.filter(move |(place, _)| bits & (1 << place) != 0).map(|(_, rule)| rule)
     }
 
     /// Notes what was found of an image, and whether it `breaks` the promise.
-    pub fn judged(&mut self, drawn: &Drawn, verdict: &AuditResult, breaks: bool) {
+    pub fn judged(&mut self, drawn: &DistinctImage, verdict: &AuditResult, breaks: bool) {
         self.every.judged += 1;
         for rule in self.of(drawn) {
             rule.counts.judged += 1;
@@ -78,7 +83,7 @@ impl Tally {
         &mut self,
         recording: &Recording,
         metadata: Metadata,
-        drawn: &Drawn,
+        drawn: &DistinctImage,
         verdict: AuditResult,
     ) {
         self.every.broken += 1;
@@ -101,7 +106,7 @@ impl Tally {
     }
 
     /// The first broken images of each rule, that each rule drew itself.
-    pub fn to_keep(&self, most: usize) -> Vec<(Keep, Vec<Drawn>)> {
+    pub fn to_keep(&self, most: usize) -> Vec<(Keep, Vec<DistinctImage>)> {
         let some = |rule: &OfRule| (rule.keep, rule.broken.iter().take(most).copied().collect());
         self.rules.iter().map(some).collect()
     }
@@ -113,13 +118,13 @@ impl Tally {
     }
 
     /// All of it, for the record.
-    pub fn finish(self) -> (Vec<Judged>, Option<EveryMoment>) {
+    pub fn finish(self) -> (Vec<JudgedImage>, Option<EveryMoment>) {
         let mut every = self.every;
         let mut judged = Vec::new();
         for rule in self.rules {
             let verdict = AuditResult { recovery_s: rule.longest_s, ..rule.worst };
             let keep = rule.keep.to_string();
-            judged.push(Judged { keep, again: None, verdict, image: rule.kept });
+            judged.push(JudgedImage { keep, again: None, verdict, image: rule.kept });
             every.rules.push(rule.counts);
         }
         (judged, Some(every))

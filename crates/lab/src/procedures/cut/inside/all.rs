@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::examine;
 use crate::TrialError;
-use crate::place::Place;
+use crate::place::TargetPlace;
 use crate::procedures::Within;
-use crate::targets::Subject;
+use crate::targets::PreparedTarget;
 
 /// An image that is to be audited.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Next {
+pub struct PendingImage {
     /// Where it is, and where a server has its own files.
-    pub place: Place,
+    pub place: TargetPlace,
     /// When the power went, in nanoseconds of `CLOCK_MONOTONIC`.
     pub off_at_ns: u64,
 }
@@ -23,7 +23,7 @@ pub struct Next {
 /// # Errors
 /// What it is told can't be read.
 pub fn audit_all(
-    subject: &dyn Subject,
+    subject: &dyn PreparedTarget,
     claims: &[Vec<u8>],
     within: &mut Within<'_, '_>,
 ) -> Result<(), TrialError> {
@@ -36,7 +36,7 @@ pub fn audit_all(
             Ok(_) => {}
             Err(error) => return Err(TrialError::process(format!("no image: {error}"))),
         }
-        let next: Next = serde_json::from_str(&line)
+        let next: PendingImage = serde_json::from_str(&line)
             .map_err(|error| TrialError::process(format!("no such image: {error}")))?;
         let (message, open) = examine(subject, &next.place, claims, next.off_at_ns);
         drop(open);

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::sync::Mutex;
 
-use bakeoff_engines::Turn;
-use bakeoff_load::{Driver, Observer as _, Progress, Share};
+use bakeoff_engines::DebtTurn;
+use bakeoff_load::{ClientShare, DriveProgress, Driver, Observer as _};
 use bakeoff_workloads::{Claims, Name};
 
 use super::*;
@@ -13,21 +13,21 @@ use crate::targets::Processes;
 /// How far the debt has turned over, of 10; unknown for none.
 struct Owing(Mutex<Option<u64>>);
 
-impl Running for Owing {
+impl RunningTarget for Owing {
     fn operations(&self) -> &[Name] {
         &[Name::Borrowed("transact")]
     }
 
     fn driver<'a>(
         &'a self,
-        _: &Share,
+        _: &ClientShare,
         _: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
         Err(TrialError::User("it has no clients".into()))
     }
 
     fn debt(&self) -> Result<Option<Debt>, TrialError> {
-        let turn = |done| Turn { name: "log written", done, whole: 10 };
+        let turn = |done| DebtTurn { name: "log written", done, whole: 10 };
         let debt = |done| Debt { turns: vec![turn(done)], ..Debt::default() };
         Ok(self.0.lock().unwrap().map(debt))
     }
@@ -48,7 +48,7 @@ impl Running for Owing {
 /// What is said at each of these looks, and how often it was ready by then.
 fn said(longest: Duration, looks: &[Option<u64>]) -> (Vec<Message>, Vec<u32>) {
     let (owing, ready, mut sent) = (Owing(Mutex::default()), Cell::new(0), Vec::new());
-    let output = Output::new(&mut sent);
+    let output = MessageOutput::new(&mut sent);
     let mut go = || {
         ready.set(ready.get() + 1);
         Ok(())
@@ -59,7 +59,7 @@ fn said(longest: Duration, looks: &[Option<u64>]) -> (Vec<Message>, Vec<u32>) {
     for (operations, done) in (1..).zip(looks) {
         *owing.0.lock().unwrap() = *done;
         let elapsed = Duration::from_secs(operations);
-        turning.progress(&Progress { elapsed, operations, per_second: 1.0, mean_s: None });
+        turning.progress(&DriveProgress { elapsed, operations, per_second: 1.0, mean_s: None });
         counts.push(ready.get());
     }
     let lines = String::from_utf8(sent).unwrap();

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bakeoff_load::Outcome;
+use bakeoff_load::DriveOutcome;
 use bakeoff_results::measure::{self, DATABASE_GROUP, Measures, Scope};
 
 use crate::TrialError;
 use crate::machine::syncs;
 use crate::machine::usage::Usage;
-use crate::place::Place;
-use crate::targets::{Processes, Running, Tally};
+use crate::place::TargetPlace;
+use crate::targets::{ClientTally, Processes, RunningTarget};
 
 /// What was used up to a moment.
-pub struct Account {
+pub struct UsageSnapshot {
     own: Usage,
     /// Of each group of processes, by its name.
     groups: BTreeMap<&'static str, (Processes, Usage)>,
@@ -22,15 +22,15 @@ pub struct Account {
     counters: Measures,
 }
 
-impl Account {
+impl UsageSnapshot {
     /// As of now.
     ///
     /// # Errors
     /// The system does not tell; two groups of processes have one name.
     pub fn take(
-        running: &dyn Running,
-        place: &Place,
-        syncs: Option<&syncs::Counter>,
+        running: &dyn RunningTarget,
+        place: &TargetPlace,
+        syncs: Option<&syncs::SyncCounter>,
     ) -> Result<Self, TrialError> {
         let failed =
             |error: std::io::Error| TrialError::place("no account of what the engine uses", error);
@@ -66,9 +66,9 @@ impl Account {
 /// What was used while the clients ran.
 pub struct Used {
     /// When they began.
-    pub before: Account,
+    pub before: UsageSnapshot,
     /// When they had stopped.
-    pub after: Account,
+    pub after: UsageSnapshot,
 }
 
 impl Used {
@@ -76,9 +76,9 @@ impl Used {
     pub fn put(
         &self,
         measures: &mut Measures,
-        running: &dyn Running,
-        outcome: &Outcome,
-        tally: Option<Tally>,
+        running: &dyn RunningTarget,
+        outcome: &DriveOutcome,
+        tally: Option<ClientTally>,
     ) {
         let Self { before, after } = self;
         let mut clients = (after.own - before.own).cpu;
@@ -131,7 +131,7 @@ impl Used {
     }
 
     /// What was used since, in the drain.
-    pub fn put_drain(&self, measures: &mut Measures, end: &Account) {
+    pub fn put_drain(&self, measures: &mut Measures, end: &UsageSnapshot) {
         for (name, (_, then)) in &self.after.groups {
             let Some((_, now)) = end.groups.get(name) else { continue };
             let used = *now - *then;

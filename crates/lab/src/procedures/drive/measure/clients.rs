@@ -2,27 +2,29 @@
 
 use std::time::Duration;
 
-use bakeoff_experiment::State;
-use bakeoff_load::{self as load, Outcome};
+use bakeoff_experiment::EngineState;
+use bakeoff_load::{self as load, DriveOutcome};
 use bakeoff_results::measure::{self, Measures, Scope};
-use bakeoff_results::{Debts, ENOUGH_OPERATIONS, Measured, Operation, Slot, operations_failed};
+use bakeoff_results::{
+    Debts, ENOUGH_OPERATIONS, OperationRecord, SlotRecord, TrialMeasurements, operations_failed,
+};
 use bakeoff_workloads::Name;
 
 use super::seconds::{put_rounds, slope, warm_up};
 use crate::TrialError;
 use crate::driving::Drive;
-use crate::targets::{Running, Tally};
+use crate::targets::{ClientTally, RunningTarget};
 
 /// What the clients did.
 ///
 /// # Errors
 /// No operation that counts has ended.
 pub fn of_clients(
-    running: &dyn Running,
+    running: &dyn RunningTarget,
     drive: &Drive,
-    outcome: &Outcome,
-    tally: Option<Tally>,
-) -> Result<Measured, TrialError> {
+    outcome: &DriveOutcome,
+    tally: Option<ClientTally>,
+) -> Result<TrialMeasurements, TrialError> {
     let names = running.operations();
     let mut measures = Measures::default();
     in_all(&mut measures, running.concurrency(drive.clients), outcome, tally);
@@ -37,21 +39,26 @@ pub fn of_clients(
         measures.set(&measure::RISE_SECONDS, Scope::Trial, slope.values as f64);
     }
     measures.set_some(&measure::WARM_UP, Scope::Trial, warm_up(outcome));
-    if drive.state == State::Steady {
+    if drive.state == EngineState::Steady {
         put_rounds(&mut measures, outcome);
     }
     let operations = operations(outcome, names, &outcome.rates())?;
-    let failed = |(name, kind): (&Name, &load::Kind)| {
+    let failed = |(name, kind): (&Name, &load::KindOutcome)| {
         let error = kind.first_error.as_ref()?;
         Some(operations_failed(kind.errors, name, error))
     };
     let warnings = names.iter().zip(&outcome.kinds).filter_map(failed).collect();
     let (ran_s, debts) = (outcome.ran.as_secs_f64(), Debts::default());
-    Ok(Measured { ran_s, window_s, operations, measures, debts, warnings })
+    Ok(TrialMeasurements { ran_s, window_s, operations, measures, debts, warnings })
 }
 
 /// What they did on the whole.
-fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally: Option<Tally>) {
+fn in_all(
+    measures: &mut Measures,
+    concurrency: usize,
+    outcome: &DriveOutcome,
+    tally: Option<ClientTally>,
+) {
     let scope = || Scope::Clients;
     let ended: u64 = outcome.kinds.iter().map(|kind| kind.count() + kind.errors).sum();
     if let Some(tally) = tally {
@@ -82,14 +89,15 @@ fn in_all(measures: &mut Measures, concurrency: usize, outcome: &Outcome, tally:
 }
 
 /// What the operations did, by their kinds and on the whole. What no operation did is not counted.
-fn put_work(measures: &mut Measures, outcome: &Outcome, names: &[Name]) {
+fn put_work(measures: &mut Measures, outcome: &DriveOutcome, names: &[Name]) {
     let totals = outcome.totals();
     measures.set(&measure::DONE_RATE, Scope::Clients, totals.operations);
     let in_all: u64 = outcome.kinds.iter().map(|kind| kind.work_in_all.rows).sum();
     let in_all = Some(in_all as f64).filter(|rows| *rows > 0.0);
     measures.set_some(&measure::WORK_ROWS, Scope::Clients, in_all);
-    let of =
-        |work: fn(&load::Work) -> u64| outcome.kinds.iter().map(move |kind| work(&kind.ended.work));
+    let of = |work: fn(&load::WorkDone) -> u64| {
+        outcome.kinds.iter().map(move |kind| work(&kind.ended.work))
+    };
     for (name, kind) in names.iter().zip(&outcome.kinds) {
         let ended = kind.ended.operations as f64;
         measures.set(&measure::ENDED, Scope::Operation(name.clone()), ended);
@@ -111,16 +119,16 @@ fn put_work(measures: &mut Measures, outcome: &Outcome, names: &[Name]) {
 
 /// The operations, with how many of each there are a second.
 fn operations(
-    outcome: &Outcome,
+    outcome: &DriveOutcome,
     names: &[Name],
     rates: &[f64],
-) -> Result<Vec<Operation>, TrialError> {
-    let slot = |slot: &load::Slot| Slot {
+) -> Result<Vec<OperationRecord>, TrialError> {
+    let slot = |slot: &load::LatencySlot| SlotRecord {
         start_s: slot.start_s,
         end_s: slot.end_s,
         histogram: slot.histogram.clone(),
     };
-    let operation = |((name, kind), rate): ((&Name, &load::Kind), &f64)| Operation {
+    let operation = |((name, kind), rate): ((&Name, &load::KindOutcome), &f64)| OperationRecord {
         name: name.clone().into(),
         kept: kind.kept.clone(),
         unfinished: kind.unfinished,
@@ -131,7 +139,7 @@ fn operations(
         retries: kind.retries,
     };
     let kinds = names.iter().zip(&outcome.kinds).zip(rates);
-    let operations: Vec<Operation> = kinds.map(operation).collect();
+    let operations: Vec<OperationRecord> = kinds.map(operation).collect();
     // In an open loop that is far behind, what was due in the window has not begun: that it did not
     // keep up is its finding.
     let waited = outcome.open.is_none();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bakeoff_results::measure::{self, Measures, Scope};
 
 use crate::machine::run_delay::RunDelays;
-use crate::targets::{Processes, Running};
+use crate::targets::{Processes, RunningTarget};
 
 /// How often the threads of servers are looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ pub struct Delays {
 
 impl Delays {
     /// Of the groups of a target; it looks at once.
-    pub fn of(running: &dyn Running) -> Self {
+    pub fn of(running: &dyn RunningTarget) -> Self {
         let families =
             running.groups().into_iter().filter_map(|(name, processes)| match processes {
                 Processes::Own => None,

@@ -1,8 +1,8 @@
 //! What a window says in its seconds: a warm-up at its start, whether its rate rises, and its rounds.
 
-use bakeoff_load::Outcome;
+use bakeoff_load::DriveOutcome;
 use bakeoff_results::measure::{self, Measures, Scope};
-use bakeoff_stats::rounds::{Stretch, rounds};
+use bakeoff_stats::rounds::{OperationStretch, rounds};
 use bakeoff_stats::steady::{self, Slope};
 
 /// Slots that a warm-up is looked for in: with fewer there is no telling.
@@ -16,7 +16,7 @@ fn mean(histogram: &hdrhistogram::Histogram<u64>) -> f64 {
 }
 
 /// Operations and the sum of their latencies in each full second, all operations together.
-fn full_seconds(outcome: &Outcome) -> Vec<(f64, u64, f64)> {
+fn full_seconds(outcome: &DriveOutcome) -> Vec<(f64, u64, f64)> {
     let slots = outcome.kinds.first().map_or(0, |kind| kind.slots.len());
     let mut seconds = Vec::new();
     for slot in 0..slots {
@@ -37,7 +37,7 @@ fn full_seconds(outcome: &Outcome) -> Vec<(f64, u64, f64)> {
 /// Seconds at the start that are unlike the rest, by MSER-5 over the mean latency of each second:
 /// advice on how long a warm-up to ask for, and no more. A window that was chosen so, by each trial
 /// for itself, made a ratio of 7.0 out of one pair of series and of 1.4 out of another alike.
-pub fn warm_up(outcome: &Outcome) -> Option<f64> {
+pub fn warm_up(outcome: &DriveOutcome) -> Option<f64> {
     let full = full_seconds(outcome);
     if full.len() < SLOTS_FOR_WARMUP {
         return None;
@@ -48,17 +48,18 @@ pub fn warm_up(outcome: &Outcome) -> Option<f64> {
 }
 
 /// What the window says in rounds of equal numbers of operations.
-pub fn put_rounds(measures: &mut Measures, outcome: &Outcome) {
+pub fn put_rounds(measures: &mut Measures, outcome: &DriveOutcome) {
     let (from, to) = outcome.window_s;
     let slots = outcome.kinds.first().map_or(0, |kind| kind.slots.len());
     let stretch = |slot: usize| {
         let all = outcome.kinds.iter().map(|kind| &kind.slots[slot]);
         let operations = all.clone().map(|slot| slot.histogram.len()).sum();
         let slot = all.clone().next().expect("a workload has an operation");
-        Stretch { start_s: slot.start_s, end_s: slot.end_s, operations }
+        OperationStretch { start_s: slot.start_s, end_s: slot.end_s, operations }
     };
-    let inside = |it: &Stretch| it.start_s >= from && it.end_s <= to && it.end_s > it.start_s;
-    let window: Vec<Stretch> = (0..slots).map(stretch).filter(inside).collect();
+    let inside =
+        |it: &OperationStretch| it.start_s >= from && it.end_s <= to && it.end_s > it.start_s;
+    let window: Vec<OperationStretch> = (0..slots).map(stretch).filter(inside).collect();
     let Some(rounds) = rounds(&window) else { return };
     measures.set(&measure::ROUNDS_RANGE, Scope::Trial, rounds.range);
     measures.set(&measure::ROUNDS_RISE, Scope::Trial, rounds.rise);
@@ -66,7 +67,7 @@ pub fn put_rounds(measures: &mut Measures, outcome: &Outcome) {
 }
 
 /// The line through the rates of the full seconds in the window; `None` when they are too few.
-pub fn slope(outcome: &Outcome) -> Option<Slope> {
+pub fn slope(outcome: &DriveOutcome) -> Option<Slope> {
     let (from, to) = outcome.window_s;
     let inside = |(start, _, _): &&(f64, u64, f64)| *start >= from && start + 1.0 <= to;
     let full = full_seconds(outcome);

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use bakeoff_load::{Arrivals, Driver, Pacer, Record, Share};
+use bakeoff_load::{ArrivalProcess, ClientShare, Driver, OperationSink, Pacer};
 use bakeoff_workloads::Claims;
 
 use super::*;
-use crate::driving::{Check, Conditioning, Pacing};
+use crate::driving::{CheckScope, Conditioning, Pacing};
 use crate::targets::Processes;
 
 /// A target whose clients start nothing, and that says for which part of their time they were busy, and what
@@ -16,14 +16,14 @@ struct Idle {
     missed: &'static [&'static str],
 }
 
-impl Running for Idle {
+impl RunningTarget for Idle {
     fn operations(&self) -> &[Name] {
         &[Name::Borrowed("request")]
     }
 
     fn driver<'a>(
         &'a self,
-        _: &Share,
+        _: &ClientShare,
         _: Option<Box<dyn Claims + 'a>>,
     ) -> Result<Box<dyn Driver + 'a>, TrialError> {
         Ok(Box::new(StartsNothing))
@@ -54,26 +54,26 @@ impl Running for Idle {
 struct StartsNothing;
 
 impl Driver for StartsNothing {
-    fn run(&mut self, _: &mut dyn Pacer, _: &mut dyn Record) {
+    fn run(&mut self, _: &mut dyn Pacer, _: &mut dyn OperationSink) {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 /// What keeps a trial at a rate from being one, none of whose requests started.
 fn failure(running: &Idle) -> Option<TrialError> {
-    let (place, mut sent) = (Place::default(), Vec::new());
-    let output = Output::new(&mut sent);
+    let (place, mut sent) = (TargetPlace::default(), Vec::new());
+    let output = MessageOutput::new(&mut sent);
     let drive = Drive {
         clients: 1,
-        state: State::Warm,
+        state: EngineState::Warm,
         conditioning: Conditioning::None,
         seconds: 0.5,
         enough: None,
         pacing: Pacing::Closed,
         seed: 1,
-        check: Check::None,
+        check: CheckScope::None,
     };
-    let pace = load::Pace::Open { per_second: 1000.0, arrivals: &Arrivals::EVEN, seed: 1 };
+    let pace = load::Pace::Open { per_second: 1000.0, arrivals: &ArrivalProcess::EVEN, seed: 1 };
     let scene = Scene { running, place: &place, syncs: None, output: &output };
     scene.measure(&drive, pace, &Measures::default()).err()
 }

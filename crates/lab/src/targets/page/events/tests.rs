@@ -3,22 +3,22 @@
 use std::net::TcpListener;
 
 use super::super::asked::One;
-use super::super::{Expected, Faults, Open, Resolved, Source, Spent};
+use super::super::{ExpectedResponse, FaultCounters, OpenPage, PageAddress, ResolvedPage, Spent};
 use super::*;
 
-fn share() -> Share {
-    Share { driver: 0, clients: 0..3, of: 3, seed: 1 }
+fn share() -> ClientShare {
+    ClientShare { driver: 0, clients: 0..3, of: 3, seed: 1 }
 }
 
 /// A page as if it had been asked for.
-fn opened(url: &str) -> Open {
-    let (url, source) = (url.to_owned(), Source::of(url).unwrap());
-    let resolved = Resolved { url, source, requests_each: None, rtt: Duration::ZERO };
-    Open {
+fn opened(url: &str) -> OpenPage {
+    let (url, source) = (url.to_owned(), PageAddress::of(url).unwrap());
+    let resolved = ResolvedPage { url, source, requests_each: None, rtt: Duration::ZERO };
+    OpenPage {
         requests: [resolved.text(false), resolved.text(true)],
         resolved,
-        expected: Expected { status: 200, body: None },
-        faults: Faults::default(),
+        expected: ExpectedResponse { status: 200, body: None },
+        faults: FaultCounters::default(),
         spent: Spent::default(),
     }
 }
@@ -30,7 +30,7 @@ fn a_request_that_is_never_answered_is_given_up_after_its_time_and_not_before() 
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let page = opened(&url);
     let mut events = Events::new(One::new(&page, 3), &share()).unwrap();
-    let patience = PATIENCE.as_nanos() as Nanos;
+    let patience = PATIENCE.as_nanos() as ClockNanos;
     for (lane, started) in [(0, 5), (2, 7)] {
         assert_eq!(events.start(lane, (0, started, started)), None);
     }
@@ -49,6 +49,7 @@ fn a_request_that_is_never_answered_is_given_up_after_its_time_and_not_before() 
 /// for each, so that 10,000 of them take at most 10 MB.
 #[test]
 fn a_connection_takes_little_memory() {
-    let kept = size_of::<Slot>() + size_of::<(usize, Nanos)>() + size_of::<Operation>();
+    let kept =
+        size_of::<ClientSlot>() + size_of::<(usize, ClockNanos)>() + size_of::<EndedOperation>();
     assert!(kept <= 1024, "{kept} bytes");
 }

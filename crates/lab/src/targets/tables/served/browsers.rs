@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::time::Duration;
 
-use bakeoff_load::{Nanos, Share};
+use bakeoff_load::{ClientShare, ClockNanos};
 use bakeoff_workloads::site::{Site, Visits};
 use flate2::read::GzDecoder;
 
 use super::super::kinds::Kinds;
-use crate::targets::page::{Asked, At, Fault, Faults, Spent};
+use crate::targets::page::{At, Fault, FaultCounters, RequestLanes, Spent};
 
 /// How much of an answer that is no page is told.
 const TOLD: usize = 200;
@@ -21,11 +21,11 @@ const MOST: u64 = 1 << 20;
 
 /// How visitors reach a web server, and what is counted of that.
 #[derive(Clone, Copy)]
-pub struct Reached<'a> {
+pub struct VisitorAccess<'a> {
     /// Where they connect.
     pub at: &'a At,
     /// What goes wrong.
-    pub faults: &'a Faults,
+    pub faults: &'a FaultCounters,
     /// What the drivers' time goes to.
     pub spent: &'a Spent,
     /// Whether answers are to come compressed.
@@ -35,9 +35,9 @@ pub struct Reached<'a> {
 }
 
 /// Visitors, each with a connection.
-pub struct Browsers<'a> {
+pub struct BrowserLanes<'a> {
     kinds: &'a Kinds,
-    reached: Reached<'a>,
+    reached: VisitorAccess<'a>,
     lanes: Vec<Browser<'a>>,
     /// The last page that came compressed, as it was before.
     page: Vec<u8>,
@@ -53,9 +53,14 @@ struct Browser<'a> {
     body: Vec<u8>,
 }
 
-impl<'a> Browsers<'a> {
+impl<'a> BrowserLanes<'a> {
     /// Those of a share of the clients.
-    pub fn new(site: &'a dyn Site, kinds: &'a Kinds, reached: Reached<'a>, share: &Share) -> Self {
+    pub fn new(
+        site: &'a dyn Site,
+        kinds: &'a Kinds,
+        reached: VisitorAccess<'a>,
+        share: &ClientShare,
+    ) -> Self {
         let browser = |number: usize| Browser {
             visits: site.visits(number, share.of, share.seed),
             operation: 0,
@@ -73,7 +78,7 @@ impl<'a> Browsers<'a> {
     }
 }
 
-impl Asked for Browsers<'_> {
+impl RequestLanes for BrowserLanes<'_> {
     fn at(&self) -> &At {
         self.reached.at
     }
@@ -131,7 +136,7 @@ impl Asked for Browsers<'_> {
         self.reached.rtt
     }
 
-    fn spent(&self, ran: Nanos, waited: Nanos) {
+    fn spent(&self, ran: ClockNanos, waited: ClockNanos) {
         self.reached.spent.add(ran, waited);
     }
 }

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bakeoff_engines::{Address, Listens};
+use bakeoff_engines::{DatabaseAddress, Listens};
 use bakeoff_workloads::site::Script;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, kill_process_group,
     set_parent_process_death_signal, waitid,
 };
 
-use self::files::Source;
+use self::files::PhpDataSource;
 use super::super::server::WithPhp;
 use crate::TrialError;
 
@@ -47,7 +47,7 @@ pub struct Stack {
 }
 
 /// Where a stack has its files, and the control groups that its processes belong into.
-pub struct Room<'a> {
+pub struct StackPlace<'a> {
     /// The folder: it is empty.
     pub folder: &'a Path,
     /// The same folder by a short path that all processes of this user may take, for sockets.
@@ -64,9 +64,9 @@ impl Stack {
     /// # Errors
     /// They are not installed, or don't start: with the last lines of their logs.
     pub fn start(
-        room: &Room<'_>,
+        room: &StackPlace<'_>,
         script: &Script,
-        source: &Source,
+        source: &PhpDataSource,
         gzip: bool,
     ) -> Result<Self, TrialError> {
         let found = find().map_err(TrialError::User)?;
@@ -117,7 +117,7 @@ impl Stack {
     }
 
     /// Waits until a page that asks no database is answered.
-    fn answers(&self, room: &Room<'_>) -> Result<(), TrialError> {
+    fn answers(&self, room: &StackPlace<'_>) -> Result<(), TrialError> {
         let socket = room.short.join("web.sock");
         let start = Instant::now();
         while !is_ready(&socket) {
@@ -242,13 +242,17 @@ fn tail(log: &Path) -> String {
 ///
 /// # Errors
 /// It has no socket or file, or a path that PDO can't be given.
-pub fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<Source, TrialError> {
+pub fn source(
+    with: WithPhp,
+    address: &DatabaseAddress,
+    first: Vec<String>,
+) -> Result<PhpDataSource, TrialError> {
     let unknown = || TrialError::process("the database is nowhere where PHP could reach it");
     let (user, password, dsn) = match address {
-        Address::Files(path) => {
+        DatabaseAddress::Files(path) => {
             (String::new(), String::new(), format!("sqlite:{}", path.display()))
         }
-        Address::Server(server) => {
+        DatabaseAddress::Server(server) => {
             let Listens::Socket(socket) = &server.listens else { return Err(unknown()) };
             let name = &server.database;
             let dsn = match with {
@@ -266,7 +270,7 @@ pub fn source(with: WithPhp, address: &Address, first: Vec<String>) -> Result<So
             (server.user.clone(), password.to_owned(), dsn)
         }
     };
-    Ok(Source { dsn, user, password, first })
+    Ok(PhpDataSource { dsn, user, password, first })
 }
 
 /// A path as a part of the name of a data source of PDO's, whose parts end at semicolons.
@@ -289,7 +293,7 @@ mod tests {
     #[test]
     fn a_path_is_whole_in_the_name_of_a_data_source_or_refused() {
         let dsn = |with, socket: &str| {
-            let address = Address::Server(ServerAddress {
+            let address = DatabaseAddress::Server(ServerAddress {
                 listens: Listens::Socket(socket.into()),
                 user: "bakeoff".into(),
                 password: None,

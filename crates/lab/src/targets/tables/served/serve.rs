@@ -3,24 +3,24 @@
 
 use std::io::BufRead;
 
-use bakeoff_engines::{Database, Home};
+use bakeoff_engines::{Database, EngineHome};
 use bakeoff_results::Measures;
 use serde_json::Value;
 
-use super::super::open::Open;
+use super::super::open::OpenDatabase;
 use super::super::ready::Ready;
 use super::super::resolved::terms;
-use super::super::server::{Server, WEB_GROUP, WORKERS, WithPhp};
-use super::super::written::Written;
-use super::Folder;
-use super::php::{Room, Stack, source};
+use super::super::server::{PageServer, WEB_GROUP, WORKERS, WithPhp};
+use super::super::written::StatementTotals;
+use super::SocketFolder;
+use super::php::{Stack, StackPlace, source};
 use super::web::Web;
-use super::wire::{Answer, Opened, Question};
+use super::wire::{OpenedWebServer, Question, WebProcessReply};
 use crate::TrialError;
-use crate::place::Place;
-use crate::process::Output;
+use crate::place::TargetPlace;
+use crate::process::MessageOutput;
 use crate::process::job::Message;
-use crate::targets::Running;
+use crate::targets::RunningTarget;
 
 /// What counts how many of PHP's workers have died.
 const DIED: &str = "php.workers_died";
@@ -34,36 +34,36 @@ const RUN_AGAIN: &str = "web.transactions_run_again";
 /// not start.
 pub fn serve(
     ready: &Ready,
-    place: &Place,
+    place: &TargetPlace,
     input: &mut dyn BufRead,
-    output: &Output<'_>,
+    output: &MessageOutput<'_>,
 ) -> Result<(), TrialError> {
-    let is_php = ready.resolved.server == Server::Php;
-    if !is_php && ready.engine.home() == Home::Server {
+    let is_php = ready.resolved.server == PageServer::Php;
+    if !is_php && ready.engine.home() == EngineHome::Server {
         place.join(WEB_GROUP)?;
     }
-    let folder = Folder::open(ready, place)?;
-    let open = Open::new(ready, ready.database(place, ready.resolved.durability)?);
+    let folder = SocketFolder::open(ready, place)?;
+    let open = OpenDatabase::new(ready, ready.database(place, ready.resolved.durability)?);
     let connects = ready.prepared.connects_each_time();
     // An embedded engine counts a session's misses when that ends: PHP's are not its own, and those that are
     // kept end after the account.
-    let is_counted = ready.engine.home() != Home::Process || (connects && !is_php);
+    let is_counted = ready.engine.home() != EngineHome::Process || (connects && !is_php);
     let (misses, uncounted): (&[&str], &[&str]) = match is_counted {
         true => (open.cache_misses(), &[]),
         false => (&[], open.cache_misses()),
     };
-    let opened = Opened::new(open.database().server(), open.writes_back(), misses);
+    let opened = OpenedWebServer::new(open.database().server(), open.writes_back(), misses);
     if is_php {
         let stack = stack(ready, place, &folder, open.database())?;
         let opened = opened.with_php(stack.nginx(), stack.php());
-        output.send(&Message::Served(told(&Answer::Opened(opened))));
+        output.send(&Message::Served(told(&WebProcessReply::Opened(opened))));
         return answer((&open, uncounted), &Pages::Php(&stack), input, output);
     }
     let database = (open.database(), connects);
     let web = Web::listen(&folder.socket(), ready.site()?, database, &ready.writing);
     let web = web.map_err(|error| TrialError::place("a web server can't listen", error))?;
     web.work(WORKERS, || {
-        output.send(&Message::Served(told(&Answer::Opened(opened))));
+        output.send(&Message::Served(told(&WebProcessReply::Opened(opened))));
         answer((&open, uncounted), &Pages::Web(&web), input, output)
     })
 }
@@ -71,8 +71,8 @@ pub fn serve(
 /// Starts nginx and php-fpm before a database.
 fn stack(
     ready: &Ready,
-    place: &Place,
-    folder: &Folder,
+    place: &TargetPlace,
+    folder: &SocketFolder,
     database: &dyn Database,
 ) -> Result<Stack, TrialError> {
     let none = |what: &str| TrialError::User(format!("{what} has no page in PHP"));
@@ -81,11 +81,11 @@ fn stack(
     let address = database.address().ok_or_else(|| none(&ready.resolved.engine))?;
     let groups = |name: &str| place.group(name).map_or(&[][..], |group| &group.cgroups[..]);
     let short = folder.short();
-    let room = Room {
+    let room = StackPlace {
         folder: &folder.path,
         short: &short,
         nginx: groups(WEB_GROUP),
-        php: groups(Server::Php.page_group(ready.engine)),
+        php: groups(PageServer::Php.page_group(ready.engine)),
     };
     let first = first(ready, place, with);
     let source = source(with, &address, first)?;
@@ -93,7 +93,7 @@ fn stack(
 }
 
 /// The statements that come first on each of PHP's connections: what the engine sets on its own.
-fn first(ready: &Ready, place: &Place, with: WithPhp) -> Vec<String> {
+fn first(ready: &Ready, place: &TargetPlace, with: WithPhp) -> Vec<String> {
     if with != WithPhp::Sqlite {
         return Vec::new();
     }
@@ -106,7 +106,7 @@ fn first(ready: &Ready, place: &Place, with: WithPhp) -> Vec<String> {
     [format!("PRAGMA synchronous = {synchronous}")].into_iter().chain(cache).collect()
 }
 
-fn told(answer: &Answer) -> Value {
+fn told(answer: &WebProcessReply) -> Value {
     serde_json::to_value(answer).expect("it is plain data")
 }
 
@@ -120,7 +120,7 @@ enum Pages<'a> {
 
 impl Pages<'_> {
     /// What workers have written and read so far, where that is known.
-    fn written(&self) -> Option<Written> {
+    fn written(&self) -> Option<StatementTotals> {
         match self {
             Self::Web(web) => Some(web.written()),
             Self::Php(_) => None,
@@ -138,12 +138,12 @@ impl Pages<'_> {
 
 /// Does what is asked, one thing after the other; the engine's counters that are `uncounted` are not told.
 fn answer(
-    (open, uncounted): (&Open<'_>, &[&str]),
+    (open, uncounted): (&OpenDatabase<'_>, &[&str]),
     pages: &Pages<'_>,
     input: &mut dyn BufRead,
-    output: &Output<'_>,
+    output: &MessageOutput<'_>,
 ) -> Result<(), TrialError> {
-    let (mut line, mut tallied) = (String::new(), Written::default());
+    let (mut line, mut tallied) = (String::new(), StatementTotals::default());
     loop {
         line.clear();
         let wrong = |error: String| TrialError::process(format!("no question: {error}"));
@@ -153,9 +153,9 @@ fn answer(
         let question: Question =
             serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
         let answer = match question {
-            Question::Warm => open.warm().map(|()| Answer::Done)?,
-            Question::Drain => open.drain().map(|()| Answer::Done)?,
-            Question::Check => Answer::Checked(open.check()?),
+            Question::Warm => open.warm().map(|()| WebProcessReply::Done)?,
+            Question::Drain => open.drain().map(|()| WebProcessReply::Done)?,
+            Question::Check => WebProcessReply::Checked(open.check()?),
             Question::Counters => {
                 let mut measures = Measures::default();
                 let counters = open.database().counters().into_iter();
@@ -163,17 +163,17 @@ fn answer(
                     measures.count(name, count);
                 }
                 pages.count(&mut measures);
-                Answer::Counters(measures)
+                WebProcessReply::Counters(measures)
             }
             // What can't be told now may be told later.
-            Question::Debt => Answer::Owes(open.debt().ok().flatten().map(Into::into)),
+            Question::Debt => WebProcessReply::Owes(open.debt().ok().flatten().map(Into::into)),
             Question::Tally => match pages.written() {
                 Some(now) => {
-                    let Written { commits, bytes, returned } = now.since(tallied);
+                    let StatementTotals { commits, bytes, returned } = now.since(tallied);
                     tallied = now;
-                    Answer::Tally { commits, bytes, returned }
+                    WebProcessReply::Tally { commits, bytes, returned }
                 }
-                None => Answer::Done,
+                None => WebProcessReply::Done,
             },
             Question::Stop => return Ok(()),
         };

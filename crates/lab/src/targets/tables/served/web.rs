@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bakeoff_engines::Database;
-use bakeoff_workloads::Tally;
-use bakeoff_workloads::site::{Reply, Request, Site, Worker};
+use bakeoff_workloads::OperationTally;
+use bakeoff_workloads::site::{Site, SiteReply, SiteRequest, SiteWorker};
 use httparse::{EMPTY_HEADER, Status};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -21,7 +21,7 @@ use rustix::net::{
 };
 
 use super::super::meter::Metered;
-use super::super::written::Written;
+use super::super::written::StatementTotals;
 use crate::TrialError;
 
 /// Connections that may wait to be accepted.
@@ -55,13 +55,13 @@ pub struct Web<'a> {
     stop: (UnixStream, Mutex<Option<UnixStream>>),
     connections: Mutex<Connections>,
     /// What each worker has done.
-    did: Mutex<BTreeMap<usize, Did>>,
+    did: Mutex<BTreeMap<usize, WorkerTotals>>,
 }
 
 /// What a worker has done so far.
 #[derive(Clone, Copy, Default)]
-struct Did {
-    written: Written,
+struct WorkerTotals {
+    written: StatementTotals,
     /// Transactions that it has run again after a conflict.
     run_again: u64,
 }
@@ -69,20 +69,20 @@ struct Did {
 /// Those that no worker has in hand.
 #[derive(Default)]
 struct Connections {
-    waiting: BTreeMap<u64, Connection>,
+    waiting: BTreeMap<u64, WebConnection>,
     /// How many there ever were.
     made: u64,
 }
 
 /// A connection, and what has come of its next request.
-struct Connection {
+struct WebConnection {
     stream: UnixStream,
     bytes: Vec<u8>,
 }
 
 /// What became of the bytes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taken {
+enum RequestOutcome {
     /// More has to come.
     Part,
     /// It was answered: its bytes, and whether the connection is kept.
@@ -136,7 +136,7 @@ impl<'a> Web<'a> {
         meanwhile: impl FnOnce() -> Result<(), TrialError>,
     ) -> Result<(), TrialError> {
         std::thread::scope(|scope| {
-            let _ends = Ends(self);
+            let _ends = WorkersStopGuard(self);
             let (sender, ready) = mpsc::channel();
             for number in 0..workers {
                 let sender = sender.clone();
@@ -152,8 +152,8 @@ impl<'a> Web<'a> {
     }
 
     /// What all workers have written and read so far.
-    pub fn written(&self) -> Written {
-        locked(&self.did).values().fold(Written::default(), |sum, it| sum.plus(it.written))
+    pub fn written(&self) -> StatementTotals {
+        locked(&self.did).values().fold(StatementTotals::default(), |sum, it| sum.plus(it.written))
     }
 
     /// How many transactions all workers have run again so far, after conflicts.
@@ -176,11 +176,11 @@ impl<'a> Web<'a> {
         };
         let _ = ready.send(Ok(()));
         drop(ready);
-        let mut clerk = Clerk {
+        let mut clerk = WebWorker {
             worker: self.site.worker(number),
             session,
-            tally: Tally::default(),
-            reply: Reply::default(),
+            tally: OperationTally::default(),
+            reply: SiteReply::default(),
             answer: Vec::new(),
             number,
             did: &self.did,
@@ -231,12 +231,12 @@ impl<'a> Web<'a> {
         connections.made += 1;
         let number = STOP + connections.made;
         if epoll::add(&self.epoll, &stream, EventData::new_u64(number), once()).is_ok() {
-            connections.waiting.insert(number, Connection { stream, bytes: Vec::new() });
+            connections.waiting.insert(number, WebConnection { stream, bytes: Vec::new() });
         }
     }
 
     /// Goes on with a connection that something has come on; it is closed where it is not kept.
-    fn ready(&self, number: u64, clerk: &mut Clerk<'_>, buffer: &mut [u8]) {
+    fn ready(&self, number: u64, clerk: &mut WebWorker<'_>, buffer: &mut [u8]) {
         let taken = locked(&self.connections).waiting.remove(&number);
         let Some(mut connection) = taken else { return };
         if !connection.go_on(clerk, buffer) {
@@ -260,17 +260,17 @@ fn once() -> EventFlags {
 }
 
 /// Has the workers end when it goes.
-struct Ends<'a, 'b>(&'a Web<'b>);
+struct WorkersStopGuard<'a, 'b>(&'a Web<'b>);
 
-impl Drop for Ends<'_, '_> {
+impl Drop for WorkersStopGuard<'_, '_> {
     fn drop(&mut self) {
         *locked(&self.0.stop.1) = None;
     }
 }
 
-impl Connection {
+impl WebConnection {
     /// Reads what has come and answers what is whole; whether the connection is kept.
-    fn go_on(&mut self, clerk: &mut Clerk<'_>, buffer: &mut [u8]) -> bool {
+    fn go_on(&mut self, clerk: &mut WebWorker<'_>, buffer: &mut [u8]) -> bool {
         match self.stream.read(buffer) {
             Ok(0) | Err(_) => return false,
             Ok(read) => self.bytes.extend_from_slice(&buffer[..read]),
@@ -281,7 +281,7 @@ impl Connection {
                     self.stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
                 return false;
             };
-            let Taken::Whole { length, keeps } = taken else { return true };
+            let RequestOutcome::Whole { length, keeps } = taken else { return true };
             if self.stream.write_all(&clerk.answer).is_err() || !keeps {
                 return false;
             }
@@ -294,31 +294,31 @@ impl Connection {
 }
 
 /// A worker with its session.
-struct Clerk<'a> {
-    worker: Box<dyn Worker + 'a>,
+struct WebWorker<'a> {
+    worker: Box<dyn SiteWorker + 'a>,
     session: Metered<'a>,
     /// What all its operations did.
-    tally: Tally,
-    reply: Reply,
+    tally: OperationTally,
+    reply: SiteReply,
     /// The bytes of the last answer.
     answer: Vec<u8>,
     /// The worker's number, and where what each has done is known to others.
     number: usize,
-    did: &'a Mutex<BTreeMap<usize, Did>>,
+    did: &'a Mutex<BTreeMap<usize, WorkerTotals>>,
 }
 
 /// What is no request of HTTP/1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NoRequest;
 
-impl Clerk<'_> {
+impl WebWorker<'_> {
     /// Answers the request that these bytes begin with, if it is whole.
-    fn take(&mut self, bytes: &[u8]) -> Result<Taken, NoRequest> {
+    fn take(&mut self, bytes: &[u8]) -> Result<RequestOutcome, NoRequest> {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
         let mut head = httparse::Request::new(&mut headers);
         let length = match head.parse(bytes) {
             Ok(Status::Complete(length)) => length,
-            Ok(Status::Partial) if bytes.len() < MOST => return Ok(Taken::Part),
+            Ok(Status::Partial) if bytes.len() < MOST => return Ok(RequestOutcome::Part),
             Ok(Status::Partial) | Err(_) => return Err(NoRequest),
         };
         let value = |name: &str| {
@@ -331,14 +331,14 @@ impl Clerk<'_> {
         };
         let length = length + body;
         if bytes.len() < length {
-            return Ok(Taken::Part);
+            return Ok(RequestOutcome::Part);
         }
         let says = value("Connection");
         let keeps = match head.version {
             Some(1) => !says.eq_ignore_ascii_case("close"),
             _ => says.eq_ignore_ascii_case("keep-alive"),
         };
-        let request = Request {
+        let request = SiteRequest {
             posts: head.method == Some("POST"),
             target: head.path.unwrap_or_default(),
             cookie: value("Cookie"),
@@ -347,18 +347,18 @@ impl Clerk<'_> {
             at_us: now_us(),
         };
         self.answer(&request, keeps);
-        Ok(Taken::Whole { length, keeps })
+        Ok(RequestOutcome::Whole { length, keeps })
     }
 
     /// Makes the answer to a request.
-    fn answer(&mut self, request: &Request<'_>, keeps: bool) {
+    fn answer(&mut self, request: &SiteRequest<'_>, keeps: bool) {
         let Self { worker, session, tally, reply, answer, number, did } = self;
         let answered = session.operation(|session| worker.answer(request, session, tally, reply));
         // Before the visitor has the answer.
-        let done = Did { written: session.written(), run_again: tally.retries };
+        let done = WorkerTotals { written: session.written(), run_again: tally.retries };
         locked(did).insert(*number, done);
         if let Err(error) = answered {
-            *reply = Reply { status: 500, cookie: None, body: error.to_string() };
+            *reply = SiteReply { status: 500, cookie: None, body: error.to_string() };
         }
         let reason = match reply.status {
             200 => "OK",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use bakeoff_engines::{Debt, Owed, Payment, Turn, Unit};
+use bakeoff_engines::{Debt, DebtTurn, DebtUnit, Owed, Payment};
 use bakeoff_results::Measures;
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +28,9 @@ pub enum Question {
 
 /// What it answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Answer {
+pub enum WebProcessReply {
     /// It takes requests.
-    Opened(Opened),
+    Opened(OpenedWebServer),
     /// It is done.
     Done,
     /// What is wrong with the data, where anybody can look.
@@ -38,14 +38,14 @@ pub enum Answer {
     /// What the engine counts of itself.
     Counters(Measures),
     /// What the engine owes, where that is known.
-    Owes(Option<Owes>),
+    Owes(Option<WireDebt>),
     /// Commits, the bytes that they wrote, and those of the rows that workers were returned.
     Tally { commits: u64, bytes: u64, returned: u64 },
 }
 
 /// What is known of a web server once its engine is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct OpenedWebServer {
     /// The process of a private database server.
     pub database: Option<u32>,
     /// The processes of nginx and of php-fpm.
@@ -54,7 +54,7 @@ pub struct Opened {
     cache_misses: Vec<String>,
 }
 
-impl Opened {
+impl OpenedWebServer {
     /// With a database server's process, and the names of counters.
     pub fn new(database: Option<u32>, writes_back: &[&str], cache_misses: &[&str]) -> Self {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -80,7 +80,7 @@ impl Opened {
 
 /// A debt on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owes {
+pub struct WireDebt {
     /// Name, unit, amount and limit.
     owed: Vec<(String, String, u64, Option<u64>)>,
     /// Name, how far, and what makes a whole turn.
@@ -89,10 +89,10 @@ pub struct Owes {
     payments: Vec<(String, u64)>,
 }
 
-impl From<Debt> for Owes {
+impl From<Debt> for WireDebt {
     fn from(debt: Debt) -> Self {
         let owed = |it: Owed| (it.name.into(), it.unit.name().into(), it.amount, it.limit);
-        let turn = |it: Turn| (it.name.into(), it.done, it.whole);
+        let turn = |it: DebtTurn| (it.name.into(), it.done, it.whole);
         let payment = |it: Payment| (it.name.into(), it.count);
         Self {
             owed: debt.owed.into_iter().map(owed).collect(),
@@ -102,11 +102,11 @@ impl From<Debt> for Owes {
     }
 }
 
-impl Owes {
+impl WireDebt {
     /// The debt; what is in a unit that nobody knows is left out.
     pub fn into_debt(self) -> Debt {
         let owed = self.owed.into_iter().filter_map(|(name, unit, amount, limit)| {
-            let unit = Unit::ALL.into_iter().find(|it| it.name() == unit)?;
+            let unit = DebtUnit::ALL.into_iter().find(|it| it.name() == unit)?;
             Some(Owed { name: known(&name), unit, amount, limit })
         });
         let turns = self.turns.into_iter();
@@ -114,7 +114,7 @@ impl Owes {
         Debt {
             owed: owed.collect(),
             turns: turns
-                .map(|(name, done, whole)| Turn { name: known(&name), done, whole })
+                .map(|(name, done, whole)| DebtTurn { name: known(&name), done, whole })
                 .collect(),
             payments: payments.map(|(name, count)| Payment { name: known(&name), count }).collect(),
         }
@@ -156,15 +156,17 @@ mod tests {
     #[test]
     fn what_is_sent_arrives() {
         let debt = Debt {
-            owed: vec![Owed { name: "log", unit: Unit::Pages, amount: 7, limit: Some(9) }],
-            turns: vec![Turn { name: "log written", done: 1, whole: 2 }],
+            owed: vec![Owed { name: "log", unit: DebtUnit::Pages, amount: 7, limit: Some(9) }],
+            turns: vec![DebtTurn { name: "log written", done: 1, whole: 2 }],
             payments: vec![Payment { name: "checkpoint", count: 3 }],
         };
-        let opened = Opened::new(Some(7), &["pages written"], &[]);
-        let answers = [Answer::Owes(Some(debt.clone().into())), Answer::Opened(opened)];
+        let opened = OpenedWebServer::new(Some(7), &["pages written"], &[]);
+        let answers =
+            [WebProcessReply::Owes(Some(debt.clone().into())), WebProcessReply::Opened(opened)];
         let sent = serde_json::to_string(&answers).unwrap();
-        let arrived: Vec<Answer> = serde_json::from_str(&sent).unwrap();
-        let [Answer::Owes(Some(owes)), Answer::Opened(opened)] = &arrived[..] else {
+        let arrived: Vec<WebProcessReply> = serde_json::from_str(&sent).unwrap();
+        let [WebProcessReply::Owes(Some(owes)), WebProcessReply::Opened(opened)] = &arrived[..]
+        else {
             panic!("{arrived:?}")
         };
         assert_eq!(owes.clone().into_debt(), debt);

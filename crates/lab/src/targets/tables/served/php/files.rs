@@ -9,7 +9,7 @@ const CONNECTIONS: u32 = 40_000;
 
 /// How PHP reaches a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct PhpDataSource {
     /// The data source's name.
     pub dsn: String,
     /// Who its clients are.
@@ -21,8 +21,8 @@ pub struct Source {
 }
 
 /// What the script reads its settings from.
-pub fn settings(script: &Script, source: &Source) -> String {
-    let Source { dsn, user, password, first } = source;
+pub fn settings(script: &Script, source: &PhpDataSource) -> String {
+    let PhpDataSource { dsn, user, password, first } = source;
     let first: Vec<String> = first.iter().map(|it| quoted(it)).collect();
     format!(
         "<?php\nreturn [\n    'step' => {},\n    'kept' => {},\n    'dsn' => {},\n    'user' => {},\n    \
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn settings_hold_any_text_as_it_is() {
         let script = Script { text: "", step: "read+write", keeps: true };
-        let source = Source {
+        let source = PhpDataSource {
             dsn: "sqlite:/a'b\\c/$d".into(),
             first: vec!["PRAGMA synchronous = OFF".into(), "x".into()],
-            ..Source::default()
+            ..PhpDataSource::default()
         };
         assert_eq!(
             settings(&script, &source),

@@ -19,7 +19,7 @@ const PHP_MARK: &str = "PHP ";
 
 /// Both programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct StackPrograms {
     /// nginx.
     pub nginx: PathBuf,
     /// php-fpm.
@@ -30,9 +30,9 @@ pub struct Found {
 ///
 /// # Errors
 /// All that is missing, and what brings it.
-pub fn find() -> Result<Found, String> {
+pub fn find() -> Result<StackPrograms, String> {
     match looked_for(&folders()) {
-        (Some(nginx), Some(php_fpm)) => Ok(Found { nginx, php_fpm }),
+        (Some(nginx), Some(php_fpm)) => Ok(StackPrograms { nginx, php_fpm }),
         (nginx, php_fpm) => Err(missing(nginx.is_some(), php_fpm.is_some())),
     }
 }
@@ -113,14 +113,15 @@ fn lacks(php_fpm: Option<&Path>, module: &str, package: &str) -> Option<String> 
 
 /// What is installed, as settings for the record; both programs are asked once by a process.
 pub fn installed(with: WithPhp) -> Vec<AppliedSetting> {
-    static ASKED: OnceLock<Installed> = OnceLock::new();
-    let ask = || find().map_or_else(|_| Installed::default(), |found| Installed::of(&found));
+    static ASKED: OnceLock<StackVersions> = OnceLock::new();
+    let ask =
+        || find().map_or_else(|_| StackVersions::default(), |found| StackVersions::of(&found));
     ASKED.get_or_init(ask).settings(with)
 }
 
 /// What both programs say of themselves, as far as they say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Installed {
+struct StackVersions {
     nginx: Option<String>,
     php: Option<String>,
     /// Whether PHP keeps scripts compiled.
@@ -129,9 +130,9 @@ struct Installed {
     sqlite: Option<String>,
 }
 
-impl Installed {
+impl StackVersions {
     /// Asks both.
-    fn of(found: &Found) -> Self {
+    fn of(found: &StackPrograms) -> Self {
         // Without the settings of the system's php.ini, as the pages are made; its extensions are there.
         let php = said(&found.php_fpm, &["-c", "/dev/null", "-i"]).unwrap_or_default();
         let of = |name: &str| told(&php, name);
@@ -270,8 +271,8 @@ mod tests {
         let nginx = script(folder.path(), "nginx", "nginx version: nginx/1.22.1");
         let says = "PHP Version => 8.2.36\nopcache.enable => On => Off\nSQLite Library => 3.40.1";
         let php_fpm = script(folder.path(), "php-fpm", says);
-        let installed = Installed::of(&Found { nginx: nginx.clone(), php_fpm });
-        let noted = |installed: &Installed, with| -> Vec<(String, String)> {
+        let installed = StackVersions::of(&StackPrograms { nginx: nginx.clone(), php_fpm });
+        let noted = |installed: &StackVersions, with| -> Vec<(String, String)> {
             installed.settings(with).into_iter().map(|it| (it.name, it.value)).collect()
         };
         let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
@@ -281,12 +282,12 @@ mod tests {
         assert_eq!(noted(&installed, WithPhp::Sqlite), sqlite);
         // Nothing is made up where nothing is said, and no opcache is not one that is on.
         let bare = script(folder.path(), "php-bare", "PHP Version => 8.2.36");
-        let installed = Installed::of(&Found { nginx, php_fpm: bare });
+        let installed = StackVersions::of(&StackPrograms { nginx, php_fpm: bare });
         assert_eq!(installed.opcache.as_deref(), Some("not installed"));
         assert_eq!(installed.sqlite, None);
         let mute = script(folder.path(), "mute", "");
-        let installed = Installed::of(&Found { nginx: mute.clone(), php_fpm: mute });
-        assert_eq!(installed, Installed::default());
+        let installed = StackVersions::of(&StackPrograms { nginx: mute.clone(), php_fpm: mute });
+        assert_eq!(installed, StackVersions::default());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The web server with pages that say what they were asked for.
 
-use bakeoff_engines::{Durability, Error, Result, Schema, Session, Terms};
+use bakeoff_engines::{Durability, Error, OpenTerms, Result, Schema, Session};
 use bakeoff_workloads::site::Visits;
 
 use super::*;
@@ -11,7 +11,7 @@ struct Echo;
 struct Echoes;
 
 impl Site for Echo {
-    fn worker(&self, _: usize) -> Box<dyn Worker + '_> {
+    fn worker(&self, _: usize) -> Box<dyn SiteWorker + '_> {
         Box::new(Echoes)
     }
 
@@ -24,15 +24,15 @@ impl Site for Echo {
     }
 }
 
-impl Worker for Echoes {
+impl SiteWorker for Echoes {
     fn answer(
         &mut self,
-        request: &Request<'_>,
+        request: &SiteRequest<'_>,
         _: &mut dyn Session,
-        tally: &mut Tally,
-        reply: &mut Reply,
+        tally: &mut OperationTally,
+        reply: &mut SiteReply,
     ) -> Result<()> {
-        let Request { posts, target, cookie, agent, address, at_us } = request;
+        let SiteRequest { posts, target, cookie, agent, address, at_us } = request;
         if *target == "/conflicts" {
             tally.retries += 2;
         }
@@ -42,7 +42,7 @@ impl Worker for Echoes {
         assert!(*at_us > 0, "it has a time");
         let cookie_set = cookie.is_empty().then(|| "session=new".to_owned());
         let body = format!("{posts} {target} {cookie} {agent} {address}");
-        *reply = Reply { status: 200, cookie: cookie_set, body };
+        *reply = SiteReply { status: 200, cookie: cookie_set, body };
         Ok(())
     }
 }
@@ -52,7 +52,7 @@ fn serving(workers: usize, connects: bool, work: impl FnOnce(&Path, &Web<'_>)) {
     let folder = tempfile::tempdir().unwrap();
     let null = bakeoff_engines::find("null").unwrap();
     let schema = Schema { tables: Vec::new() };
-    let terms = Terms::new(Durability::None);
+    let terms = OpenTerms::new(Durability::None);
     let database = null.open(folder.path(), &terms, &schema, &[]).unwrap();
     let at = folder.path().join("web.sock");
     let web = Web::listen(&at, &Echo, (&*database, connects), &[]).unwrap();
@@ -153,7 +153,7 @@ fn a_socket_that_somebody_has_is_told_and_workers_end_with_the_work() {
     let _theirs = UnixListener::bind(&at).unwrap();
     let null = bakeoff_engines::find("null").unwrap();
     let schema = Schema { tables: Vec::new() };
-    let terms = Terms::new(Durability::None);
+    let terms = OpenTerms::new(Durability::None);
     let database = null.open(folder.path(), &terms, &schema, &[]).unwrap();
     let error = Web::listen(&at, &Echo, (&*database, false), &[]).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::AddrInUse);
