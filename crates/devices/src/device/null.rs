@@ -8,7 +8,9 @@ use super::{Completion, Device, Nanos, Request, Wrong};
 
 /// The device without parameters.
 pub(crate) const MODEL: Model =
-    Model::new("null", "no delay: the cost of the virtual disk itself", || Box::new(Parameters {}));
+    Model::new("null", "disk that takes no time: the cost of the virtual disk itself", || {
+        Box::new(Parameters {})
+    });
 
 /// There is nothing to choose.
 #[derive(Clone, Debug, Serialize, Deserialize)]

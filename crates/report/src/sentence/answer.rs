@@ -36,8 +36,8 @@ pub fn sentences<'a>(layout: &Layout<'a>, cases: &[Case<'a>], past: bool) -> Vec
     all.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
-/// "With every commit kept, only sqlite kept that promise: nothing is compared.": of each level of
-/// durability that fewer than two engines kept.
+/// "With every commit kept, nothing is compared: lmdb and fjall broke that promise.": of each level of
+/// durability that all but one broke, or all.
 fn too_few_kept<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<(&'a str, Words)> {
     let mut told: Vec<(&str, Words)> = Vec::new();
     for condition in &layout.conditions {
@@ -51,12 +51,9 @@ fn too_few_kept<'a>(layout: &Layout<'a>, cases: &[Case<'a>]) -> Vec<(&'a str, Wo
         if is_told || cases.iter().any(|case| case.condition == *condition) || kept.len() > 1 {
             continue;
         }
-        let lead = Words::default().stressed(durability::clause(level) + ",").plain(" ");
-        let who = match kept.first() {
-            Some(only) => Words::from("only ").then(named(layout, only)),
-            None => Words::from("none"),
-        };
-        told.push((level, lead.then(who).plain(" kept that promise: nothing is compared.")));
+        let lead = Words::default().stressed(durability::clause(level) + ",");
+        let lead = lead.plain(" nothing is compared: ").then(listed(layout, &broken, " and "));
+        told.push((level, lead.plain(" broke that promise.")));
     }
     told
 }
