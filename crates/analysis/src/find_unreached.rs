@@ -104,10 +104,15 @@ fn has_none(
     here.clone().next().is_some() && here.clone().all(is_none)
 }
 
-/// Whether all trials on a disk have one operation in flight.
+/// Whether all trials on a disk have one operation in flight, and each is durable when it ends: what a disk does
+/// later, it can do on all disks of an array at once.
 fn has_one_client(counted: &[&TrialSummary], level: &str) -> bool {
     let here = at_level(counted, "disk", level);
-    let is_one = |trial: &TrialSummary| !is_open(trial) && concurrency(trial) == Some(1.0);
+    let is_durable =
+        |trial: &TrialSummary| trial.levels.get("durability").is_none_or(|it| it == "strict");
+    let is_one = |trial: &TrialSummary| {
+        !is_open(trial) && concurrency(trial) == Some(1.0) && is_durable(trial)
+    };
     here.clone().next().is_some() && here.clone().all(is_one)
 }
 

@@ -32,7 +32,10 @@ impl Document {
                 false => Ok(differing_levels(run, &other.run.run, &factors)),
             };
             match compared {
-                Ok(differences) => taken.push(other_cuts(folder, other, promise, differences)),
+                Ok(mut differences) => {
+                    differences.extend(other_machine(run, &other.run.run));
+                    taken.push(other_cuts(folder, other, promise, differences));
+                }
                 Err(reason) => left_out.push(Warning::new(
                     WarningKind::CutsLeftOut,
                     format!(
@@ -121,6 +124,15 @@ fn compared(run: &Run, other: &Run, promise: &PromiseView) -> Result<Vec<String>
         true => Ok(differing(&here, &there, false)),
         false => Err(own.join("; ")),
     }
+}
+
+/// That the cuts were made on another machine. It has no part in what is promised: the disk is simulated, and
+/// the engine the same.
+fn other_machine(here: &Run, there: &Run) -> Option<String> {
+    let [here, there] = [here, there].map(|run| (&run.machine.processor, run.machine.processors));
+    let words = |(name, number): (&String, u32)| format!("{name} with {number} processors");
+    (here != there)
+        .then(|| format!("the machine is {} there, and {} here", words(there), words(here)))
 }
 
 /// The version of a promise's engine, and the settings that give the level.

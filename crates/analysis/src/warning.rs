@@ -94,7 +94,7 @@ kinds! {
     BlocksCorrelated, "blocks-correlated", Weakens, "the ratios of successive blocks hang together";
     CutOff, "cut-off", Weakens, "operations were still running when their trial was cut off";
     DrainCutOff, "drain-cut-off", Weakens, "a drain took longer than the clients had run";
-    WindowWentOn, "window-went-on", Weakens, "a window went on until 20 operations of each kind had ended";
+    WindowWentOn, "window-went-on", Weakens, "a window went on until enough operations of each kind had ended: 20, or five rounds of syncs";
     Stalled, "stalled", Weakens, "a trial’s mean is far from its cell’s";
     Errors, "errors", Weakens, "operations ended in an error";
     NeighboursStarved, "neighbours-starved", Weakens, "the background I/O got less done than beside another level of the block";

@@ -66,6 +66,12 @@ impl<'a> JudgedChanges<'a> {
             pairs.into_iter().partition(|(from, to)| is_beside(layout, from, to));
         let document = layout.document;
         let mut judged = changes(&document.run.run, &document.trials, apart);
+        let broken = document.cells.iter().filter(|cell| cell.broken_promise.is_some());
+        let broken: Vec<&Levels> = broken.map(|cell| &cell.levels).collect();
+        let is_broken = |levels: &Levels| broken.iter().any(|it| *it == levels);
+        for change in judged.iter_mut().filter(|it| is_broken(it.from) || is_broken(it.to)) {
+            change.comparison.verdict = Verdict::Void;
+        }
         judged.extend(beside.into_iter().flat_map(|(from, to)| compared(layout, from, to)));
         Self { present, targets, judged }
     }

@@ -14,7 +14,7 @@ const HOST: &str = "host";
 /// So many simulated disks are named.
 const NAMED: usize = 3;
 
-/// "On a simulated SATA SSD, 1.00 ms a flush; a small synced write takes 0.09 ms on this machine’s own disk.":
+/// "On a simulated SATA SSD (ssd-sata), 1.00 ms a flush; a small synced write takes 0.09 ms on this machine’s own disk.":
 /// `None` where no disk of the run is simulated.
 pub fn line(document: &Document) -> Option<String> {
     let run = &document.run.run;
@@ -48,24 +48,23 @@ pub fn line(document: &Document) -> Option<String> {
     Some(format!("On {on}{beside}{own}."))
 }
 
-/// "SATA SSD, 1.00 ms a flush"; of a record of an older bakeoff "disk, ssd-sata".
+/// "SATA SSD (ssd-sata), 1.00 ms a flush"; of a record of an older bakeoff "disk, ssd-sata".
 fn described(run: &Run, level: &str) -> String {
     let Some(fact) = run.disks.iter().find(|disk| disk.level == level) else {
         return format!("disk ({level})");
     };
     let DiskFact { simulates, flush_s, .. } = fact;
     match flush_s {
-        Some(flush_s) => format!("{simulates}, {} a flush", words::seconds(*flush_s)),
-        None => simulates.clone(),
+        Some(flush_s) => format!("{simulates} ({level}), {} a flush", words::seconds(*flush_s)),
+        None => format!("{simulates} ({level})"),
     }
 }
 
-/// What an append of 4 KiB and its fdatasync took on the machine's own disk, by the canary's median.
+/// What an append of 4 KiB and its fdatasync took on the machine's own disk: the least of all looks at the machine
+/// alone, since whoever else was at work can only have made it longer.
 fn own_sync_s(document: &Document) -> Option<f64> {
-    let mut all: Vec<f64> = document.canaries.iter().map(|canary| canary.sync_s).collect();
-    all.retain(|seconds| *seconds > 0.0);
-    all.sort_by(f64::total_cmp);
-    all.get(all.len().checked_sub(1)? / 2).copied()
+    let all = document.canaries.iter().map(|canary| canary.sync_s);
+    all.filter(|seconds| *seconds > 0.0).reduce(f64::min)
 }
 
 /// Where the order would turn with the time of a flush, a clause each: "with every commit kept, fjall would be ahead
@@ -87,10 +86,16 @@ pub fn turns(layout: &DocumentLayout<'_>) -> Vec<String> {
             _ => "",
         };
         format!(
-            "{lead}{instead} would be ahead of {ahead} {} {} a flush{assumes}",
+            "{lead}{instead} would be ahead of {ahead} {} about {} a flush{assumes}",
             if is_below { "below" } else { "above" },
-            words::seconds(turn.turn_s)
+            words::seconds(to_two_digits(turn.turn_s))
         )
     };
     turns.iter().enumerate().map(clause).collect()
+}
+
+/// To two digits: the turn is a quotient of differences, and no surer.
+fn to_two_digits(value: f64) -> f64 {
+    let scale = 10.0_f64.powf(value.abs().log10().floor() - 1.0);
+    (value / scale).round() * scale
 }

@@ -11,7 +11,6 @@ use bakeoff_stats::steady::Steadiness;
 
 use super::{WarningTally, part, percent};
 use crate::steady::rounds;
-use crate::verdict::ENOUGH;
 use crate::warning::{Warning, WarningKind};
 
 /// How many times its time a window may last before it is worth a word.
@@ -27,7 +26,7 @@ pub(super) fn went_on(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
         |trial| Some(end(trial)).filter(|end| *end > LONGER * run.seconds).unwrap_or_default();
     WarningTally::of_trials(counted, longer).say(run, |n, m, worst, at| {
         let text = format!(
-            "in {} the window went on after its {} s until {ENOUGH} operations of each kind had ended, \
+            "in {} the window went on after its {} s until enough operations of each kind had ended, \
              at worst until {worst:.0} s, at {at}: faster levels of the block were measured for a \
              shorter time",
             part(n, m),

@@ -7,10 +7,11 @@ use super::model::{self, DeviceModel};
 use super::{Completion, Device, DeviceRequest, Nanos, ParameterProblem};
 
 /// The device without parameters.
-pub(crate) const MODEL: DeviceModel =
-    DeviceModel::new("null", "no delay: the cost of the virtual disk itself", || {
-        Box::new(NullParameters {})
-    });
+pub(crate) const MODEL: DeviceModel = DeviceModel::new(
+    "null",
+    "disk that takes no time: the cost of the virtual disk itself",
+    || Box::new(NullParameters {}),
+);
 
 /// There is nothing to choose.
 #[derive(Clone, Debug, Serialize, Deserialize)]

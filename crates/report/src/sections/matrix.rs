@@ -54,7 +54,8 @@ impl Section for Matrix {
         let costs = costs.into_iter().filter_map(|(caption, of, text)| {
             map(layout, caption, |condition, level| {
                 let value = of(layout.cell(condition, level)?)?;
-                Some(MapFigure { text: text(value), cost: value, ends: None })
+                let counts = layout.keeps_promise(condition, level);
+                Some(MapFigure { text: text(value), cost: value, ends: None, counts })
             })
         });
         let maps: Vec<Heat> = operations.chain(costs).collect();
@@ -85,7 +86,8 @@ fn operation_map<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> Option<
             let [low, high] = [low, high].map(|value| MeritAmount { value, ..amount }.text());
             format!("{low} – {high}")
         });
-        Some(MapFigure { text: amount.text(), cost, ends })
+        let counts = layout.keeps_promise(condition, level);
+        Some(MapFigure { text: amount.text(), cost, ends, counts })
     })
 }
 
@@ -94,6 +96,8 @@ struct MapFigure {
     text: String,
     cost: f64,
     ends: Option<String>,
+    /// Whether others are held against it: not against a cell that broke its promise.
+    counts: bool,
 }
 
 /// A map of figures by what they cost; `None` where there is no figure above 0.
@@ -111,24 +115,25 @@ fn map<'a>(
         .iter()
         .map(|condition| levels.iter().map(|level| figure(condition, level)).collect())
         .collect();
-    let costs = found.iter().flatten().flatten().map(|it| it.cost);
-    let best = costs.reduce(f64::min)?;
+    let all = || found.iter().flatten().flatten();
+    let counting = all().filter(|it| it.counts).map(|it| it.cost).reduce(f64::min);
+    let best = counting.or_else(|| all().map(|it| it.cost).reduce(f64::min))?;
     let row = |(condition, cells): (&ConditionLevels<'a>, Vec<Option<MapFigure>>)| {
-        let costs = cells.iter().flatten().map(|it| it.cost);
+        let costs = cells.iter().flatten().filter(|it| it.counts).map(|it| it.cost);
         let least = costs.reduce(f64::min).unwrap_or(best);
         let rivals = cells.iter().flatten().count() > 1;
-        let cell = |MapFigure { text, cost, ends }: MapFigure| {
+        let cell = |MapFigure { text, cost, ends, counts }: MapFigure| {
             let times = cost / best;
             HeatCell {
                 text,
-                times: if times > 1.005 {
-                    format!("{}×", words::two(times))
-                } else {
-                    "best".into()
+                times: match () {
+                    () if !counts => "promise broken".into(),
+                    () if times > 1.005 => format!("{}×", words::two(times)),
+                    () => "best".into(),
                 },
                 ends,
-                shade: ((2.0 * times.log2()).round() as u32).min(DARKEST),
-                best: rivals && cost <= least,
+                shade: ((2.0 * times.max(1.0).log2()).round() as u32).min(DARKEST),
+                best: rivals && counts && cost <= least,
             }
         };
         let cells = cells.into_iter().map(|found| found.map(cell)).collect();

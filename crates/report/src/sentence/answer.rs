@@ -40,8 +40,8 @@ pub fn sentences<'a>(
     all.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
-/// "With every commit kept, only sqlite kept that promise: nothing is compared.": of each level of
-/// durability that fewer than two engines kept.
+/// "With every commit kept, nothing is compared: lmdb and fjall broke that promise.": of each level of
+/// durability that all but one broke, or all.
 fn too_few_kept<'a>(
     layout: &DocumentLayout<'a>,
     cases: &[OperationCase<'a>],
@@ -58,12 +58,9 @@ fn too_few_kept<'a>(
         if is_told || cases.iter().any(|case| case.condition == *condition) || kept.len() > 1 {
             continue;
         }
-        let lead = StyledText::default().stressed(durability::clause(level) + ",").plain(" ");
-        let who = match kept.first() {
-            Some(only) => StyledText::from("only ").then(named(layout, only)),
-            None => StyledText::from("none"),
-        };
-        told.push((level, lead.then(who).plain(" kept that promise: nothing is compared.")));
+        let lead = StyledText::default().stressed(durability::clause(level) + ",");
+        let lead = lead.plain(" nothing is compared: ").then(listed(layout, &broken, " and "));
+        told.push((level, lead.plain(" broke that promise.")));
     }
     told
 }

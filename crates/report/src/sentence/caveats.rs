@@ -9,6 +9,7 @@ use bakeoff_analysis::{
 };
 use bakeoff_results::Status;
 
+use crate::amount;
 use crate::durability;
 use crate::layout::{self, ConditionLevels, DocumentLayout};
 use crate::verdict::{Contrast, LeaderOutcome, OperationCase};
@@ -56,8 +57,7 @@ pub fn cut_off<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> 
 }
 
 /// What the leads would be if the warm-up counted, and if the trials that were set aside did, where a lead would
-/// be another: "if the warm-up counted, sqlite would take 2.7 times as long as lmdb in create_issue (slower), and not
-/// 5.1".
+/// be another: "if the warm-up counted, sqlite would take 2.7 times as long as lmdb in create_issue and not 5.1 times".
 pub fn otherwise_counted<'a>(
     layout: &DocumentLayout<'a>,
     cases: &[OperationCase<'a>],
@@ -83,22 +83,25 @@ pub fn otherwise_counted<'a>(
         };
         let [leader, next] =
             [case.leader, case.next].map(|level| words::contender(layout.compare, level));
+        let merit = layout.merit(case.operation, &case.condition).filter(|it| it.is_rate());
         let what = match case.operation {
             ALL_OPERATIONS => String::new(),
             operation => format!(" in {operation}"),
         };
         let pair = layout.pair(case.operation, &case.condition, case.leader, case.next)?;
-        let would = words::two(other.ratio);
+        let [would, told] = [other.ratio, case.contrast.ratio].map(words::two);
+        let place = format!("{what}{}", layout.place(&case.condition));
+        let how = match merit {
+            Some(merit) => {
+                let counted = amount::counted(merit);
+                format!("{leader} would serve {would} times as many {counted} a second as {next}")
+            }
+            None => format!("{next} would take {would} times as long as {leader}"),
+        };
+        let word = other.verdict.word();
         Some(match other.is_outside(&pair) {
-            true => format!(
-                "{lead}, {next} would take {would} times as long as {leader}{what} ({}), and not {}{more}",
-                other.verdict.word(),
-                words::two(case.contrast.ratio)
-            ),
-            false => format!(
-                "{lead}, {next} against {leader}{what} would be {} ({would} times as long){more}",
-                other.verdict.word()
-            ),
+            true => format!("{lead}, {how}{place}, and not {told} times{more}"),
+            false => format!("{lead}, {next} against {leader}{place} would be {word}{more}"),
         })
     };
     kinds.into_iter().filter_map(clause).collect()
