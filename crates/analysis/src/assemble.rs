@@ -33,7 +33,7 @@ pub fn document(folder: &RunFolder) -> Result<Document> {
     }
     let counted = cells::counted(&trials);
     let mut cells = cells::cells(&run.run, &counted);
-    let prices = TrialPrices::of(&counted);
+    let prices = TrialPrices::from_trials(&counted);
     for cell in &mut cells {
         let Some(view) = &mut cell.priced else { continue };
         view.ratio = prices.to_baseline(&run.run, &cell.levels);
@@ -89,7 +89,7 @@ fn found(
     canaries: &[Canary],
 ) -> Result<(TrialComparisons, BTreeMap<Levels, OverTime>)> {
     thread::scope(|scope| {
-        let held = scope.spawn(|| TrialComparisons::of(state, trials, counted, canaries));
+        let held = scope.spawn(|| TrialComparisons::from_trials(state, trials, counted, canaries));
         let courses = over_time::all(folder, &state.run.compare, counted);
         match held.join() {
             Ok(held) => Ok((held, courses?)),
@@ -106,14 +106,14 @@ struct TrialComparisons {
 
 impl TrialComparisons {
     /// Of all trials of a run, of which `counted` count.
-    fn of(
+    fn from_trials(
         state: &RunState,
         trials: &[TrialSummary],
         counted: &[&TrialSummary],
         canaries: &[Canary],
     ) -> Self {
         let run = &state.run;
-        let groups = Groups::of(run, trials, counted);
+        let groups = Groups::from_trials(run, trials, counted);
         let mut compared = groups.compared(run, ComparedSpan::Window);
         let whole = groups.compared(run, ComparedSpan::WholeTrial);
         compared.put_otherwise(&whole, |it, whole| it.with_warm_up = whole);

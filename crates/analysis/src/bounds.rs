@@ -11,7 +11,7 @@ type SizeBound = (&'static str, usize, usize);
 
 /// What there is more of than in any run, in words; `None` where it is a run's size.
 pub(crate) fn exceeded(run: &Run, trials: &[TrialSummary], cuts: &[Cut]) -> Option<String> {
-    let sizes = Sizes::of(run, trials);
+    let sizes = Sizes::from_trials(run, trials);
     let machines = run.merged.as_ref().map_or(0, |merged| merged.members.len());
     let lists: [SizeBound; 8] = [
         ("operations", run.operations.len(), 256),
@@ -41,7 +41,7 @@ struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    fn of(run: &'a Run, trials: &'a [TrialSummary]) -> Self {
+    fn from_trials(run: &'a Run, trials: &'a [TrialSummary]) -> Self {
         let mut settings: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
         for trial in trials {
             let others = trial.levels.iter().filter(|(factor, _)| **factor != run.compare);

@@ -35,7 +35,7 @@ pub(crate) fn rank(run: &Run, levels: &Levels) -> Rank {
 /// The trials that count: the valid ones of the latest attempt at each block that has any.
 /// Trials of two attempts were not run back to back, so they never stand against each other.
 pub fn counted(trials: &[TrialSummary]) -> Vec<&TrialSummary> {
-    let latest = Attempts::of(trials.iter().filter(|trial| trial.valid));
+    let latest = Attempts::from_trials(trials.iter().filter(|trial| trial.valid));
     let counts = |trial: &&TrialSummary| trial.valid && latest.is_latest(trial);
     trials.iter().filter(counts).collect()
 }
@@ -78,7 +78,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
         operations: operations(trials),
         total: CellTotal::of_cell(trials),
         space_bytes: median(&space).map(|bytes| bytes as u64),
-        space: SpaceView::of(trials),
+        space: SpaceView::from_trials(trials),
         cpu_s: Cpu {
             client: mean_of(&CPU, &Scope::Clients),
             engine: mean_of(&CPU, &Scope::DATABASE),
@@ -94,7 +94,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
         harness_share: beside::harness_share(trials),
         neighbour_per_second: mean_of(&RATE, &Scope::Neighbours),
         open_loop: OpenLoopView::of_cell(trials),
-        work: WorkView::of(trials, cost.as_ref()),
+        work: WorkView::from_trials(trials, cost.as_ref()),
         cost,
         from_disk: share(AccessDirection::Reads, trials),
         to_disk: share(AccessDirection::Writes, trials),
@@ -110,7 +110,7 @@ fn cell(levels: &Levels, trials: &[&TrialSummary]) -> CellView {
 fn cost(trials: &[&TrialSummary]) -> Option<CostView> {
     let trials = drained_of(trials);
     let costs: Option<Vec<WorkCost>> =
-        trials.iter().map(|trial| WorkCost::of(&trial.measures)).collect();
+        trials.iter().map(|trial| WorkCost::from_measures(&trial.measures)).collect();
     costs?.into_iter().reduce(|sum, cost| sum.plus(&cost)).map(CostView::from)
 }
 

@@ -40,8 +40,8 @@ pub fn changes<'a>(
     for trial in cells::counted(trials) {
         let cell = of_cell.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
-        cell.is_behind |= OpenLoopView::of(trial).is_some_and(|open| !open.kept_up);
-        cell.trials.insert(trial.repetition, Counted::of(trial));
+        cell.is_behind |= OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up);
+        cell.trials.insert(trial.repetition, Counted::from_trial(trial));
     }
     let mut places = Vec::new();
     let mut cases = Vec::new();

@@ -32,12 +32,12 @@ pub(crate) struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     /// Of one trial.
-    pub fn of(trial: &'a TrialSummary) -> Self {
+    pub fn from_trial(trial: &'a TrialSummary) -> Self {
         Self {
             trial,
             never_steady: rounds(trial) == Some(Steadiness::NotSteady),
             broken: answers::is_broken(trial),
-            waited: ProcessorWait::of(trial),
+            waited: ProcessorWait::from_trial(trial),
         }
     }
 }
@@ -164,7 +164,7 @@ impl ComparisonSubject<'_> {
             let sums = trial.operations.iter().fold((0, 0), |sum: (u64, u64), view| {
                 (sum.0.saturating_add(view.count), sum.1.saturating_add(view.unfinished))
             });
-            let is_bound = Total::of(trial).is_some_and(|total| total.at_most);
+            let is_bound = Total::from_trial(trial).is_some_and(|total| total.at_most);
             let sums = (sums.0, if is_bound { sums.1 } else { 0 });
             return figure(seconds_a_unit(trial, self.merit, span), sums);
         }
@@ -208,7 +208,7 @@ pub(crate) struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     /// Of all trials, of which `counted` count.
-    pub fn of(
+    pub fn from_trials(
         run: &Run,
         rows: impl IntoIterator<Item = &'a TrialSummary>,
         counted: &[&'a TrialSummary],
@@ -231,7 +231,7 @@ impl<'a> Groups<'a> {
     /// A run that goes on until it is decided is judged at looks: see [`Rule`].
     pub fn compared(&self, run: &Run, span: ComparedSpan) -> Compared {
         let noise = noise(run, &self.all, span);
-        let floors = Floors::of(&noise);
+        let floors = Floors::from_noise(&noise);
         let mut cases: Vec<(Purpose, ComparisonCase)> = Vec::new();
         for (subject, others, group) in subjects(run, &self.all) {
             for (purpose, baseline, level) in pairings(run, group, subject.operation) {
@@ -240,7 +240,10 @@ impl<'a> Groups<'a> {
                     noise_floor: floor,
                     ..blank(run, subject, others, baseline, level)
                 };
-                cases.push((purpose, ComparisonCase::of(run, comparison, subject, group, span)));
+                cases.push((
+                    purpose,
+                    ComparisonCase::from_group(run, comparison, subject, group, span),
+                ));
             }
         }
         let (harness, contenders): (Vec<_>, Vec<_>) =
@@ -251,7 +254,7 @@ impl<'a> Groups<'a> {
             let (purposes, family): (Vec<Purpose>, Vec<ComparisonCase>) =
                 family.into_iter().unzip();
             for (purpose, comparison) in
-                purposes.into_iter().zip(judge(family, JudgingRule::of(run)))
+                purposes.into_iter().zip(judge(family, JudgingRule::from_run(run)))
             {
                 match purpose {
                     Purpose::Between => between.push(comparison),
@@ -287,7 +290,7 @@ pub(crate) fn with_set_aside(
     trials: &[TrialSummary],
     counted: &[&TrialSummary],
 ) -> Option<Compared> {
-    let attempts = Attempts::of(trials);
+    let attempts = Attempts::from_trials(trials);
     let is_aside = |trial: &&TrialSummary| attempts.set_aside(trial) && !trial.failed();
     let last = trials.iter().map(|trial| trial.block).max()?;
     let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
@@ -304,7 +307,10 @@ pub(crate) fn with_set_aside(
         return None;
     }
     let all: Vec<&TrialSummary> = counted.iter().copied().chain(&aside).collect();
-    Some(Groups::of(run, trials.iter().chain(&aside), &all).compared(run, ComparedSpan::Window))
+    Some(
+        Groups::from_trials(run, trials.iter().chain(&aside), &all)
+            .compared(run, ComparedSpan::Window),
+    )
 }
 
 /// All comparisons of a run, by the means of the trials' windows.
@@ -313,7 +319,7 @@ pub(crate) fn all<'a>(
     rows: impl IntoIterator<Item = &'a TrialSummary>,
     counted: &[&'a TrialSummary],
 ) -> Compared {
-    Groups::of(run, rows, counted).compared(run, ComparedSpan::Window)
+    Groups::from_trials(run, rows, counted).compared(run, ComparedSpan::Window)
 }
 
 /// Back into the order of operations and of the plan's factors.
@@ -359,7 +365,7 @@ fn noise(
             }
             let comparison = blank(run, subject, others, base, level);
             noise.extend(judge(
-                vec![ComparisonCase::of(run, comparison, subject, group, span)],
+                vec![ComparisonCase::from_group(run, comparison, subject, group, span)],
                 JudgingRule::Once,
             ));
         }
@@ -375,7 +381,7 @@ const FLOOR_BLOCKS: u32 = 5;
 struct Floors<'a>(&'a [Comparison]);
 
 impl<'a> Floors<'a> {
-    fn of(noise: &'a [Comparison]) -> Self {
+    fn from_noise(noise: &'a [Comparison]) -> Self {
         Self(noise)
     }
 
@@ -490,13 +496,13 @@ fn groups<'a>(
     }
     let behind: BTreeSet<&Levels> = counted
         .iter()
-        .filter(|trial| OpenLoopView::of(trial).is_some_and(|open| !open.kept_up))
+        .filter(|trial| OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up))
         .map(|trial| &trial.levels)
         .collect();
     for &row in counted.iter().filter(|trial| !behind.contains(&trial.levels)) {
         if let Some(level) = row.levels.get(&run.compare) {
             let group = groups.entry(key(row)).or_default();
-            let counted = Counted::of(row);
+            let counted = Counted::from_trial(row);
             group.blocks.entry(row.block).or_default().insert(level, counted);
         }
     }
@@ -505,7 +511,7 @@ fn groups<'a>(
 
 impl ComparisonCase {
     /// With the figures of the baseline and of the level in every block that has both.
-    fn of(
+    fn from_group(
         run: &Run,
         comparison: Comparison,
         subject: ComparisonSubject<'_>,

@@ -300,7 +300,7 @@ impl Comparison {
     /// keeps that from being believed.
     pub fn is_held_back(&self) -> bool {
         let believed = self.p_adjusted.is_none_or(|p| p <= 1.0 - CONFIDENCE);
-        !believed && Contrast::of(self).is_some_and(Contrast::is_held_back)
+        !believed && Contrast::from_comparison(self).is_some_and(Contrast::is_held_back)
     }
 
     /// How far apart a level that was entered twice seems to be from itself, as a share: the
@@ -330,7 +330,7 @@ pub struct Contrast {
 
 impl Contrast {
     /// What a comparison says; `None` where it has no ratio.
-    pub fn of(comparison: &Comparison) -> Option<Self> {
+    pub fn from_comparison(comparison: &Comparison) -> Option<Self> {
         Some(Self {
             ratio: comparison.ratio?,
             is: comparison.ratio_is.unwrap_or(RatioIs::Exact),
@@ -344,14 +344,14 @@ impl Contrast {
     /// too, so that above 1 is faster.
     pub fn shown(comparison: &Comparison) -> Option<Self> {
         let is_rate = is_rate(&comparison.metric);
-        Self::of(comparison).map(|it| if is_rate { it.turned() } else { it })
+        Self::from_comparison(comparison).map(|it| if is_rate { it.turned() } else { it })
     }
 
     /// Whether the interval alone says faster or slower and the verdict does not, since it goes by all
     /// comparisons together.
     pub fn is_held_back(self) -> bool {
         let (low, high) = (self.ends.0.unwrap_or(0.0), self.ends.1.unwrap_or(f64::INFINITY));
-        let alone = Decision::of(low, high, MARGIN);
+        let alone = Decision::from_interval(low, high, MARGIN);
         self.verdict == Verdict::Undecided && matches!(alone, Decision::Faster | Decision::Slower)
     }
 

@@ -81,7 +81,7 @@ impl SyncObserver {
 
 impl WorkCost {
     /// Of one trial; `None` where its operations were not counted.
-    pub fn of(measures: &Measures) -> Option<Self> {
+    pub fn from_measures(measures: &Measures) -> Option<Self> {
         let count = |measure, scope| measures.get(measure, &scope).map(|value| value as u64);
         Some(Self {
             operations: count(&OPERATIONS, Scope::Clients)?,
@@ -89,7 +89,7 @@ impl WorkCost {
             application_bytes: count(&PAYLOAD, Scope::Clients),
             device_bytes: count(&WORK_WRITTEN, Scope::Trial),
             engine_cpu_s: measures.of_database(&CPU),
-            syncs: SyncCount::of(measures),
+            syncs: SyncCount::from_measures(measures),
         })
     }
 
@@ -126,7 +126,7 @@ impl WorkCost {
 impl SyncCount {
     /// By whoever knows best: a virtual disk and the kernel see each sync of the engine and nothing
     /// else, a device sees flushes.
-    fn of(measures: &Measures) -> Option<Self> {
+    fn from_measures(measures: &Measures) -> Option<Self> {
         let counters = [
             (SyncObserver::Disk, Scope::Disk),
             (SyncObserver::Kernel, Scope::DATABASE),
@@ -211,15 +211,15 @@ mod tests {
     #[test]
     fn the_best_witness_counts_the_syncs() {
         let mut measures = Measures::default();
-        assert_eq!(SyncCount::of(&measures), None);
+        assert_eq!(SyncCount::from_measures(&measures), None);
         for (scope, counted_by, count) in [
             (Scope::Device, SyncObserver::Device, 1),
             (Scope::DATABASE, SyncObserver::Kernel, 2),
             (Scope::Disk, SyncObserver::Disk, 3),
         ] {
             measures.set(&SYNCS, scope, count as f64);
-            assert_eq!(SyncCount::of(&measures), Some(SyncCount { counted_by, count }));
+            assert_eq!(SyncCount::from_measures(&measures), Some(SyncCount { counted_by, count }));
         }
-        assert_eq!(WorkCost::of(&measures), None, "its operations were not counted");
+        assert_eq!(WorkCost::from_measures(&measures), None, "its operations were not counted");
     }
 }

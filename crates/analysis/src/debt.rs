@@ -62,7 +62,7 @@ enum Paid {
 }
 
 impl TrialDebt {
-    fn of(trial: &TrialSummary) -> Option<Self> {
+    fn from_trial(trial: &TrialSummary) -> Option<Self> {
         let measures = &trial.measures;
         let of = |measure| measures.get(measure, &Scope::Trial);
         let concurrency = concurrency(trial)?;
@@ -112,7 +112,7 @@ impl DebtView {
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
         let drained = drained_of(trials);
         let debts: Vec<TrialDebt> =
-            drained.iter().map(|trial| TrialDebt::of(trial)).collect::<Option<_>>()?;
+            drained.iter().map(|trial| TrialDebt::from_trial(trial)).collect::<Option<_>>()?;
         let number = debts.len() as f64;
         let mean = |of: fn(&TrialDebt) -> Option<f64>| {
             let values: Option<Vec<f64>> = debts.iter().map(of).collect();

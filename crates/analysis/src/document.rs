@@ -212,7 +212,7 @@ pub struct Attempts(BTreeMap<u32, u32>);
 
 impl Attempts {
     /// Of these trials' blocks.
-    pub fn of<'a>(trials: impl IntoIterator<Item = &'a TrialSummary>) -> Self {
+    pub fn from_trials<'a>(trials: impl IntoIterator<Item = &'a TrialSummary>) -> Self {
         let mut latest = BTreeMap::new();
         for trial in trials {
             let attempt = latest.entry(trial.block).or_insert(trial.attempt);

@@ -49,10 +49,10 @@ impl GroupView {
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Vec<Self> {
         let names: BTreeSet<&str> =
             trials.iter().flat_map(|trial| groups(&trial.measures)).collect();
-        names.into_iter().map(|name| Self::of(name, trials)).collect()
+        names.into_iter().map(|name| Self::from_trials(name, trials)).collect()
     }
 
-    fn of(name: &str, trials: &[&TrialSummary]) -> Self {
+    fn from_trials(name: &str, trials: &[&TrialSummary]) -> Self {
         let scope = Scope::Processes(name.to_owned().into());
         let mean = |measure: &Measure| {
             let each = trials.iter().filter_map(|trial| trial.measures.get(measure, &scope));

@@ -26,7 +26,7 @@ impl JudgedRun {
     ///
     /// # Errors
     /// As [`crate::document()`].
-    pub fn of(folder: &RunFolder) -> Result<Self> {
+    pub fn from_folder(folder: &RunFolder) -> Result<Self> {
         let _snapshot = folder.snapshot()?;
         let state = folder.state()?;
         let trials = folder.trials()?;

@@ -38,8 +38,11 @@ pub enum LeaderOutcome {
 impl<'a> Leader<'a> {
     /// Of some levels; `pair` has the comparison of two, the first of them as the baseline. `None` where
     /// no two of them can be held together.
-    pub fn of(levels: &[&'a str], pair: impl Fn(&str, &str) -> Option<Comparison>) -> Option<Self> {
-        let contrast = |fast: &str, slow: &str| Contrast::of(&pair(fast, slow)?);
+    pub fn from_levels(
+        levels: &[&'a str],
+        pair: impl Fn(&str, &str) -> Option<Comparison>,
+    ) -> Option<Self> {
+        let contrast = |fast: &str, slow: &str| Contrast::from_comparison(&pair(fast, slow)?);
         // Each level, and how many of the others take as long or longer.
         let mut ranked: Vec<(&str, usize)> = levels
             .iter()
@@ -57,7 +60,7 @@ impl<'a> Leader<'a> {
             rest.iter().filter_map(|(level, _)| Some((*level, contrast(leader, level)?))).collect();
         rivals.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
         rivals.first()?;
-        let outcome = LeaderOutcome::of(&rivals, rivals.len() == rest.len());
+        let outcome = LeaderOutcome::from_rivals(&rivals, rivals.len() == rest.len());
         Some(Self { leader, rivals, outcome })
     }
 
@@ -69,7 +72,7 @@ impl<'a> Leader<'a> {
 
 impl LeaderOutcome {
     /// What the leader's words against its rivals come to; `all` where it has been held against each.
-    fn of(rivals: &[(&str, Contrast)], all: bool) -> Self {
+    fn from_rivals(rivals: &[(&str, Contrast)], all: bool) -> Self {
         let has = |verdict| rivals.iter().any(|(_, c)| c.verdict == verdict);
         if all && rivals.iter().all(|(_, c)| c.verdict == Verdict::Slower) {
             Self::Won

@@ -88,7 +88,7 @@ pub(crate) fn all(limit: Option<ResponseTimeLimit>, trials: &[TrialSummary]) -> 
         found[place].1.push(trial);
     }
     let view = |(levels, trials): (Levels, Vec<&TrialSummary>)| {
-        LimitView::of(limit, levels, &trials, None)
+        LimitView::from_trials(limit, levels, &trials, None)
     };
     found.into_iter().map(view).collect()
 }
@@ -96,7 +96,7 @@ pub(crate) fn all(limit: Option<ResponseTimeLimit>, trials: &[TrialSummary]) -> 
 impl LimitView {
     /// What is known of a search by its trials, in their order; `start` is the first rate where the experiment
     /// names one, else it follows from the closed loop.
-    pub fn of(
+    pub fn from_trials(
         limit: ResponseTimeLimit,
         levels: Levels,
         trials: &[&TrialSummary],
@@ -111,7 +111,7 @@ impl LimitView {
         let counts = |trial: &&&TrialSummary| last[&trial.block] == trial.attempt;
         let trials: Vec<&TrialSummary> = trials.iter().filter(counts).copied().collect();
         let probed = trials.iter().filter_map(|trial| match rate_of(&trial.levels)? {
-            Loop::Open(rate) => Some(ProbeView::of(limit, rate, trial)),
+            Loop::Open(rate) => Some(ProbeView::from_trial(limit, rate, trial)),
             Loop::Closed => None,
         });
         // No search has more, and somebody else's folder may have any number.

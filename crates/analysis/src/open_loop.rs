@@ -35,7 +35,7 @@ pub(crate) fn is_open(trial: &TrialSummary) -> bool {
 
 impl OpenLoopView {
     /// Of one trial; `None` for a closed loop, and for a trial that failed.
-    pub fn of(trial: &TrialSummary) -> Option<Self> {
+    pub fn from_trial(trial: &TrialSummary) -> Option<Self> {
         let of = |measure| trial.measures.get(measure, &Scope::Clients);
         let offered_per_second = of(&OFFERED)?;
         let not_started = of(&NOT_STARTED)?;
@@ -55,7 +55,7 @@ impl OpenLoopView {
 
     /// Of all trials of a cell.
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
-        let all: Vec<Self> = trials.iter().filter_map(|trial| Self::of(trial)).collect();
+        let all: Vec<Self> = trials.iter().filter_map(|trial| Self::from_trial(trial)).collect();
         let number = all.len() as f64;
         let whole = all.into_iter().reduce(|a, b| Self {
             offered_per_second: a.offered_per_second + b.offered_per_second,

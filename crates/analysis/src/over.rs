@@ -50,7 +50,7 @@ fn lines(document: &Document, merit: FigureOfMerit) -> Option<Sweep> {
     let (factor, levels) = numeric.next()?;
     let second = numeric.next();
     let second = second.map(|(factor, levels)| SecondFactor { factor: factor.to_owned(), levels });
-    let cells = CellIndex::of(document, merit);
+    let cells = CellIndex::from_document(document, merit);
     let panels = cells.panels(factor, &levels);
     let knees = cells.knees(factor, &levels);
     (!panels.is_empty()).then(|| Sweep { factor: factor.to_owned(), levels, second, panels, knees })
@@ -91,7 +91,7 @@ impl LineSubject<'_> {
     fn figure(self, trial: &TrialSummary) -> Option<(f64, RatioIs)> {
         let is = |cut_off, bound| if cut_off { bound } else { RatioIs::Exact };
         let (value, is) = if self.merit.is_rate() {
-            let total = Total::of(trial)?;
+            let total = Total::from_trial(trial)?;
             (total.rate(self.merit)?, is(total.at_most, RatioIs::AtMost))
         } else {
             let found = trial.operations.iter().find(|it| it.name == self.operation)?;
@@ -116,7 +116,7 @@ struct CellIndex<'a> {
 }
 
 impl<'a> CellIndex<'a> {
-    fn of(document: &'a Document, merit: FigureOfMerit) -> Self {
+    fn from_document(document: &'a Document, merit: FigureOfMerit) -> Self {
         let run = &document.run.run;
         let by_levels = |trials: Vec<&'a TrialSummary>| {
             let mut placed: BTreeMap<&Levels, Vec<&TrialSummary>> = BTreeMap::new();
@@ -225,7 +225,8 @@ impl<'a> CellIndex<'a> {
         };
         let (all, counted) = (of(&self.all), of(&self.counted));
         let does = |trial: &&TrialSummary| subject.is_done(trial);
-        let behind = |trial: &&TrialSummary| OpenLoopView::of(trial).is_some_and(|it| !it.kept_up);
+        let behind =
+            |trial: &&TrialSummary| OpenLoopView::from_trial(trial).is_some_and(|it| !it.kept_up);
         if all.is_empty() || (!counted.is_empty() && !counted.iter().any(does)) {
             return blank(PointState::NotRun, None);
         }
@@ -259,7 +260,7 @@ impl<'a> CellIndex<'a> {
         let aside = in_state(PointState::SetAside).count();
         let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
         let pair = |baseline: &str, level: &str| self.pair(operation, place, baseline, level);
-        let Some(leader) = Leader::of(&levels, pair) else {
+        let Some(leader) = Leader::from_levels(&levels, pair) else {
             let told = if levels.len() + aside > 1 {
                 FastestVerdict::Unknown
             } else {

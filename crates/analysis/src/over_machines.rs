@@ -203,7 +203,7 @@ fn compared<'a>(
 /// What a comparison is of, whichever machine it is on.
 type Of<'a> = (&'a str, &'a Levels, &'a str, &'a str);
 
-fn of(it: &Comparison) -> Of<'_> {
+fn comparison_key(it: &Comparison) -> Of<'_> {
     (&it.operation, &it.levels, &it.baseline, &it.level)
 }
 
@@ -216,7 +216,7 @@ fn ratios(found: &[Vec<Comparison>]) -> Vec<RatioOverMachines> {
     let mut known: Vec<Vec<MachineComparison<'_>>> = Vec::new();
     for (machine, comparisons) in found.iter().enumerate() {
         for comparison in comparisons {
-            let place = *places.entry(of(comparison)).or_insert(known.len());
+            let place = *places.entry(comparison_key(comparison)).or_insert(known.len());
             if place == known.len() {
                 known.push(Vec::new());
             }

@@ -94,7 +94,9 @@ pub(crate) fn all(
     let mut all = BTreeMap::new();
     let mut pieces = 0;
     for (levels, trial) in chosen(compare, counted) {
-        let Some(course) = OverTime::of(trial, &courses.of(trial)?) else { continue };
+        let Some(course) = OverTime::from_course(trial, &courses.read_course(trial)?) else {
+            continue;
+        };
         pieces += course.pieces();
         if pieces > MOST_OF_A_RUN {
             let why = format!("its lines over time have more than {MOST_OF_A_RUN} points");
@@ -193,7 +195,7 @@ fn seconds(operations: &[Vec<SlotSummary>]) -> Vec<EndedInStretch> {
 
 impl OverTime {
     /// `None` for a trial that was too short.
-    fn of(trial: &TrialSummary, course: &TrialCourse) -> Option<Self> {
+    fn from_course(trial: &TrialSummary, course: &TrialCourse) -> Option<Self> {
         let seconds = seconds(&course.operations);
         if seconds.len() < FEWEST {
             return None;

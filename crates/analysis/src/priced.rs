@@ -120,7 +120,7 @@ pub(crate) struct TrialPrices<'a>(BTreeMap<&'a Levels, BTreeMap<u32, f64>>);
 
 impl<'a> TrialPrices<'a> {
     /// Of the trials that count.
-    pub fn of(counted: &[&'a TrialSummary]) -> Self {
+    pub fn from_trials(counted: &[&'a TrialSummary]) -> Self {
         let mut prices: BTreeMap<_, BTreeMap<u32, f64>> = BTreeMap::new();
         for trial in counted {
             if let Some(price) = trial.measures.get(&PRICED, &Scope::Disk) {
@@ -215,9 +215,9 @@ mod tests {
         let of = |block, price| TrialSummary { block, ..trial(price, "0") };
         let trials = [of(1, 0.01), of(2, 0.04), of(3, 0.02)];
         let counted: Vec<&TrialSummary> = trials.iter().collect();
-        let prices = TrialPrices::of(&counted).0.remove(&trials[0].levels).unwrap();
+        let prices = TrialPrices::from_trials(&counted).0.remove(&trials[0].levels).unwrap();
         assert_eq!(prices, BTreeMap::from([(1, 0.01), (2, 0.04), (3, 0.02)]));
-        assert!(!TrialPrices::of(&counted).0.contains_key(&Levels::new()));
+        assert!(!TrialPrices::from_trials(&counted).0.contains_key(&Levels::new()));
         // Twice as dear in each block that has both.
         let level = BTreeMap::from([(1, 0.02), (2, 0.08), (9, 7.0)]);
         let ratio = ratio(&prices, &level).unwrap();

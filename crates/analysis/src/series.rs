@@ -49,7 +49,7 @@ pub(crate) fn all(folder: &RunFolder, trials: &[TrialSummary]) -> Result<Vec<Tri
     let mut all = Vec::with_capacity(trials.len());
     let mut points = 0;
     for trial in trials {
-        let series = TrialSeries::of(trial, courses.of(trial)?);
+        let series = TrialSeries::from_course(trial, courses.read_course(trial)?);
         points += series.points();
         if points > MOST {
             let why = format!("its series have more than {MOST} points");
@@ -61,11 +61,11 @@ pub(crate) fn all(folder: &RunFolder, trials: &[TrialSummary]) -> Result<Vec<Tri
 }
 
 impl TrialSeries {
-    fn of(trial: &TrialSummary, course: TrialCourse) -> Self {
+    fn from_course(trial: &TrialSummary, course: TrialCourse) -> Self {
         let operations = trial.operations.iter().zip(&course.operations);
         let operations = operations.map(|(operation, slots)| OperationSeries {
             name: operation.name.clone(),
-            slots: slots.iter().map(SlotView::of).collect(),
+            slots: slots.iter().map(SlotView::from_slot).collect(),
         });
         Self { operations: operations.collect(), debts: course.debts }
     }
@@ -79,7 +79,7 @@ impl TrialSeries {
 }
 
 impl SlotView {
-    fn of(slot: &SlotSummary) -> Self {
+    fn from_slot(slot: &SlotSummary) -> Self {
         let SlotSummary { start_s, end_s, count, least, mean, most } = *slot;
         let seconds = |nanoseconds: f64| nanoseconds / 1e9;
         let latency_s = || [least as f64, mean, most as f64].map(seconds);

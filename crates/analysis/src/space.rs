@@ -19,7 +19,7 @@ pub struct SpaceView {
 impl SpaceView {
     /// Of those trials that know both; `None` where none does: of a server elsewhere, and in records of an
     /// older bakeoff.
-    pub fn of(trials: &[&TrialSummary]) -> Option<Self> {
+    pub fn from_trials(trials: &[&TrialSummary]) -> Option<Self> {
         let both = |trial: &&TrialSummary| {
             let of = |measure| trial.measures.get(measure, &Scope::Trial);
             let loaded = of(&LOADED).filter(|bytes| *bytes > 0.0)?;

@@ -17,7 +17,7 @@ const MOST: usize = 5_000;
 /// The published figures of a run beside its own; `None` where it has none.
 pub(crate) fn view(document: &Document) -> Option<PublishedView> {
     let published = document.run.run.published.as_ref()?;
-    let measured = ours::TrialsByCell::of(document);
+    let measured = ours::TrialsByCell::from_document(document);
     let mut view = PublishedView { statements: Vec::new(), elsewhere: 0 };
     for table in &published.tables {
         statements(document, table, &measured, &mut view);

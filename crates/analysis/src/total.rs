@@ -26,7 +26,7 @@ pub struct Total {
 impl Total {
     /// Of one trial; `None` where nothing was measured, and of an older bakeoff's where some failed: its
     /// rates count these, too.
-    pub fn of(trial: &TrialSummary) -> Option<Self> {
+    pub fn from_trial(trial: &TrialSummary) -> Option<Self> {
         let measured = |measure| trial.measures.get(measure, &Scope::Clients);
         let sum = || {
             let failed = trial.operations.iter().any(|view| view.errors > 0);
@@ -77,7 +77,7 @@ impl CellTotal {
     /// Of all trials of a cell; `None` where it is not known of each.
     pub(crate) fn of_cell(trials: &[&TrialSummary]) -> Option<Self> {
         let each: Vec<Total> =
-            trials.iter().map(|trial| Total::of(trial)).collect::<Option<_>>()?;
+            trials.iter().map(|trial| Total::from_trial(trial)).collect::<Option<_>>()?;
         let typical = |of: fn(&Total) -> Option<f64>| {
             let all: Vec<f64> = each.iter().map(of).collect::<Option<_>>()?;
             geometric_mean(&all)
@@ -101,7 +101,7 @@ pub(crate) fn seconds_a_unit(
     merit: FigureOfMerit,
     span: ComparedSpan,
 ) -> Option<f64> {
-    let total = Total::of(trial)?;
+    let total = Total::from_trial(trial)?;
     let rate = total.rate(merit).filter(|rate| *rate > 0.0)?;
     match span {
         ComparedSpan::Window => Some(1.0 / rate),

@@ -206,8 +206,9 @@ fn of_cell(runs: [&Run; 2], levels: &Levels, cells: [&CellTrials<'_>; 2]) -> OfC
     let mut of_cell = OfCell::default();
     for subject in subjects_of(runs[0], cells[0].is_open) {
         let figures = cells.map(|cell| -> Vec<OperationFigure> {
-            let figure =
-                |trial: &&TrialSummary| subject.figure(&Counted::of(trial), ComparedSpan::Window);
+            let figure = |trial: &&TrialSummary| {
+                subject.figure(&Counted::from_trial(trial), ComparedSpan::Window)
+            };
             cell.trials.iter().filter_map(figure).collect()
         });
         let comparison = Comparison {
@@ -252,7 +253,8 @@ fn cells(document: &Document) -> BTreeMap<&Levels, CellTrials<'_>> {
         }
         let cell = cells.entry(&trial.levels).or_default();
         cell.is_open |= is_open(trial);
-        cell.behind += usize::from(OpenLoopView::of(trial).is_some_and(|open| !open.kept_up));
+        cell.behind +=
+            usize::from(OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up));
         cell.trials.push(trial);
     }
     cells

@@ -119,7 +119,7 @@ pub(crate) enum JudgingRule {
 
 impl JudgingRule {
     /// That of a run.
-    pub fn of(run: &Run) -> Self {
+    pub fn from_run(run: &Run) -> Self {
         let first = |it: &Sequential| it.looks.first().copied();
         match run.sequential.as_ref().and_then(|it| Some((it.confidence, first(it)?))) {
             Some((confidence, first)) => Self::Looks { confidence, first },
@@ -220,7 +220,7 @@ impl ComparisonCase {
             let low = it.low.unwrap_or(0.0) * shift;
             let high = it.high.unwrap_or(f64::INFINITY) * shift;
             let is_noise = decision != Decision::Same && is_within_noise(it, shift);
-            Decision::of(low, high, MARGIN) == decision && !is_noise
+            Decision::from_interval(low, high, MARGIN) == decision && !is_noise
         };
         let [baseline, level] = self.sample.each(|figure| figure.waited);
         could_turn(keeps, [&baseline, &level])

@@ -39,7 +39,7 @@ pub(crate) struct ProcessorWait {
 
 impl ProcessorWait {
     /// In a trial.
-    pub fn of(trial: &TrialSummary) -> Self {
+    pub fn from_trial(trial: &TrialSummary) -> Self {
         Self {
             clients: of_clients(trial).unwrap_or_default(),
             servers: of_servers(trial).unwrap_or_default(),
@@ -187,7 +187,8 @@ mod tests {
         type Ends = (f64, f64);
         let turns_from =
             |verdict: Decision, ends: Ends, baseline: ProcessorWait, level: ProcessorWait| {
-                let of = |shift: f64| Decision::of(ends.0 * shift, ends.1 * shift, MARGIN);
+                let of =
+                    |shift: f64| Decision::from_interval(ends.0 * shift, ends.1 * shift, MARGIN);
                 let keeps = |shift: f64| of(shift) == verdict;
                 could_turn(keeps, [&[baseline; 4], &[level; 4]])
             };

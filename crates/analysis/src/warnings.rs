@@ -38,7 +38,7 @@ pub(crate) fn all(
     let run = &document.run.run;
     let cells = &document.cells;
     let compared: Vec<&Comparison> = document.comparisons.iter().chain(&document.between).collect();
-    let attempts = Attempts::of(trials);
+    let attempts = Attempts::from_trials(trials);
     let (aside, standing): (Vec<&TrialSummary>, Vec<&TrialSummary>) =
         trials.iter().partition(|trial| attempts.set_aside(trial));
     let engines = run.engines.iter().filter_map(|it| Some((&*it.name, it.transport?)));
@@ -105,7 +105,7 @@ struct WarningTally<'a> {
 
 impl<'a> WarningTally<'a> {
     /// Goes through `items`; `how_bad` is above 0 where there is something to say.
-    fn of<T>(
+    fn from_items<T>(
         items: impl IntoIterator<Item = T>,
         levels: impl Fn(&T) -> &'a Levels,
         how_bad: impl Fn(&T) -> f64,
@@ -126,7 +126,7 @@ impl<'a> WarningTally<'a> {
 
     /// As [`Tally::of`], over trials.
     fn of_trials(trials: &[&'a TrialSummary], how_bad: impl Fn(&'a TrialSummary) -> f64) -> Self {
-        Self::of(trials.iter().copied(), |trial| &trial.levels, |trial| how_bad(trial))
+        Self::from_items(trials.iter().copied(), |trial| &trial.levels, |trial| how_bad(trial))
     }
 
     /// What is said of it: how often, of how many, the worst, and where.

@@ -105,7 +105,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(trial: &TrialSummary, each: Each) -> Option<Self> {
+    fn from_trial(trial: &TrialSummary, each: Each) -> Option<Self> {
         let measures = &trial.measures;
         let units = match each {
             Each::Row => measures.get(&WORK_ROWS, &Scope::Clients),
@@ -176,10 +176,10 @@ impl Sums {
 impl WorkView {
     /// Of trials of one cell, and what they cost; `None` where neither rows were counted nor a device is
     /// modelled, and where nothing was done.
-    pub fn of(trials: &[&TrialSummary], cost: Option<&CostView>) -> Option<Self> {
+    pub fn from_trials(trials: &[&TrialSummary], cost: Option<&CostView>) -> Option<Self> {
         let all = |each| {
             let sums: Option<Vec<Sums>> =
-                trials.iter().map(|trial| Sums::of(trial, each)).collect();
+                trials.iter().map(|trial| Sums::from_trial(trial, each)).collect();
             sums?.into_iter().reduce(Sums::plus).filter(|sums| sums.units > 0.0)
         };
         let modelled = |sums: &Sums| sums.device_reads.is_some();

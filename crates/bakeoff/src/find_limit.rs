@@ -90,7 +90,7 @@ impl FindLimit {
             plan.blocks.iter().flat_map(|block| &block.trials).collect();
         trials.sort_by(|one, other| one.cell.cmp(&other.cell));
         let conditions =
-            trials.into_iter().map(|first| LimitCondition::of(experiment, first)).collect();
+            trials.into_iter().map(|first| LimitCondition::from_trial(experiment, first)).collect();
         let beyond = plan.blocks.iter().map(|block| block.number + 1).max().unwrap_or(0);
         let due = due?.into_iter().flatten().collect();
         Ok(Self { limit, due, conditions, beyond, news: None })
@@ -103,7 +103,7 @@ impl FindLimit {
             Rate::Open { per_second, .. } => Some(per_second),
             Rate::Closed => None,
         };
-        LimitView::of(self.limit, at.levels.clone(), &own, named)
+        LimitView::from_trials(self.limit, at.levels.clone(), &own, named)
     }
 
     /// Has the first trial that the machine disturbed run a second time, since the search goes by what it says;
@@ -162,7 +162,7 @@ impl FindLimit {
 }
 
 impl LimitCondition {
-    fn of(experiment: &Experiment, first: &PlannedTrial) -> Self {
+    fn from_trial(experiment: &Experiment, first: &PlannedTrial) -> Self {
         let several =
             |factor: &Factor| *factor != Factor::RATE && experiment.levels(*factor).len() > 1;
         let varied = experiment.factors.keys().filter(|factor| several(factor));

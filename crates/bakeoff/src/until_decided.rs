@@ -57,7 +57,7 @@ impl UntilDecided {
         let (due, news) = (VecDeque::new(), None);
         let least = experiment.bounds.map_or(0, |bounds| bounds.min_repetitions);
         let mut planner = Self { conditions, sequential, due, look: 0, least, over: false, news };
-        let judged = JudgedRun::of(folder)?;
+        let judged = JudgedRun::from_folder(folder)?;
         let furthest = judged.conditions.iter().map(|it| it.blocks).max().unwrap_or(0);
         // Who has as many blocks as any other may still have one that is to be run again.
         let ended = |it: &&ConditionView| it.blocks < furthest && it.state != ConditionState::Open;
@@ -124,12 +124,12 @@ impl UntilDecided {
 
     /// Looks at all open conditions, and takes up what those need that stay open.
     fn look(&mut self, folder: &mut RunFolder) -> Result<(), Error> {
-        let judged = JudgedRun::of(folder)?;
+        let judged = JudgedRun::from_folder(folder)?;
         let ended = judged.conditions.iter().filter(|it| it.state != ConditionState::Open);
         if self.look >= self.least {
             self.end(ended);
         }
-        self.news = Some(news::of(&folder.run()?, &judged, self.look));
+        self.news = Some(news::describe_look(&folder.run()?, &judged, self.look));
         let next = self.sequential.looks.iter().find(|look| **look > self.look);
         match next {
             Some(next) => self.look = *next,
@@ -167,7 +167,7 @@ impl Planner for UntilDecided {
         if self.is_too_long(&due, so_far)? {
             self.over = true;
             self.due.clear();
-            let (judged, run) = (JudgedRun::of(so_far)?, so_far.run()?);
+            let (judged, run) = (JudgedRun::from_folder(so_far)?, so_far.run()?);
             self.news = Some(news::of_time(&run, &judged));
             return Ok(None);
         }

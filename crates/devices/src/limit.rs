@@ -42,7 +42,8 @@ pub fn rate(
     time: Nanos,
 ) -> Option<f64> {
     let in_flight = load.clients * load.depth;
-    let mut asked = ClientRequests::of(load, seed).filter(|_| in_flight > 0 && !spec.is_null())?;
+    let mut asked =
+        ClientRequests::from_load(load, seed).filter(|_| in_flight > 0 && !spec.is_null())?;
     let mut station = Station::new(spec.build(seed), seed);
     station.set_span(load.span);
     station.set_neighbours(0, neighbours);
@@ -79,7 +80,7 @@ struct ClientRequests<'a> {
 
 impl<'a> ClientRequests<'a> {
     /// `None` where no block is whole.
-    fn of(load: &'a ClientLoad, seed: u64) -> Option<Self> {
+    fn from_load(load: &'a ClientLoad, seed: u64) -> Option<Self> {
         let blocks = load.span.checked_div(load.block).filter(|blocks| *blocks > 0)?;
         let next = (0..load.clients).map(|client| Self::first(client, load, blocks)).collect();
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -178,13 +179,13 @@ mod tests {
     #[test]
     fn clients_in_order_go_round_parts_of_their_own_and_mixes_have_their_share() {
         let load = ClientLoad { clients: 3, in_order: true, reads: 70, span: 40_960, ..READS };
-        let mut asked = ClientRequests::of(&load, 1).unwrap();
+        let mut asked = ClientRequests::from_load(&load, 1).unwrap();
         let mut blocks =
             |client| -> Vec<u64> { (0..5).map(|_| asked.next(client).offset / 4096).collect() };
         assert_eq!(blocks(0), [0, 1, 2, 0, 1]);
         assert_eq!(blocks(1), [3, 4, 5, 3, 4]);
         assert_eq!(blocks(2), [6, 7, 8, 9, 6]);
-        let mut asked = ClientRequests::of(&load, 1).unwrap();
+        let mut asked = ClientRequests::from_load(&load, 1).unwrap();
         let reads = (0..100).filter(|_| asked.next(0).kind == RequestKind::Read).count();
         assert_eq!(reads, 70);
     }

@@ -25,7 +25,7 @@ pub enum Cause {
 
 impl Cause {
     /// The cause of a work; `is_log` says which files are a log.
-    pub fn of(work: &Traced, is_log: &dyn Fn(usize) -> bool) -> Self {
+    pub fn from_work(work: &Traced, is_log: &dyn Fn(usize) -> bool) -> Self {
         match (work.waits, work.file) {
             (Waits::Reader, _) => Self::Read,
             (Waits::Writer, Some(file)) if is_log(file) => Self::Log,
@@ -79,7 +79,7 @@ pub fn price(
     let mut station = Station::new(spec.build(terms.seed), terms.seed);
     station.set_span(trace.span);
     station.set_neighbours(0, terms.neighbours);
-    let caused = || trace.works().map(|work| (Cause::of(&work, is_log), work.steps));
+    let caused = || trace.works().map(|work| (Cause::from_work(&work, is_log), work.steps));
     let mut lanes: Vec<WorkLane<'_>> = match terms.depth {
         Depth::One => vec![WorkLane::new(1, Box::new(caused()))],
         Depth::Beside(others) => vec![

@@ -214,7 +214,7 @@ impl DiskControl {
             let mut line = serde_json::to_string(ask)?;
             line.push('\n');
             stream.write_all(line.as_bytes())?;
-            let mut lines = wire::ConnectionLines::of(&stream);
+            let mut lines = wire::ConnectionLines::from_stream(&stream);
             loop {
                 let line = self.next_line(&mut lines, pid)?;
                 if !line.is_empty() {

@@ -93,7 +93,7 @@ pub fn serve(
     ready: impl FnOnce(&MountNote) -> io::Result<()>,
 ) -> Result<(), Error> {
     let spec = options.device(models)?;
-    let mut made = MadeFolders::of(options)?;
+    let mut made = MadeFolders::make_missing(options)?;
     let note = folders(options, &spec)?;
     can_mount()?;
     let claim = MountClaim::new(&note)?;

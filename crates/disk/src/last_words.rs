@@ -73,7 +73,7 @@ impl LastWords {
     ///
     /// # Errors
     /// The system has no more descriptors.
-    pub(crate) fn of(daemon: &Child, said: CapturedStderr) -> io::Result<Self> {
+    pub(crate) fn from_child(daemon: &Child, said: CapturedStderr) -> io::Result<Self> {
         Ok(Self { daemon: pidfd_open(Pid::from_child(daemon), PidfdFlags::empty())?, said })
     }
 
@@ -126,7 +126,7 @@ mod tests {
         let said = CapturedStderr::nothing().unwrap();
         let mut command = Command::new("sh");
         let child = command.args(["-c", script]).stderr(said.stderr().unwrap()).spawn().unwrap();
-        let last_words = LastWords::of(&child, said).unwrap();
+        let last_words = LastWords::from_child(&child, said).unwrap();
         (child, last_words)
     }
 

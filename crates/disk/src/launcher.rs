@@ -76,8 +76,9 @@ pub(crate) fn launch(mut command: Command, options: &MountOptions) -> Result<Lau
     let said = CapturedStderr::nothing().map_err(failed)?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.stderr().map_err(failed)?);
     let mut daemon = command.spawn().map_err(failed)?;
-    let watched = Guard::new(&daemon)
-        .and_then(|guard| LastWords::of(&daemon, said).map(|last_words| (guard, last_words)));
+    let watched = Guard::new(&daemon).and_then(|guard| {
+        LastWords::from_child(&daemon, said).map(|last_words| (guard, last_words))
+    });
     let (guard, last_words) = watched.map_err(|error| {
         let _ = daemon.kill().and_then(|()| daemon.wait());
         failed(error)

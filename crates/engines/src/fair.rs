@@ -122,7 +122,7 @@ impl<'a> UserSettings<'a> {
     }
 
     /// Those that the server takes for this setting, as they are written.
-    pub fn of(&self, setting: &str) -> impl Iterator<Item = &'a (String, String)> {
+    pub fn find_settings(&self, setting: &str) -> impl Iterator<Item = &'a (String, String)> {
         let named = move |(name, _): &&(String, String)| self.review.names(name, setting);
         self.settings.iter().filter(named)
     }
@@ -145,7 +145,7 @@ pub fn undone(durability: Durability, name: &str, value: &str, needed: &str) -> 
 /// Which one does, and what to do.
 pub fn keep_level(fair: &[Setting], own: &UserSettings<'_>) -> Result<(), String> {
     let levels = fair.iter().filter(|setting| setting.reason == Some(DURABILITY));
-    match levels.flat_map(|level| own.of(&level.name)).next() {
+    match levels.flat_map(|level| own.find_settings(&level.name)).next() {
         None => Ok(()),
         Some((name, value)) => Err(format!(
             "your settings have {name}={value}, which the level of durability sets; leave it out, \

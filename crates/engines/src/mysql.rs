@@ -254,7 +254,7 @@ impl MariaDbDatabase {
         Ok(Self {
             texts: texts.collect::<Result<_>>()?,
             plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
-            stored: statements.iter().map(|one| Stored::of(schema, &one.action)).collect(),
+            stored: statements.iter().map(|one| Stored::from_action(schema, &one.action)).collect(),
             control: session::TransactionControl::new(storage, schema),
             schema: schema.clone(),
             storage,

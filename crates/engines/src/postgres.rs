@@ -246,7 +246,7 @@ impl PostgresDatabase {
         Ok(Self {
             texts: texts.collect::<Result<_>>()?,
             plans: statements.iter().map(|one| session::plan(schema, &one.action)).collect(),
-            stored: statements.iter().map(|one| Stored::of(schema, &one.action)).collect(),
+            stored: statements.iter().map(|one| Stored::from_action(schema, &one.action)).collect(),
             config,
             tls,
             terms: terms.clone(),

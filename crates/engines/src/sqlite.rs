@@ -249,7 +249,7 @@ impl SqliteDatabase {
         };
         Ok(Self {
             plans: statements.iter().map(|statement| plan(schema, &statement.action)).collect(),
-            stored: statements.iter().map(|one| Stored::of(schema, &one.action)).collect(),
+            stored: statements.iter().map(|one| Stored::from_action(schema, &one.action)).collect(),
             texts,
             schema: schema.clone(),
             terms: terms.clone(),
@@ -257,7 +257,7 @@ impl SqliteDatabase {
             sessions: AtomicUsize::new(0),
             misses: AtomicU64::new(0),
             checkpoints,
-            log: WriteAheadLog::of(&path, &keeper)?,
+            log: WriteAheadLog::from_database(&path, &keeper)?,
             keeper: Mutex::new(keeper),
             file: File::open(&path)?,
             path,

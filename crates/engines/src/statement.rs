@@ -167,7 +167,7 @@ struct Assignment {
 
 impl Stored {
     /// The stored parameters of an insert, an upsert or an update; other statements have none.
-    pub fn of(schema: &Schema, action: &Action) -> Self {
+    pub fn from_action(schema: &Schema, action: &Action) -> Self {
         let place = |table: usize, parameter, column: usize| Assignment {
             parameter,
             column: schema.tables[table].columns[column].clone(),

@@ -31,7 +31,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds by what was said.
-    pub(crate) fn of(
+    pub(crate) fn new(
         min_repetitions: Option<u32>,
         max_repetitions: Option<u32>,
         max_time: Option<Duration>,

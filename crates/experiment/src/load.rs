@@ -92,7 +92,7 @@ impl Experiment {
         let planner = planner(&layer, vocabulary);
         let bounds = || {
             let (least, most) = (value(&layer.min_repetitions), value(&layer.max_repetitions));
-            Bounds::of(least, most, value(&layer.max_time))
+            Bounds::new(least, most, value(&layer.max_time))
         };
         let bounds = planner.repeats.then(bounds);
         let mut problems = check_together(&layer.factors, compare, &workload.scales);

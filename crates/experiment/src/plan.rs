@@ -232,7 +232,7 @@ fn lay_out(experiment: &Experiment) -> TrialPlan {
     let mut blocks = Vec::new();
     for repetition in 0..experiment.most_repetitions() {
         let mut running: Vec<&Vec<usize>> = sequences.iter().collect();
-        SplitMix64::of(&[seed, BLOCKS, repetition.into()]).shuffle(&mut running);
+        SplitMix64::from_words(&[seed, BLOCKS, repetition.into()]).shuffle(&mut running);
         for sequence in running {
             let first = sequence[0];
             let levels = order([seed, ORDER, first as u64], repetition, compared.len());
@@ -300,7 +300,7 @@ fn order(seed: [u64; 3], repetition: u32, levels: usize) -> Vec<usize> {
     let (group, row) = (repetition as usize / levels, repetition as usize % levels);
     let mut letters: Vec<usize> = (0..levels).collect();
     let [seed, what, combination] = seed;
-    SplitMix64::of(&[seed, what, combination, group as u64]).shuffle(&mut letters);
+    SplitMix64::from_words(&[seed, what, combination, group as u64]).shuffle(&mut letters);
     // The first row goes to and fro: 0, 1, n - 1, 2, n - 2 ...
     let first = |place: usize| if place % 2 == 1 { place / 2 + 1 } else { levels - place / 2 };
     (0..levels).map(|place| letters[(first(place) + row) % levels]).collect()

@@ -17,7 +17,7 @@ impl SplitMix64 {
     }
 
     /// A generator for one purpose among many: each list of words has its own.
-    pub fn of(words: &[u64]) -> Self {
+    pub fn from_words(words: &[u64]) -> Self {
         Self::new(words.iter().fold(0, |state, word| mix(state ^ mix(word.wrapping_add(STEP)))))
     }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn shuffles_evenly() {
-        let mut random = SplitMix64::of(&[1, 2]);
+        let mut random = SplitMix64::from_words(&[1, 2]);
         let mut first = [0u32; 4];
         for _ in 0..4000 {
             let mut list = [0, 1, 2, 3];

@@ -197,6 +197,6 @@ impl Experiment {
         };
         let mut words: Vec<u64> = all.as_bytes().chunks(8).map(word).collect();
         words.push(all.len() as u64);
-        format!("{:016x}", SplitMix64::of(&words).next())
+        format!("{:016x}", SplitMix64::from_words(&words).next())
     }
 }

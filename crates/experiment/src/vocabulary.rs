@@ -227,7 +227,7 @@ impl Vocabulary {
         if text == DEFAULT {
             return Ok(text.to_owned());
         }
-        let of = option.of().into_iter();
+        let of = option.declaring_factors().into_iter();
         let mut read = of.filter_map(|factor| self.holders(factor).value(&option.name, text));
         let first = read.next().expect("somebody declares it");
         first.or_else(|wrong| read.find_map(Result::ok).ok_or(wrong))

@@ -47,7 +47,7 @@ pub struct DeclaredLevels(BTreeMap<String, String>);
 
 impl DeclaredLevels {
     /// The level of a factor; its default where there is none here.
-    pub fn of(&self, factor: &Declared) -> &str {
+    pub fn level_of(&self, factor: &Declared) -> &str {
         self.0.get(factor.name).map_or(factor.default, String::as_str)
     }
 

@@ -64,7 +64,7 @@ impl Dir {
     ///
     /// # Errors
     /// What the system says.
-    pub fn of(descriptor: impl AsFd, path: &Path) -> io::Result<Self> {
+    pub fn from_descriptor(descriptor: impl AsFd, path: &Path) -> io::Result<Self> {
         Self::open_in(descriptor.as_fd(), Path::new("."), path.to_owned())
     }
 
@@ -141,9 +141,11 @@ impl Dir {
     pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<FolderEntry>> {
         let name = name.as_ref();
         match rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => {
-                Ok(Some(FolderEntry { name: name.to_owned(), kind: EntryKind::of(&stat), stat }))
-            }
+            Ok(stat) => Ok(Some(FolderEntry {
+                name: name.to_owned(),
+                kind: EntryKind::from_stat(&stat),
+                stat,
+            })),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(at(&self.path.join(name), error)),
         }
@@ -182,7 +184,7 @@ impl Dir {
         let file = rustix::fs::openat(self, name, flags, Mode::RUSR | Mode::WUSR)
             .map_err(|error| at(&self.path.join(name), error))?;
         let stat = rustix::fs::fstat(&file).map_err(|error| at(&self.path.join(name), error))?;
-        if EntryKind::of(&stat) != EntryKind::File {
+        if EntryKind::from_stat(&stat) != EntryKind::File {
             return Err(self.refusal(name, "is not a file with data"));
         }
         Ok(file.into())
@@ -210,7 +212,7 @@ impl AsFd for Dir {
 }
 
 impl EntryKind {
-    fn of(stat: &Stat) -> Self {
+    fn from_stat(stat: &Stat) -> Self {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Self::File,
             FileType::Directory => Self::Folder,

@@ -95,7 +95,7 @@ fn folders_without_end_are_refused() {
         rustix::fs::mkdirat(&depth, "f", 0o700.into()).unwrap();
         let flags = rustix::fs::OFlags::DIRECTORY;
         let below = rustix::fs::openat(&depth, "f", flags, rustix::fs::Mode::empty()).unwrap();
-        depth = Dir::of(below, place.path()).unwrap();
+        depth = Dir::from_descriptor(below, place.path()).unwrap();
     }
     let error = space(&Dir::open(place.path()).unwrap()).unwrap_err();
     assert!(error.to_string().contains("too many folders"), "{error}");

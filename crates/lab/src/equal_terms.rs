@@ -17,7 +17,7 @@ pub struct CommonLevels {
 impl CommonLevels {
     /// Asks every engine that the trials of an experiment are planned with. One that can't be had is left out:
     /// the plan tells of it.
-    pub fn of(registry: &Registry, experiment: &Experiment) -> Self {
+    pub fn from_experiment(registry: &Registry, experiment: &Experiment) -> Self {
         ask(registry, experiment);
         let plan = experiment.plan();
         let mut engines: Vec<(String, Vec<Durability>)> = Vec::new();
@@ -138,7 +138,7 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
-        let found = CommonLevels::of(&registry, &experiment);
+        let found = CommonLevels::from_experiment(&registry, &experiment);
         let expected = levels(&[
             ("tarantool:memtx", &[Nothing, Strict]),
             ("sqlite", &[Nothing, Relaxed, Strict]),

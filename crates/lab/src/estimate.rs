@@ -126,7 +126,7 @@ pub struct RunEstimate {
 
 impl RunEstimate {
     /// Of all that is possible of an experiment, on files.
-    pub fn of(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Self {
+    pub fn on_files(registry: &Registry, experiment: &Experiment, possible: &Possible) -> Self {
         Self::on(MediumKind::Files, registry, experiment, possible)
     }
 
@@ -321,7 +321,7 @@ mod tests {
             let (file, changes) =
                 (file.to_string_lossy(), bakeoff_experiment::FlagOverrides::default());
             let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
-            let possible = Possible::of(&registry, &experiment);
+            let possible = Possible::from_experiment(&registry, &experiment);
             assert_eq!(possible.plan.trials(), 3, "{:?}", possible.left_out);
             RunEstimate::on(medium, &registry, &experiment, &possible)
         };

@@ -17,8 +17,8 @@ pub fn engine(
 ) -> Result<&'static dyn Engine, Refusal> {
     let level = cell.level(Factor::ENGINE).unwrap_or_default();
     let plain = find_among(engines, level);
-    let plain =
-        plain.map_err(|_| Refusal::of(cell, &[Factor::ENGINE], "there is no such engine"))?;
+    let plain = plain
+        .map_err(|_| Refusal::from_cell(cell, &[Factor::ENGINE], "there is no such engine"))?;
     let given = given(cell, &of_engine(plain));
     find_with(engines, level, &given).map_err(|why| refused(cell, Factor::ENGINE, &given, &why))
 }
@@ -41,7 +41,8 @@ pub fn disk(
         Some(table) => models.parse_table(table),
         None => models.parse(name),
     };
-    let plain = plain.map_err(|error| Refusal::of(cell, &[Factor::DISK], error.to_string()))?;
+    let plain =
+        plain.map_err(|error| Refusal::from_cell(cell, &[Factor::DISK], error.to_string()))?;
     let given = given(cell, &of_disk(&plain));
     let disk = plain.with(&given);
     disk.map(Some).map_err(|error| refused(cell, Factor::DISK, &given, &error.to_string()))
@@ -65,14 +66,14 @@ pub fn check(
         *level != option.default && !had.contains(&option.name)
     };
     let Some((option, _)) = cell.options().find(lacking) else { return Ok(()) };
-    let of = option.of();
+    let of = option.declaring_factors();
     let names: Vec<String> = of.iter().map(|factor| format!("the {factor}")).collect();
     let why = match &names[..] {
         [one] => format!("{one} has no option `{}`", option.name),
         _ => format!("neither {} has an option `{}`", names.join(" nor "), option.name),
     };
     let factors = of.into_iter().chain([Factor::Option(option)]);
-    Err(Refusal::of(cell, &factors.collect::<Vec<_>>(), why))
+    Err(Refusal::from_cell(cell, &factors.collect::<Vec<_>>(), why))
 }
 
 /// The names of an engine's options.
@@ -97,5 +98,5 @@ fn refused(cell: &Cell, of: Factor, given: &[(&str, &str)], why: &str) -> Refusa
     let options = cell.options().map(|(option, _)| option);
     let options = options.filter(|option| is_given(&option.name)).map(Factor::Option);
     let factors: Vec<Factor> = [of].into_iter().chain(options).collect();
-    Refusal::of(cell, &factors, why.replace('\n', "; "))
+    Refusal::from_cell(cell, &factors, why.replace('\n', "; "))
 }

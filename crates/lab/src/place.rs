@@ -79,7 +79,7 @@ impl TargetPlace {
     /// When the folder can't be read.
     pub fn block_device(&self) -> std::io::Result<Option<accounts::BlockDevice>> {
         match (&self.device, &self.directory) {
-            (Some(device), _) => Ok(Some(accounts::BlockDevice::of(device.number))),
+            (Some(device), _) => Ok(Some(accounts::BlockDevice::from_number(device.number))),
             (None, Some(folder)) if accounts::is_fuse(folder)? => Ok(None),
             (None, Some(folder)) => accounts::BlockDevice::under(folder).map(Some),
             (None, None) => Ok(None),
@@ -150,7 +150,7 @@ impl Staged {
     ) -> Result<Self, TrialError> {
         let mut place = wanted(disk.seen_at().unwrap_or(files));
         for (name, group) in &mut place.groups {
-            let Some(held) = limits.of(name) else { continue };
+            let Some(held) = limits.find_group(name) else { continue };
             group.limit = held.limit();
             group.cgroups = held.processes();
         }

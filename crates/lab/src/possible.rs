@@ -32,7 +32,7 @@ pub struct Possible {
 impl Possible {
     /// Looks at every cell of an experiment. Servers that somebody else runs are asked what they
     /// give.
-    pub fn of(registry: &Registry, experiment: &Experiment) -> Self {
+    pub fn from_experiment(registry: &Registry, experiment: &Experiment) -> Self {
         ask(registry, experiment);
         let mut left_out: BTreeMap<Refusal, (u32, u32)> = BTreeMap::new();
         let whole = experiment.plan();
@@ -184,7 +184,7 @@ pub fn can_be_cut(
     if every && cell.state() == EngineState::Steady {
         let why = "every moment is cut of a short run on a fresh database, which owes nothing yet; give a \
                    number of cuts (`--cuts 25`), or `--state warm`";
-        return Err(Refusal::of(&cell, &[Factor::STATE], why));
+        return Err(Refusal::from_cell(&cell, &[Factor::STATE], why));
     }
     let promise = experiment.cuts.as_ref().map_or(CutBy::OF_ENGINES, |cuts| cuts.by.promise);
     if promise == CutBy::OF_ENGINES {
@@ -193,11 +193,11 @@ pub fn can_be_cut(
     if promise[0] == Factor::DISK && spec::disk(registry, experiment, &cell)? == DiskSpec::Host {
         let why = "bakeoff can't cut the power of this machine's own disk; name a virtual one \
                    (`bakeoff list disks`)";
-        return Err(Refusal::of(&cell, &[Factor::DISK], why));
+        return Err(Refusal::from_cell(&cell, &[Factor::DISK], why));
     }
     let Some(cuts) = &experiment.cuts else { return Ok(()) };
     let workload = &*cuts.by.workload;
-    let refused = |error: TrialError| Refusal::of(&cell, &[], error.to_string());
+    let refused = |error: TrialError| Refusal::from_cell(&cell, &[], error.to_string());
     let target = registry.target_of(workload).map_err(refused)?;
     let setup = WantedLevels { experiment, cell: &cell, workload }.resolve(target)?;
     let disk = spec::disk(registry, experiment, &cell)?;
@@ -212,7 +212,7 @@ fn engine_can_be_cut(registry: &Registry, cell: &Cell, level: &str) -> Result<()
     if engine.home() == EngineHome::External {
         let why = "bakeoff can't cut the power of a server that it doesn't run; name an engine that \
                    it starts itself (`bakeoff list engines`)";
-        return Err(Refusal::of(cell, &[Factor::ENGINE], why));
+        return Err(Refusal::from_cell(cell, &[Factor::ENGINE], why));
     }
     match Durability::parse(level) {
         Some(durability) => gives(engine, cell, durability),

@@ -17,7 +17,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// Of these factors' levels in a cell, as far as it has them.
-    pub fn of(cell: &Cell, factors: &[Factor], why: impl Into<String>) -> Self {
+    pub fn from_cell(cell: &Cell, factors: &[Factor], why: impl Into<String>) -> Self {
         let level = |factor: &Factor| Some((factor.name().into(), cell.level(*factor)?.into()));
         Self { levels: factors.iter().filter_map(level).collect(), why: why.into() }
     }
@@ -47,7 +47,7 @@ pub(crate) fn gives(
     durability: Durability,
 ) -> Result<(), Refusal> {
     let given = engine.gives(durability);
-    given.map_err(|why| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
+    given.map_err(|why| Refusal::from_cell(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
 }
 
 /// Whether settings of the user's own leave a level of durability as the engine gives it.
@@ -58,5 +58,5 @@ pub(crate) fn keeps(
     settings: &[(String, String)],
 ) -> Result<(), Refusal> {
     let kept = engine.keeps(durability, settings);
-    kept.map_err(|why| Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
+    kept.map_err(|why| Refusal::from_cell(cell, &[Factor::ENGINE, Factor::DURABILITY], why))
 }

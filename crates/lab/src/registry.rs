@@ -193,7 +193,7 @@ impl Registry {
         }
         let target = self.target_of(&experiment.workload).ok();
         let question = target.and_then(|target| target.question(experiment));
-        question.unwrap_or_else(|| question::of(experiment))
+        question.unwrap_or_else(|| question::phrase_question(experiment))
     }
 
     /// Every target.

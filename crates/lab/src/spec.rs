@@ -62,7 +62,7 @@ pub fn resolve(
     cell: &Cell,
     block: u32,
 ) -> Result<(TrialSpec, Drive), Refusal> {
-    let no_target = |error: TrialError| Refusal::of(cell, &[], error.to_string());
+    let no_target = |error: TrialError| Refusal::from_cell(cell, &[], error.to_string());
     let target = registry.target_of(&experiment.workload).map_err(no_target)?;
     check_options(registry, experiment, cell)?;
     enough_processors(cell)?;
@@ -78,7 +78,7 @@ pub fn resolve(
         && neighbours != NeighbourLevel::None
     {
         let why = "the disk `null` has no queue, so it can't have background I/O (`neighbours`)";
-        return Err(Refusal::of(cell, &[Factor::DISK, Factor::NEIGHBOURS], why));
+        return Err(Refusal::from_cell(cell, &[Factor::DISK, Factor::NEIGHBOURS], why));
     }
     let trial = TrialSpec {
         setup,
@@ -94,7 +94,7 @@ pub fn resolve(
         options: options(cell),
     };
     let (clients, seconds) = (cell.clients(), experiment.seconds);
-    let seed = |what| SplitMix64::of(&[experiment.seed, what, block.into()]).next();
+    let seed = |what| SplitMix64::from_words(&[experiment.seed, what, block.into()]).next();
     let pacing = pacing(registry, cell.rate(), seed(STARTS));
     let drive = Drive {
         clients,
@@ -122,7 +122,11 @@ fn enough_processors(cell: &Cell) -> Result<(), Refusal> {
         _ => format!("this machine has {there} processors"),
     };
     let most = Cpus::Milli(there as u32 * 1000);
-    Err(Refusal::of(cell, &[Factor::CPUS], format!("{why}: name {most} at most, or `unlimited`")))
+    Err(Refusal::from_cell(
+        cell,
+        &[Factor::CPUS],
+        format!("{why}: name {most} at most, or `unlimited`"),
+    ))
 }
 
 /// Refuses data that a modelled disk of a known size would not hold.
@@ -147,7 +151,7 @@ pub(crate) fn enough_disk(
             mb(needed),
             mb(there)
         );
-        return Err(Refusal::of(cell, &[Factor::DISK], why));
+        return Err(Refusal::from_cell(cell, &[Factor::DISK], why));
     }
     let aged = if aged > 0 { format!(", {} MB of them aged,", mb(aged)) } else { String::new() };
     let why = format!(
@@ -157,7 +161,7 @@ pub(crate) fn enough_disk(
         mb(needed),
         mb(there)
     );
-    Err(Refusal::of(cell, &[Factor::ENGINE, Factor::SCALE, Factor::DISK], why))
+    Err(Refusal::from_cell(cell, &[Factor::ENGINE, Factor::SCALE, Factor::DISK], why))
 }
 
 /// The disk of a cell.

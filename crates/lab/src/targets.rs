@@ -221,7 +221,7 @@ impl MostClients {
             return Ok(());
         }
         let factors = [Factor::ENGINE, Factor::CLIENTS];
-        let mut refusal = Refusal::of(cell, &factors, format!("at most {number}: {why}"));
+        let mut refusal = Refusal::from_cell(cell, &factors, format!("at most {number}: {why}"));
         refusal.levels.insert(Factor::CLIENTS.name().into(), clients.to_string());
         Err(refusal)
     }

@@ -104,7 +104,7 @@ fn planned(target: Page) -> (Registry, Experiment) {
 #[test]
 fn two_groups_of_one_name_are_an_error_before_anything_runs() {
     let (registry, experiment) = planned(Page::of(&["php", "database", "php"]));
-    let possible = Possible::of(&registry, &experiment);
+    let possible = Possible::from_experiment(&registry, &experiment);
     assert_eq!(possible.plan.trials(), 0);
     let error = possible.suffices().unwrap_err().to_string();
     assert!(error.contains("two groups of processes named `php`"), "{error}");
@@ -117,7 +117,7 @@ fn each_group_has_the_limits_that_its_target_gives_it_and_a_folder_of_its_own() 
     let cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
     let half = cells.into_iter().find(|cell| cell.memory() == MemoryLimit::Share(50)).unwrap();
     let (trial, _) = bakeoff_lab::resolve(&registry, &experiment, half, 0).unwrap();
-    let limit = |name: &str| trial.limits[name].of(1 << 20);
+    let limit = |name: &str| trial.limits[name].resolve_for_data(1 << 20);
     for (name, memory) in [("database", Some(1 << 19)), ("php", None), ("web", None)] {
         assert_eq!(limit(name).memory_bytes, memory, "{name}");
         assert_eq!(limit(name).cpu_milli, Cpus::parse("0.5").unwrap().milli(), "{name}");
@@ -137,7 +137,7 @@ fn each_group_has_the_limits_that_its_target_gives_it_and_a_folder_of_its_own() 
 #[test]
 fn a_target_that_is_no_engine_says_what_it_lacks_before_anything_runs() {
     let (registry, experiment) = planned(Page::of(&["web", "php"]));
-    let possible = Possible::of(&registry, &experiment);
+    let possible = Possible::from_experiment(&registry, &experiment);
     let folder = tempfile::tempdir().unwrap();
     let preflight = Preflight {
         registry: &registry,
@@ -164,7 +164,7 @@ fn a_shared_limit_that_can_t_be_kept_apart_is_an_error_before_anything_runs() {
     type Limits = &'static [(&'static str, &'static [&'static str])];
     let refused = |shared: Limits| {
         let (registry, experiment) = planned(Page { groups: &["php", "web"], shared });
-        let possible = Possible::of(&registry, &experiment);
+        let possible = Possible::from_experiment(&registry, &experiment);
         let told = possible.suffices().map_err(|error| error.to_string()).err();
         (possible.plan.trials(), told.unwrap_or_default())
     };
@@ -198,6 +198,6 @@ fn a_shared_limit_follows_the_levels() {
     let cells = plan.blocks[0].trials.iter().map(|trial| &trial.cell);
     let half = cells.into_iter().find(|cell| cell.memory() == MemoryLimit::Share(50)).unwrap();
     let (trial, _) = bakeoff_lab::resolve(&registry, &experiment, half, 0).unwrap();
-    let limit = trial.setup.shared[0].of(1 << 20).limit;
+    let limit = trial.setup.shared[0].resolve_for_data(1 << 20).limit;
     assert_eq!((limit.memory_bytes, limit.cpu_milli), (Some(1 << 19), Some(500)));
 }

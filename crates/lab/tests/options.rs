@@ -17,7 +17,7 @@ fn load(more: &str) -> Experiment {
 /// What each cell that can be had is staged with: its engine, its disk, and its options.
 fn staged(experiment: &Experiment) -> Vec<String> {
     let registry = Registry::standard();
-    let blocks = Possible::of(&registry, experiment).plan.blocks;
+    let blocks = Possible::from_experiment(&registry, experiment).plan.blocks;
     let trials = blocks.iter().flat_map(|block| &block.trials);
     let mut staged: Vec<String> = trials
         .map(|trial| {
@@ -35,7 +35,7 @@ fn staged(experiment: &Experiment) -> Vec<String> {
 
 /// What can't be had, and why.
 fn left_out(experiment: &Experiment) -> Vec<String> {
-    let possible = Possible::of(&Registry::standard(), experiment);
+    let possible = Possible::from_experiment(&Registry::standard(), experiment);
     possible.left_out.iter().map(bakeoff_lab::possible::line).collect()
 }
 
@@ -117,7 +117,7 @@ fn the_power_of_an_engine_is_cut_at_the_first_level_of_its_options() {
         "engine = ['sqlite', 'mariadb:innodb']\ncompression = ['zlib', 'none']\n\
          disk = ['host', 'ssd-sata']\nread_us = ['500']\ncuts = 2\n",
     );
-    let possible = Possible::of(&Registry::standard(), &experiment);
+    let possible = Possible::from_experiment(&Registry::standard(), &experiment);
     assert_eq!(possible.cuts, [("mariadb:innodb".to_owned(), "strict".to_owned())]);
     let cell = experiment.cut_cell("mariadb:innodb", "strict");
     let (spec, _) = resolve(&Registry::standard(), &experiment, &cell, 0).unwrap();

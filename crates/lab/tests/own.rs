@@ -21,7 +21,7 @@ fn load(registry: &Registry, text: &str) -> Experiment {
 
 /// The levels of `engine` and `clients` that can be had, and what can't be.
 fn planned(registry: &Registry, text: &str) -> (Vec<String>, Vec<String>) {
-    let possible = Possible::of(registry, &load(registry, text));
+    let possible = Possible::from_experiment(registry, &load(registry, text));
     let trials = possible.plan.blocks.iter().flat_map(|block| &block.trials);
     let words = |cell: &bakeoff_experiment::Cell| {
         format!("{} {}", cell.level(Factor::ENGINE).unwrap_or("-"), cell.clients())
@@ -58,7 +58,7 @@ fn files_are_read_by_threads_and_so_is_what_is_claimed_before_a_power_cut() {
     assert_eq!(left_out, [format!("not run: clients 1025 (1 trial): at most 1024: {THREADS}")]);
     let text = "workload = 'ledger'\nengine = 'sqlite'\ndurability = 'strict'\ncuts = 3\n\
                 disk = 'ssd-sata'\nclients = [1, 2000]\n";
-    let possible = Possible::of(&registry, &load(&registry, text));
+    let possible = Possible::from_experiment(&registry, &load(&registry, text));
     assert_eq!(possible.cuts, []);
     let lines: Vec<String> = possible.left_out.iter().map(bakeoff_lab::possible::line).collect();
     let wanted = format!("(1 trial, 3 power cuts): at most 1024: {THREADS}");

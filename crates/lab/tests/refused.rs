@@ -17,7 +17,8 @@ fn planned(registry: &Registry, text: &str) -> (usize, Vec<String>) {
     std::fs::write(&file, format!("repetitions = 1\n{text}")).unwrap();
     let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
     let experiment = Experiment::load(&file, &changes, &registry.vocabulary());
-    let possible = Possible::of(registry, &experiment.unwrap_or_else(|error| panic!("{error}")));
+    let possible =
+        Possible::from_experiment(registry, &experiment.unwrap_or_else(|error| panic!("{error}")));
     let left_out = possible.left_out.iter().map(bakeoff_lab::possible::line);
     (possible.plan.trials(), left_out.collect())
 }

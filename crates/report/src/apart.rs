@@ -18,7 +18,7 @@ pub struct OverMachines<'b, 'a> {
 
 impl<'b, 'a> OverMachines<'b, 'a> {
     /// Of the cases of a run; none of one that was not merged.
-    pub fn of(layout: &DocumentLayout<'a>, cases: &'b [OperationCase<'a>]) -> Self {
+    pub fn from_cases(layout: &DocumentLayout<'a>, cases: &'b [OperationCase<'a>]) -> Self {
         let told = cases.iter().filter_map(|case| Some((case, apart(layout, case)?)));
         let mut told: Vec<(&OperationCase, Apart)> = told.collect();
         let ratio = |(_, apart): &(&OperationCase, Apart)| apart.most / apart.least;

@@ -53,7 +53,7 @@ fn summary(articles: &[ArticleRun<'_>]) -> ReportTable {
             Some(view) => tally(&view.statements).map(|count| count.to_string()),
             None => COUNTED.map(|_| NONE.to_owned()),
         };
-        ReportRow::of([article.name].into_iter().chain(counts.iter().map(String::as_str)))
+        ReportRow::from_cells([article.name].into_iter().chain(counts.iter().map(String::as_str)))
     };
     ReportTable {
         caption: "Statements of each article, by shape".into(),
@@ -94,5 +94,5 @@ fn own(number: usize, block: ReportBlock) -> ReportBlock {
     let ReportBlock::Sweeps(of) = block else { return block };
     let mut panels: Vec<_> = of.charts.into_iter().map(|drawn| drawn.panel).collect();
     panels.iter_mut().for_each(|panel| panel.id = format!("article{number}{}", panel.id));
-    ReportBlock::Sweeps(Sweeps::of(of.explained, panels, of.standing))
+    ReportBlock::Sweeps(Sweeps::from_panels(of.explained, panels, of.standing))
 }

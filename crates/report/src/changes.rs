@@ -49,7 +49,7 @@ pub struct JudgedChanges<'a> {
 
 impl<'a> JudgedChanges<'a> {
     /// Of a run.
-    pub fn of(layout: &DocumentLayout<'a>) -> Self {
+    pub fn from_layout(layout: &DocumentLayout<'a>) -> Self {
         let present = present(layout);
         let mut targets: Vec<ChangeTarget> = present.map_or(Vec::new(), |it| targets(layout, it));
         // Of very many the single changes are told first.
@@ -81,7 +81,7 @@ impl<'a> JudgedChanges<'a> {
         let found = self.judged.iter().find(|it| {
             *it.from == from.levels && *it.to == to.levels && it.comparison.operation == operation
         });
-        Contrast::of(&found?.comparison)
+        Contrast::from_comparison(&found?.comparison)
     }
 }
 

@@ -45,7 +45,10 @@ pub struct Confidence {
 
 impl Confidence {
     /// Of what the cases of a run say; `None` where nothing is compared.
-    pub(crate) fn of<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<Self> {
+    pub(crate) fn from_cases<'a>(
+        layout: &DocumentLayout<'a>,
+        cases: &[OperationCase<'a>],
+    ) -> Option<Self> {
         let blocks = cases.iter().map(|case| case.contrast.blocks).min()?;
         let warnings = &layout.document.warnings;
         let of = |weight| {
@@ -55,7 +58,7 @@ impl Confidence {
         let trials = format!("{} of each", words::many(blocks as usize, "trial"));
         let open = open(layout, cases);
         let wide = cases.iter().any(|case| is_wide(case.contrast.ends));
-        let OverMachines { disagree, far } = OverMachines::of(layout, cases);
+        let OverMachines { disagree, far } = OverMachines::from_cases(layout, cases);
         let is_disputed = !disagree.is_empty();
         let disputed = is_disputed
             .then(|| (ConfidenceGrade::Low, misleads::reason(WarningKind::MachinesDisagree)));

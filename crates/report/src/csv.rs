@@ -156,15 +156,15 @@ const SERVICE: [&str; 2] = ["service_mean_s", "service_p99_s"];
 
 impl<'a> Facts<'a> {
     /// Of a trial at its place among all.
-    fn of(document: &'a Document, place: usize, trial: &'a TrialSummary) -> Self {
-        let cost = WorkCost::of(&trial.measures).map(CostView::from);
+    fn from_trial(document: &'a Document, place: usize, trial: &'a TrialSummary) -> Self {
+        let cost = WorkCost::from_measures(&trial.measures).map(CostView::from);
         Self {
             trial,
             version: document.run.run.version_of_trial(place),
-            work: WorkView::of(&[trial], cost.as_ref()),
-            space: SpaceView::of(&[trial]),
+            work: WorkView::from_trials(&[trial], cost.as_ref()),
+            space: SpaceView::from_trials(&[trial]),
             cost,
-            open_loop: OpenLoopView::of(trial),
+            open_loop: OpenLoopView::from_trial(trial),
             settings: layout::applied(document, &trial.levels).map_or_else(String::new, settings),
         }
     }
@@ -236,9 +236,9 @@ fn trials(document: &Document) -> String {
     header.extend(factors.iter().map(|factor| column(factor, &TRIAL)));
     header.extend(OPERATION.into_iter().chain(facts).chain(SERVICE).map(str::to_owned));
     header.extend(counters.iter().map(|name| format!("counter.{name}")));
-    let groups = groups::GroupColumns::of(document);
+    let groups = groups::GroupColumns::from_document(document);
     header.extend(groups.names());
-    let ran_on = RanOn::of(&document.run.run);
+    let ran_on = RanOn::from_run(&document.run.run);
     if !ran_on.is_empty() {
         header.extend(MACHINE.map(str::to_owned));
     }
@@ -247,7 +247,7 @@ fn trials(document: &Document) -> String {
     line(&mut out, &header);
     for (place, trial) in document.trials.iter().enumerate() {
         let start = trial_fields(trial, &factors);
-        let facts = Facts::of(document, place, trial);
+        let facts = Facts::from_trial(document, place, trial);
         let facts: Vec<String> = FACTS.iter().map(|(_, says)| facts.say(says)).collect();
         let counted: BTreeMap<&str, u64> = trial.measures.counters().collect();
         let counted: Vec<String> = counters.iter().map(|name| maybe(counted.get(name))).collect();

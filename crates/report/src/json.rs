@@ -25,7 +25,7 @@ impl Exporter for Json {
     }
 
     fn write(&self, document: &Document, _: &[Box<dyn Section>], _: &Options) -> Result<String> {
-        let said = RunAnswer::of(&DocumentLayout::new(document));
+        let said = RunAnswer::from_layout(&DocumentLayout::new(document));
         let sentences = said.sentences.iter().map(|it| it.text()).collect();
         let RunAnswer { on, broken, rest, confidence, .. } = said;
         let answer = AnswerJson { on, broken, sentences, rest, confidence };

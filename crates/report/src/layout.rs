@@ -241,7 +241,7 @@ impl<'a> DocumentLayout<'a> {
     ) -> Vec<f64> {
         let merit = self.merit(operation, condition).unwrap_or(FigureOfMerit::Time);
         let figure = |trial: &&&TrialSummary| match merit.is_rate() {
-            true => Total::of(trial)?.rate(merit),
+            true => Total::from_trial(trial)?.rate(merit),
             false => trial.operations.iter().find(|it| it.name == operation)?.mean_s,
         };
         let figures = self.trials(condition, level).iter().filter_map(|it| figure(&it));

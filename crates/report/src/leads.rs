@@ -95,7 +95,7 @@ impl<'a> PromiseCases<'a> {
     pub fn ratios(&self, layout: &DocumentLayout<'a>, fast: &str, slow: &str) -> Vec<Ratio<'a>> {
         let of = |case: &OperationCase<'a>| {
             let pair = layout.pair(case.operation, &case.condition, fast, slow)?;
-            Some((case.operation, Contrast::of(&pair)?))
+            Some((case.operation, Contrast::from_comparison(&pair)?))
         };
         self.cases.iter().filter_map(of).collect()
     }
@@ -130,7 +130,7 @@ enum ToldRatios {
 
 impl ToldRatios {
     /// `None` without a ratio.
-    fn of(contrasts: &[Contrast]) -> Option<Self> {
+    fn from_contrasts(contrasts: &[Contrast]) -> Option<Self> {
         let ratios = || contrasts.iter().map(|it| it.ratio);
         let (least, most) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
         let has = |is| contrasts.iter().any(|it| it.is == is);
@@ -147,7 +147,7 @@ impl ToldRatios {
 
 /// "1.4", "1.4 to 1.6", "at least 2.1": the ratios, in one figure where all round alike; `None` without one.
 pub fn figures(contrasts: &[Contrast]) -> Option<String> {
-    Some(match ToldRatios::of(contrasts)? {
+    Some(match ToldRatios::from_contrasts(contrasts)? {
         ToldRatios::One(figure) => figure,
         ToldRatios::Range(low, high) => format!("{low} to {high}"),
     })
@@ -214,13 +214,13 @@ fn are_of_their_own(ratios: &[Ratio<'_>]) -> bool {
 /// Whether ratios are told one by one: a few that don't round alike, each of an operation of its own.
 fn are_told_one_by_one(ratios: &[Ratio<'_>]) -> bool {
     ratios.len() <= ONE_BY_ONE
-        && matches!(ToldRatios::of(&bare(ratios)), Some(ToldRatios::Range(..)))
+        && matches!(ToldRatios::from_contrasts(&bare(ratios)), Some(ToldRatios::Range(..)))
         && are_of_their_own(ratios)
 }
 
 /// "in both operations", where one figure stands for each of several.
 pub fn in_all(ratios: &[Ratio<'_>]) -> Option<String> {
-    let is_one = matches!(ToldRatios::of(&bare(ratios)), Some(ToldRatios::One(_)));
+    let is_one = matches!(ToldRatios::from_contrasts(&bare(ratios)), Some(ToldRatios::One(_)));
     match ratios.len() {
         2.. if !is_one || !are_of_their_own(ratios) => None,
         2.. => Some(format!("in {}", all_operations(ratios.len()))),
@@ -291,7 +291,7 @@ pub fn in_all_of(ratios: &[Ratio<'_>]) -> String {
 /// "all 95 % intervals lie within 1.8–3.3", of ratios that are told as a range: of two ranges beside each
 /// other each says what it is. `None` where the ratios are one figure, and without an interval.
 pub fn intervals(contrasts: &[Contrast]) -> Option<String> {
-    let ToldRatios::Range(..) = ToldRatios::of(contrasts)? else { return None };
+    let ToldRatios::Range(..) = ToldRatios::from_contrasts(contrasts)? else { return None };
     let ends = ends(contrasts)?;
     Some(match ends.contains('–') {
         true => format!("all 95 % intervals lie within {ends}"),
@@ -307,7 +307,7 @@ pub fn backed(contrasts: &[Contrast]) -> String {
 /// The same of the operations of one condition: ", depending on the operation (all 95 % intervals lie within
 /// 1.8–3.3)".
 fn by_operation(contrasts: &[Contrast]) -> String {
-    let depends = match ToldRatios::of(contrasts) {
+    let depends = match ToldRatios::from_contrasts(contrasts) {
         Some(ToldRatios::Range(..)) => ", depending on the operation",
         _ => "",
     };

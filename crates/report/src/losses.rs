@@ -47,10 +47,10 @@ pub struct Losses<'a>(BTreeMap<(&'a str, &'a str), Loss>);
 
 impl<'a> Losses<'a> {
     /// Of this run's cuts and of others'.
-    pub fn of(document: &'a Document) -> Self {
+    pub fn from_document(document: &'a Document) -> Self {
         let mut all: BTreeMap<_, Loss> = BTreeMap::new();
         for told in promises::all(document) {
-            let Some(loss) = Loss::of(&told) else { continue };
+            let Some(loss) = Loss::from_cuts(&told) else { continue };
             let place = (told.promise.engine.as_str(), told.promise.durability.as_str());
             match all.get_mut(&place) {
                 Some(known) => known.add(loss),
@@ -99,7 +99,7 @@ impl<'a> Losses<'a> {
 
 impl Loss {
     /// `None` where no cut says anything.
-    fn of(told: &PromiseCuts<'_>) -> Option<Self> {
+    fn from_cuts(told: &PromiseCuts<'_>) -> Option<Self> {
         let made: Vec<&Cut> = told.cuts.iter().copied().filter(|it| it.failed.is_none()).collect();
         let judged: Vec<&JudgedImage> = made.iter().flat_map(|cut| &cut.judged).collect();
         let every: Vec<_> = made.iter().filter_map(|cut| cut.every.as_ref()).collect();

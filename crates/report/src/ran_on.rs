@@ -9,7 +9,7 @@ pub struct RanOn<'a>(BTreeMap<u32, &'a RunMember>);
 
 impl<'a> RanOn<'a> {
     /// Of a run.
-    pub fn of(run: &'a Run) -> Self {
+    pub fn from_run(run: &'a Run) -> Self {
         Self(run.merged.as_ref().map(Merged::owners).unwrap_or_default())
     }
 

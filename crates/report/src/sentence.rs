@@ -37,7 +37,7 @@ use crate::words;
 ///
 /// It goes by the figure of merit and never claims more than the 95 % intervals allow.
 pub fn verdict(document: &Document) -> String {
-    let said = RunAnswer::of(&DocumentLayout::new(document));
+    let said = RunAnswer::from_layout(&DocumentLayout::new(document));
     let sentences = said.sentences.iter().map(StyledText::text);
     let all = [said.on, said.broken].into_iter().chain(sentences).chain([said.rest]);
     all.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -59,7 +59,7 @@ pub struct RunAnswer {
 
 impl RunAnswer {
     /// Of a run.
-    pub fn of(layout: &DocumentLayout<'_>) -> Self {
+    pub fn from_layout(layout: &DocumentLayout<'_>) -> Self {
         let document = layout.document;
         let cases = verdict::cases(layout);
         // Where nothing was to be timed, that nothing was timed is no finding.
@@ -67,7 +67,7 @@ impl RunAnswer {
         // Rates that were tried on the way to an answer are no levels to be compared.
         let searched = searches::answer(layout);
         let is_compared = is_timed && searched.is_none();
-        let confidence = Confidence::of(layout, &cases).filter(|_| is_compared);
+        let confidence = Confidence::from_cases(layout, &cases).filter(|_| is_compared);
         let mut clauses = Vec::new();
         if is_compared {
             clauses.extend(unreached::clauses(document));

@@ -41,7 +41,7 @@ pub fn svg(id: &str, title: &str, names: &[&str], bars: &[Bar]) -> String {
     let (scale, unit) = words::second_unit(most);
     let axis = Linear::up_to(most * scale);
     let x = |seconds: f64| left + axis.place(seconds * scale) * PLOT;
-    let legend = Legend::of(names, left + PLOT);
+    let legend = Legend::from_names(names, left + PLOT);
     let top = legend.height + 6.0;
     let base = top + ROW * bars.len() as f64;
 
@@ -92,7 +92,7 @@ struct Legend<'a> {
 
 impl<'a> Legend<'a> {
     /// In lines of such a width.
-    fn of(names: &[&'a str], width: f64) -> Self {
+    fn from_names(names: &[&'a str], width: f64) -> Self {
         let (mut x, mut y, mut places) = (0.0, 4.0, Vec::new());
         for name in names {
             let wide = SIGN + 6.0 + name.chars().count() as f64 * LETTER + 14.0;

@@ -40,14 +40,14 @@ const STRETCH: f64 = 2.0;
 
 impl Sweeps {
     /// Panels that share the scale of their figures.
-    pub fn of(
+    pub fn from_panels(
         explained: StyledText,
         panels: Vec<LinePanel>,
         standing: Option<ReportTable>,
     ) -> Self {
         let most = panels.iter().map(|panel| panel.lines.len()).max().unwrap_or(0);
         let height = HEIGHT.max(most as f64 * LABEL);
-        let scale = PanelScale::of(&panels, height);
+        let scale = PanelScale::from_panels(&panels, height);
         let drawn = |panel: LinePanel| {
             let caption = panel.caption.clone();
             DrawnPanel { chart: SvgChart { caption, svg: svg(&panel, &scale) }, panel }
@@ -68,7 +68,7 @@ struct PanelScale {
 }
 
 impl PanelScale {
-    fn of(panels: &[LinePanel], height: f64) -> Self {
+    fn from_panels(panels: &[LinePanel], height: f64) -> Self {
         let figures: Vec<f64> = panels.iter().flat_map(figures).collect();
         let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
         let most = figures.iter().copied().fold(0.0, f64::max);
@@ -181,7 +181,7 @@ impl SweepLine {
 
 /// A panel as an `<svg>` element.
 fn svg(panel: &LinePanel, scale: &PanelScale) -> String {
-    let across = Across::of(&panel.ticks);
+    let across = Across::from_ticks(&panel.ticks);
     let x = |at: usize| LEFT + across.places[at] * PLOT;
     let mut body = String::new();
     draw_axes(&mut body, panel, scale, &across);

@@ -35,7 +35,7 @@ impl Exporter for Terminal {
         options: &Options,
     ) -> Result<String> {
         let layout = DocumentLayout::new(document).with_present(&options.present);
-        let lines = TerminalWriter::of(options);
+        let lines = TerminalWriter::from_options(options);
         let title = lines.paint.bold(&fill(&document.run.run.title, lines.width));
         let on = disk::line(document).map_or_else(String::new, |on| fill(&on, lines.width) + "\n");
         let mut out = format!("{title}\n{on}");
@@ -92,7 +92,7 @@ pub(crate) fn plain(options: &Options) -> Options {
 
 /// A title, and blocks under it.
 pub(crate) fn of_blocks(title: &str, blocks: Vec<ReportBlock>, options: &Options) -> String {
-    let lines = TerminalWriter::of(options);
+    let lines = TerminalWriter::from_options(options);
     let part = SectionPart { name: None, link: "", title: String::new(), blocks };
     format!("{}{}", lines.heading(title), lines.part(&part))
 }
@@ -105,7 +105,7 @@ struct TerminalWriter {
 }
 
 impl TerminalWriter {
-    fn of(options: &Options) -> Self {
+    fn from_options(options: &Options) -> Self {
         let Options { color, unicode, .. } = *options;
         Self { paint: Paint(color), width: options.width.max(40), unicode }
     }

@@ -51,7 +51,7 @@ enum AxisScale {
 
 impl TrackAxis {
     /// Of a track.
-    pub(crate) fn of(lines: &TrackLines) -> Self {
+    pub(crate) fn from_lines(lines: &TrackLines) -> Self {
         let of = |end: fn(&LinePiece) -> Option<f64>| {
             lines.lines.iter().flat_map(|line| &line.pieces).filter_map(end)
         };
@@ -203,7 +203,7 @@ fn draw_lines(
     lines: &TrackLines,
     top: f64,
 ) -> f64 {
-    let axis = TrackAxis::of(lines);
+    let axis = TrackAxis::from_lines(lines);
     let (top, height) = (top + TITLE, lines.height());
     let base = top + height;
     let y = |value: f64| base - axis.place(value) * height;

@@ -110,7 +110,8 @@ fn set_up(differences: &[SetUp]) -> ReportTable {
         None | Some("") => NONE.to_owned(),
         Some(value) => value.to_owned(),
     };
-    let row = |it: &SetUp| ReportRow::of([it.what.clone(), value(&it.before), value(&it.after)]);
+    let row =
+        |it: &SetUp| ReportRow::from_cells([it.what.clone(), value(&it.before), value(&it.after)]);
     ReportTable {
         columns: vec![
             ReportColumn::new(ColumnKind::Name, "what"),
@@ -143,7 +144,7 @@ fn shared(runs: [Side<'_>; 2], all: &[SharedCell]) -> ReportTable {
     let row = |it: &SharedCell| {
         let levels =
             factors.iter().map(|factor| ReportCell::from(get(&it.comparison.levels, factor)));
-        ReportRow::of(levels.chain(cells(it)))
+        ReportRow::from_cells(levels.chain(cells(it)))
     };
     let held_back = all.iter().filter(|it| it.comparison.is_held_back());
     let over = held_back.map(|it| it.comparison.adjusted_over).max();

@@ -41,7 +41,7 @@ fn case<'a>(
     condition: &ConditionLevels<'a>,
 ) -> Option<OperationCase<'a>> {
     let pair = |fast: &str, slow: &str| layout.pair(operation, condition, fast, slow);
-    let leader = Leader::of(&layout.contenders_at(condition), pair)?;
+    let leader = Leader::from_levels(&layout.contenders_at(condition), pair)?;
     let (next, contrast) = *leader.rivals.first()?;
     Some(OperationCase {
         operation,

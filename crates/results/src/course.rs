@@ -31,7 +31,7 @@ impl Courses<'_> {
     ///
     /// # Errors
     /// As [`RunFolder::run`].
-    pub fn of(&mut self, trial: &TrialSummary) -> Result<TrialCourse> {
+    pub fn read_course(&mut self, trial: &TrialSummary) -> Result<TrialCourse> {
         let (folder, [left, left_of_debts]) = (self.folder, &mut self.left);
         let mut read = || -> rusqlite::Result<TrialCourse> {
             let key = (trial.block, trial.attempt, trial.order);

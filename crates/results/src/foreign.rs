@@ -57,7 +57,7 @@ impl PlainDatabase {
     /// # Errors
     /// [`Error::NotARun`] where there is none, [`Error::CannotRead`], [`Error::Refused`] where
     /// one is a link, no plain file, or too long.
-    pub(crate) fn of(dir: &Path) -> Result<Self> {
+    pub(crate) fn from_folder(dir: &Path) -> Result<Self> {
         let path = dir.join(DATABASE);
         let not_a_run =
             |why: &str| Err(Error::NotARun { path: dir.to_owned(), why: why.to_owned() });

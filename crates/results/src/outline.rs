@@ -20,7 +20,7 @@ pub(crate) struct Outline {
 
 impl Outline {
     /// Of a histogram.
-    fn of(histogram: &Histogram<u64>) -> Self {
+    fn from_histogram(histogram: &Histogram<u64>) -> Self {
         let (count, mean) = (histogram.len(), histogram.mean());
         Self { count, least: histogram.min(), mean, most: histogram.max() }
     }
@@ -31,7 +31,7 @@ impl Outline {
         match filled(bytes).and_then(|buckets| Self::of_buckets(&buckets)) {
             Some(outline) => Ok(outline),
             // Whether the unusual is a histogram is not decided here.
-            None => from_bytes(bytes).map(|histogram| Self::of(&histogram)),
+            None => from_bytes(bytes).map(|histogram| Self::from_histogram(&histogram)),
         }
     }
 
@@ -151,8 +151,8 @@ mod tests {
         }
         for histogram in all {
             let bytes = to_bytes(&histogram);
-            assert!(filled(&bytes).is_some(), "{:?}", Outline::of(&histogram));
-            assert_eq!(Outline::read(&bytes).unwrap(), Outline::of(&histogram));
+            assert!(filled(&bytes).is_some(), "{:?}", Outline::from_histogram(&histogram));
+            assert_eq!(Outline::read(&bytes).unwrap(), Outline::from_histogram(&histogram));
         }
     }
 
@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn what_is_no_histogram_is_refused() {
         let whole = to_bytes(&of([(3, 1), (4_000_000, 300), (5_000_000, 70_000)]));
-        let read = |bytes: &[u8]| from_bytes(bytes).map(|histogram| Outline::of(&histogram));
+        let read =
+            |bytes: &[u8]| from_bytes(bytes).map(|histogram| Outline::from_histogram(&histogram));
         for length in 0..whole.len() {
             let cut = &whole[..length];
             assert_eq!(Outline::read(cut).is_ok(), read(cut).is_ok(), "{length}");

@@ -123,7 +123,7 @@ impl RunFolder {
     /// [`Error::NotARun`], [`Error::Damaged`] (every page is looked at), [`Error::Refused`],
     /// [`Error::OtherForm`], [`Error::ExperimentChanged`], [`Error::Busy`], [`Error::CannotWrite`].
     pub fn resume(dir: &Path) -> Result<Self> {
-        let files = foreign::PlainDatabase::of(dir)?;
+        let files = foreign::PlainDatabase::from_folder(dir)?;
         let path = dir.join(DATABASE);
         let held = bakeoff_trust::folder(dir)?;
         lock(&held, dir)?;
@@ -162,7 +162,7 @@ impl RunFolder {
     /// [`Error::NotARun`], [`Error::Damaged`], [`Error::Refused`], [`Error::OtherForm`],
     /// [`Error::CannotRead`].
     pub fn open(dir: &Path) -> Result<Self> {
-        let files = foreign::PlainDatabase::of(dir)?;
+        let files = foreign::PlainDatabase::from_folder(dir)?;
         let connection = files.read(foreign::is_written(dir))?;
         let folder = Self { dir: dir.to_owned(), connection, held: None };
         folder.check()?;

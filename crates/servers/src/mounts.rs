@@ -52,7 +52,7 @@ impl Mounts {
     }
 
     /// The mounts of a data folder and a folder for the server.
-    pub fn of(directory: &Dir, runtime: &Dir) -> io::Result<Self> {
+    pub fn from_folders(directory: &Dir, runtime: &Dir) -> io::Result<Self> {
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_EMPTY_PATH;

@@ -42,7 +42,7 @@ impl Launch {
 
 impl ServerPlaces {
     /// The places that a launch means, as this process sees them.
-    pub fn of(kind: &'static dyn ServerProduct, launch: &Launch) -> Result<Self> {
+    pub fn from_launch(kind: &'static dyn ServerProduct, launch: &Launch) -> Result<Self> {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(Error::at("find the folder", path));
         let directory = absolute(&launch.directory)?;

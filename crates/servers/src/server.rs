@@ -205,13 +205,13 @@ struct StartedServer {
 impl ServerStage {
     fn set(kind: &'static dyn ServerProduct, launch: &Launch) -> Result<Self> {
         launch.check(kind)?;
-        let mut places = ServerPlaces::of(kind, launch)?;
+        let mut places = ServerPlaces::from_launch(kind, launch)?;
         let view = View::choose(kind, &places)?;
         let account = ServerAccount::choose(kind.user())?;
         let folders = Folders::make(&places, &account)?;
         let (seen, inherited) = view.places(kind, &places, &folders, &account)?;
         let mounts = match view {
-            View::Mounted => Some(Mounts::of(&folders.directory, &folders.runtime)),
+            View::Mounted => Some(Mounts::from_folders(&folders.directory, &folders.runtime)),
             View::Plain => None,
         };
         let directory = &places.directory;

@@ -63,7 +63,7 @@ pub enum Decision {
 
 impl Decision {
     /// What an interval alone says; never [`Decision::Spiky`].
-    pub fn of(low: f64, high: f64, margin: f64) -> Self {
+    pub fn from_interval(low: f64, high: f64, margin: f64) -> Self {
         let [low, high] = [low, high].map(|end| side(end, margin));
         match (low, high) {
             (Ordering::Less, Ordering::Less) => Self::Faster,
@@ -181,7 +181,7 @@ impl Estimate {
         let (Some(low), Some(high)) = (self.low, self.high) else { return Decision::Undecided };
         match self.is_spiky(low, high, margin) {
             true => Decision::Spiky,
-            false => Decision::of(low, high, margin),
+            false => Decision::from_interval(low, high, margin),
         }
     }
 

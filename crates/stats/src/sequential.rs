@@ -102,7 +102,8 @@ pub fn reachable(
     let half = then * SPREAD_TO_COME * spread / all.sqrt();
     // A word is furthest from 1, or nearest to it, at one of these.
     let means = [mean - drift, 0.0f64.clamp(mean - drift, mean + drift), mean + drift];
-    let says = |mean: f64| Decision::of((mean - half).exp(), (mean + half).exp(), margin);
+    let says =
+        |mean: f64| Decision::from_interval((mean - half).exp(), (mean + half).exp(), margin);
     means.into_iter().any(|mean| says(mean) != Decision::Undecided)
 }
 

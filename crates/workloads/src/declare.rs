@@ -28,7 +28,7 @@ impl<T: Copy, const N: usize> Scales<T, N> {
     ///
     /// # Panics
     /// When there is no such scale: an experiment has checked the name.
-    pub fn of(&self, name: &str) -> T {
+    pub fn find_data(&self, name: &str) -> T {
         let found = self.scales.iter().position(|scale| scale.name == name);
         self.data[found.unwrap_or_else(|| panic!("there is no scale {name}"))]
     }
@@ -84,7 +84,7 @@ mod tests {
     fn each_scale_has_its_own_data() {
         let scale = |name| WorkloadScale::new(name, "", 1);
         let scales = Scales::new([(scale("small"), 10), (scale("large"), 20)]);
-        assert_eq!([scales.of("small"), scales.of("large")], [10, 20]);
+        assert_eq!([scales.find_data("small"), scales.find_data("large")], [10, 20]);
         assert_eq!(scales.all().iter().map(|it| &*it.name).collect::<Vec<_>>(), ["small", "large"]);
     }
 

@@ -60,7 +60,7 @@ impl Workload for Ledger {
     }
 
     fn entries(&self, scale: &str) -> u64 {
-        2 * (CLIENTS as u64 + SCALES.of(scale) as u64)
+        2 * (CLIENTS as u64 + SCALES.find_data(scale) as u64)
     }
 
     fn operations(&self) -> Vec<Name> {
@@ -102,7 +102,7 @@ impl PreparedLedger {
         let mut statements = Ask::declare(&schema);
         let tables = schema.tables.iter().enumerate();
         let scans = tables.map(|(number, table)| Scan::declare(&mut statements, number, table));
-        let (accounts, scans) = (SCALES.of(scale), scans.collect());
+        let (accounts, scans) = (SCALES.find_data(scale), scans.collect());
         Self { accounts, seed, text, schema, statements: statements.into_vec(), scans }
     }
 

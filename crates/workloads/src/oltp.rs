@@ -76,8 +76,8 @@ impl OltpTest {
         ("select_random_ranges", Self::RandomRanges),
     ];
 
-    fn of(levels: &DeclaredLevels) -> Self {
-        let name = levels.of(&TEST);
+    fn from_levels(levels: &DeclaredLevels) -> Self {
+        let name = levels.level_of(&TEST);
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.expect("a checked level").1
     }
@@ -161,7 +161,7 @@ impl Workload for Oltp {
     }
 
     fn entries(&self, scale: &str) -> u64 {
-        2 * SCALES.of(scale) as u64
+        2 * SCALES.find_data(scale) as u64
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
@@ -173,7 +173,7 @@ impl Workload for Oltp {
     }
 
     fn age(&self, levels: &DeclaredLevels) -> f64 {
-        ageing::times(levels.of(&AGE))
+        ageing::times(levels.level_of(&AGE))
     }
 
     /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
@@ -191,11 +191,12 @@ impl Workload for Oltp {
     }
 
     fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
-        let keys = KeyDistribution::parse(parameters.levels.of(&KEYS)).expect("a checked level");
+        let keys =
+            KeyDistribution::parse(parameters.levels.level_of(&KEYS)).expect("a checked level");
         let mut statements = DeclaredStatements::default();
-        let test = OltpTest::of(&parameters.levels);
+        let test = OltpTest::from_levels(&parameters.levels);
         let numbers = OltpStatementNumbers::declare(&mut statements, test);
-        let (count, times) = (SCALES.of(parameters.scale), self.age(&parameters.levels));
+        let (count, times) = (SCALES.find_data(parameters.scale), self.age(&parameters.levels));
         let ageing = Ageing::declare(&mut statements, times, (0, count), parameters.seed);
         Box::new(OltpTable {
             count,
@@ -205,7 +206,7 @@ impl Workload for Oltp {
             statements: statements.into_vec(),
             numbers,
             test,
-            in_transactions: parameters.levels.of(&TRANSACTION) == "on",
+            in_transactions: parameters.levels.level_of(&TRANSACTION) == "on",
             keys,
         })
     }

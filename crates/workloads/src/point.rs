@@ -42,7 +42,7 @@ impl Workload for PointWorkload {
     }
 
     fn entries(&self, scale: &str) -> u64 {
-        SCALES.of(scale) as u64
+        SCALES.find_data(scale) as u64
     }
 
     fn operations(&self) -> Vec<Name> {
@@ -66,7 +66,7 @@ impl Workload for PointWorkload {
             TableRead { yields: Yield::Sum(0), ..TableRead::range(0, AccessPath::Key, 0, &[]) };
         let sum = statements.add("sum of ids", Action::Read(sum));
         Box::new(Points {
-            count: SCALES.of(parameters.scale),
+            count: SCALES.find_data(parameters.scale),
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             schema: Schema { tables: vec![table] },

@@ -68,7 +68,7 @@ impl Workload for Redmine {
 
     /// By how many rows and indexes each table has; the last number is of tables that are alike at each scale.
     fn entries(&self, scale: &str) -> u64 {
-        let RedmineSize { users, projects, issues } = SCALES.of(scale);
+        let RedmineSize { users, projects, issues } = SCALES.find_data(scale);
         (4 * users + 113 * projects + 98 * issues + 2_772) as u64
     }
 
@@ -77,7 +77,7 @@ impl Workload for Redmine {
     }
 
     fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
-        let size = SCALES.of(parameters.scale);
+        let size = SCALES.find_data(parameters.scale);
         let schema = schema::schema();
         let mut statements = Ask::declare(&schema);
         let sums = invariants::declare(&schema, &mut statements);

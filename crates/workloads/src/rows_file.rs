@@ -56,7 +56,7 @@ struct FileFingerprint {
 }
 
 impl FileFingerprint {
-    fn of(path: &Path) -> io::Result<Self> {
+    fn from_path(path: &Path) -> io::Result<Self> {
         // A pipe would be waited for, and could be read only once.
         let metadata = fs::metadata(path)?;
         if !metadata.is_file() {
@@ -80,10 +80,11 @@ impl RowsFile {
     /// line where there is one.
     pub fn survey(path: &Path) -> std::result::Result<Self, SourceError> {
         static KNOWN: Mutex<Vec<RowsFile>> = Mutex::new(Vec::new());
-        let state = FileFingerprint::of(path).map_err(|error| unreadable(path, &error))?;
+        let state = FileFingerprint::from_path(path).map_err(|error| unreadable(path, &error))?;
         let index = dictionary::index_of(path);
-        let index = index
-            .map(|index| FileFingerprint::of(&index).map_err(|error| unreadable(&index, &error)));
+        let index = index.map(|index| {
+            FileFingerprint::from_path(&index).map_err(|error| unreadable(&index, &error))
+        });
         let index = index.transpose()?;
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |file: &&Self| file.path == path && file.state == state && file.index == index;
@@ -151,7 +152,7 @@ impl RowsFile {
         let source = unpack(source).map_err(unreadable)?;
         let read = match dictionary::index_of(path) {
             Some(index) => dictionary::rows(&index, source, take),
-            None => records(source, Format::of(path), take),
+            None => records(source, Format::from_path(path), take),
         };
         read.map_err(|error| match error {
             RowsError::Source(error) => error.in_file(path).into(),
@@ -174,7 +175,7 @@ impl RowsFile {
         self.holds(count, count)?;
         self.unchanged("after the run was planned")?;
         let generated = self.generates(count);
-        let mut sample = (generated > 0).then(|| TextSample::of(self.bytes));
+        let mut sample = (generated > 0).then(|| TextSample::new(self.bytes));
         let mut left = count;
         let read = self.records(&Cell::new(START), &mut |title, text| {
             take(title, text)?;
@@ -311,7 +312,7 @@ fn unchanged(
     then: FileFingerprint,
     when: &str,
 ) -> std::result::Result<(), SourceError> {
-    let now = FileFingerprint::of(path).map_err(|error| unreadable(path, &error))?;
+    let now = FileFingerprint::from_path(path).map_err(|error| unreadable(path, &error))?;
     if now == then {
         return Ok(());
     }

@@ -74,8 +74,8 @@ impl TextOltpTest {
         "deleted_range",
     ];
 
-    fn of(levels: &DeclaredLevels) -> Self {
-        let name = levels.of(&TEST);
+    fn from_levels(levels: &DeclaredLevels) -> Self {
+        let name = levels.level_of(&TEST);
         let found = Self::NAMES.iter().position(|known| *known == name);
         Self::ALL[found.expect("a checked level")]
     }
@@ -104,7 +104,7 @@ impl Workload for TextOltp {
     }
 
     fn entries(&self, scale: &str) -> u64 {
-        2 * SCALES.of(scale) as u64
+        2 * SCALES.find_data(scale) as u64
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
@@ -112,7 +112,7 @@ impl Workload for TextOltp {
     }
 
     fn rows_from_file(&self, scale: &str) -> Option<u64> {
-        Some(SCALES.of(scale) as u64)
+        Some(SCALES.find_data(scale) as u64)
     }
 
     fn shapes_rows(&self, factor: &Declared) -> bool {
@@ -120,7 +120,7 @@ impl Workload for TextOltp {
     }
 
     fn age(&self, levels: &DeclaredLevels) -> f64 {
-        ageing::times(levels.of(&AGE))
+        ageing::times(levels.level_of(&AGE))
     }
 
     /// What sysbench calls a transaction, whether or not it is one for the database: all statements of a
@@ -138,9 +138,10 @@ impl Workload for TextOltp {
     }
 
     fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
-        let count = SCALES.of(parameters.scale);
-        let keys = KeyDistribution::parse(parameters.levels.of(&UNIFORM)).expect("a checked level");
-        let test = TextOltpTest::of(&parameters.levels);
+        let count = SCALES.find_data(parameters.scale);
+        let keys =
+            KeyDistribution::parse(parameters.levels.level_of(&UNIFORM)).expect("a checked level");
+        let test = TextOltpTest::from_levels(&parameters.levels);
         let access = match test {
             TextOltpTest::PointSelectUpdate => Access::Write,
             TextOltpTest::PointSelect
@@ -164,7 +165,7 @@ impl Workload for TextOltp {
             statements: statements.into_vec(),
             numbers,
             test,
-            together: (parameters.levels.of(&TRANSACTION) == "on").then_some(access),
+            together: (parameters.levels.level_of(&TRANSACTION) == "on").then_some(access),
             picker: Picker::new(keys, 1, count),
         })
     }

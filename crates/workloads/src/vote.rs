@@ -75,8 +75,8 @@ impl PageStep {
         Self::ALL.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| *name)
     }
 
-    fn of(levels: &DeclaredLevels) -> Self {
-        let name = levels.of(&STEP);
+    fn from_levels(levels: &DeclaredLevels) -> Self {
+        let name = levels.level_of(&STEP);
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.expect("a checked level").1
     }
@@ -114,7 +114,7 @@ impl Workload for Vote {
     }
 
     fn entries(&self, scale: &str) -> u64 {
-        2 * tables::ENTRIES as u64 + SCALES.of(scale)
+        2 * tables::ENTRIES as u64 + SCALES.find_data(scale)
     }
 
     fn factors(&self) -> Vec<&'static Declared> {
@@ -147,20 +147,21 @@ impl Workload for Vote {
     }
 
     fn prepare(&self, parameters: &WorkloadParameters<'_>) -> Box<dyn PreparedWorkload> {
-        let step = PageStep::of(&parameters.levels);
+        let step = PageStep::from_levels(&parameters.levels);
         let schema = tables::schema();
         let mut statements = DeclaredStatements::default();
         let asks = StepStatements::declare(&schema, &mut statements, step);
         Box::new(Poll {
-            sessions: Sessions { count: SCALES.of(parameters.scale), seed: parameters.seed },
+            sessions: Sessions { count: SCALES.find_data(parameters.scale), seed: parameters.seed },
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             schema,
             statements: statements.into_vec(),
             asks,
             step,
-            connects: step >= PageStep::Connect && parameters.levels.of(&CONNECTION) == "request",
-            round_trip: rtt::parse(parameters.levels.of(&RTT)).unwrap_or_default(),
+            connects: step >= PageStep::Connect
+                && parameters.levels.level_of(&CONNECTION) == "request",
+            round_trip: rtt::parse(parameters.levels.level_of(&RTT)).unwrap_or_default(),
             missed: Mutex::default(),
         })
     }

@@ -22,7 +22,7 @@ impl Section for DoneSection {
                 let Some(cell) = layout.cell(condition, level) else { continue };
                 let operations: u64 = cell.operations.iter().map(|it| it.count).sum();
                 let names = condition.iter().chain([level]).map(|name| (*name).to_owned());
-                rows.push(ReportRow::of(
+                rows.push(ReportRow::from_cells(
                     names.chain([cell.trials.to_string(), operations.to_string()]),
                 ));
             }

@@ -52,7 +52,7 @@ static PAYLOAD: Declared = Declared {
 };
 
 fn payload(levels: &DeclaredLevels) -> usize {
-    levels.of(&PAYLOAD).parse().expect("a checked level")
+    levels.level_of(&PAYLOAD).parse().expect("a checked level")
 }
 
 /// What the clients do: a trial has the operations of its mix.
@@ -114,7 +114,7 @@ impl Workload for Jobs {
         };
         Box::new(JobQueue {
             payload: payload(&parameters.levels),
-            looks: parameters.levels.of(&MIX) == "look",
+            looks: parameters.levels.level_of(&MIX) == "look",
             seed: parameters.seed,
             text: Arc::clone(&parameters.text),
             statements: statements.into_vec(),

@@ -41,8 +41,12 @@ pub enum ProbeVerdict {
 
 impl ProbeView {
     /// What a trial at a rate says.
-    pub(super) fn of(limit: ResponseTimeLimit, per_second: f64, trial: &TrialSummary) -> Self {
-        let Some(open) = OpenLoopView::of(trial).filter(|_| trial.valid) else {
+    pub(super) fn from_trial(
+        limit: ResponseTimeLimit,
+        per_second: f64,
+        trial: &TrialSummary,
+    ) -> Self {
+        let Some(open) = OpenLoopView::from_trial(trial).filter(|_| trial.valid) else {
             let why = trial.reason.as_deref().unwrap_or("its trial failed");
             return Self {
                 per_second,

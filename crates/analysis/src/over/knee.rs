@@ -77,5 +77,5 @@ impl CellIndex<'_> {
 
 /// Operations a second of all kinds.
 fn rate(trial: &TrialSummary) -> Option<f64> {
-    Total::of(trial)?.rate(FigureOfMerit::Operations).filter(|rate| *rate > 0.0)
+    Total::from_trial(trial)?.rate(FigureOfMerit::Operations).filter(|rate| *rate > 0.0)
 }

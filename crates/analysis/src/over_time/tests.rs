@@ -40,7 +40,7 @@ fn trial(block: u32, level: &str, per_second: f64) -> TrialSummary {
 }
 
 fn of(course: &TrialCourse) -> Option<OverTime> {
-    OverTime::of(&trial(0, "a", 1.0), course)
+    OverTime::from_course(&trial(0, "a", 1.0), course)
 }
 
 fn near(one: Option<f64>, other: f64) -> bool {

@@ -70,7 +70,7 @@ pub enum Goes {
 
 impl Goes {
     /// Of an interval's ends; `None` where all three are possible.
-    fn of(low: RatioDirection, high: RatioDirection) -> Option<Self> {
+    fn from_ends(low: RatioDirection, high: RatioDirection) -> Option<Self> {
         Some(match (low, high) {
             (RatioDirection::Falls, RatioDirection::Falls) => Self::Falls,
             (RatioDirection::Rises, RatioDirection::Rises) => Self::Rises,
@@ -156,7 +156,7 @@ impl UntoldReason {
 }
 
 impl RatioDirection {
-    fn of(ratio: f64) -> Self {
+    fn from_ratio(ratio: f64) -> Self {
         match ratio {
             _ if ratio >= CHANGE => Self::Rises,
             _ if ratio <= 1.0 / CHANGE => Self::Falls,
@@ -238,7 +238,9 @@ impl Ours {
         }
         let bound = |way: RatioDirection, safe: Option<f64>, (low, high): (f64, f64)| match safe {
             None => Err(UntoldReason::TooWide),
-            Some(safe) if RatioDirection::of(safe) == way => Ok(Span { low, high, is_bound: true }),
+            Some(safe) if RatioDirection::from_ratio(safe) == way => {
+                Ok(Span { low, high, is_bound: true })
+            }
             Some(_) => Err(UntoldReason::BoundIsOpen),
         };
         let (low, high) = (self.low.unwrap_or(0.0), self.high.unwrap_or(f64::INFINITY));
@@ -256,13 +258,17 @@ impl Ours {
 /// The way that a published value goes.
 fn way(theirs: PublishedValue) -> Result<RatioDirection, UntoldReason> {
     match theirs {
-        PublishedValue::Exactly(ratio) => Ok(RatioDirection::of(ratio)),
+        PublishedValue::Exactly(ratio) => Ok(RatioDirection::from_ratio(ratio)),
         // What lies between the two, in the middle of their logarithms.
-        PublishedValue::Between(low, high) => Ok(RatioDirection::of((low * high).sqrt())),
-        PublishedValue::AtLeast(least) if RatioDirection::of(least) == RatioDirection::Rises => {
+        PublishedValue::Between(low, high) => Ok(RatioDirection::from_ratio((low * high).sqrt())),
+        PublishedValue::AtLeast(least)
+            if RatioDirection::from_ratio(least) == RatioDirection::Rises =>
+        {
             Ok(RatioDirection::Rises)
         }
-        PublishedValue::AtMost(most) if RatioDirection::of(most) == RatioDirection::Falls => {
+        PublishedValue::AtMost(most)
+            if RatioDirection::from_ratio(most) == RatioDirection::Falls =>
+        {
             Ok(RatioDirection::Falls)
         }
         PublishedValue::AtLeast(_) | PublishedValue::AtMost(_) => Err(UntoldReason::BoundIsOpen),
@@ -280,12 +286,12 @@ struct Beyond {
 fn beside_two_ways(theirs: PublishedValue, beyond: Beyond) -> Result<RatioShape, UntoldReason> {
     let (theirs, ours) = match theirs {
         PublishedValue::AtMost(most)
-            if RatioDirection::of(most) == RatioDirection::Stays && beyond.above =>
+            if RatioDirection::from_ratio(most) == RatioDirection::Stays && beyond.above =>
         {
             (Goes::DoesNotRise, Goes::Rises)
         }
         PublishedValue::AtLeast(least)
-            if RatioDirection::of(least) == RatioDirection::Stays && beyond.below =>
+            if RatioDirection::from_ratio(least) == RatioDirection::Stays && beyond.below =>
         {
             (Goes::DoesNotFall, Goes::Falls)
         }
@@ -304,10 +310,10 @@ fn beside(theirs: PublishedValue, ours: Span) -> Result<RatioShape, UntoldReason
     };
     let beyond = Beyond { above: low > most * APART, below: high < least / APART };
     let Ok(goes) = way(theirs) else { return beside_two_ways(theirs, beyond) };
-    let possible = RatioDirection::of(low)..=RatioDirection::of(high);
+    let possible = RatioDirection::from_ratio(low)..=RatioDirection::from_ratio(high);
     let only = (possible.start() == possible.end()).then_some(*possible.start());
     if beyond.above || beyond.below || only.is_some_and(|it| it.is_opposite(goes)) {
-        let ours = Goes::of(*possible.start(), *possible.end());
+        let ours = Goes::from_ends(*possible.start(), *possible.end());
         return match ours.filter(|_| !possible.contains(&goes)) {
             Some(ours) => Ok(RatioShape::NotTheSame { theirs: goes.into(), ours }),
             // Further from 1 than all that was published, or nearer.
@@ -326,7 +332,8 @@ fn beside(theirs: PublishedValue, ours: Span) -> Result<RatioShape, UntoldReason
         };
     }
     // A rise beside a fall is never the same, however small the two are.
-    let may_be_opposite = [low, high].iter().any(|end| RatioDirection::of(*end).is_opposite(goes));
+    let may_be_opposite =
+        [low, high].iter().any(|end| RatioDirection::from_ratio(*end).is_opposite(goes));
     let is_same = low >= least / APART && high <= most * APART && !may_be_opposite;
     match theirs {
         PublishedValue::Exactly(_) if is_same => Ok(RatioShape::Same),

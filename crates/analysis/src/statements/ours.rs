@@ -32,7 +32,7 @@ struct CellFigure {
 }
 
 impl<'a> TrialsByCell<'a> {
-    pub(super) fn of(document: &'a Document) -> Self {
+    pub(super) fn from_document(document: &'a Document) -> Self {
         let mut cells: BTreeMap<&Levels, [Vec<&TrialSummary>; 2]> = BTreeMap::new();
         for trial in &document.trials {
             cells.entry(&trial.levels).or_default()[0].push(trial);
@@ -168,7 +168,8 @@ fn check<'t>(
     if trials.clone().any(|trial| rounds(trial) == Some(Steadiness::NotSteady)) {
         return Err(UntoldReason::NeverSteady);
     }
-    let behind = |trial: &&TrialSummary| OpenLoopView::of(trial).is_some_and(|open| !open.kept_up);
+    let behind =
+        |trial: &&TrialSummary| OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up);
     if trials.clone().any(behind) { Err(UntoldReason::NoPair) } else { Ok(()) }
 }
 

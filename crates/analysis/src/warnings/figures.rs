@@ -32,7 +32,7 @@ pub(super) fn noise(run: &Run, noise: &[Comparison]) -> Option<Warning> {
         (Some(low), Some(high)) => low.ln().max(-high.ln()).exp_m1(),
         _ => 0.0,
     };
-    WarningTally::of(noise, |comparison| &comparison.levels, off).say(run, |n, m, worst, at| {
+    WarningTally::from_items(noise, |comparison| &comparison.levels, off).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "comparison");
         let text = format!(
             "a level entered twice differs from itself in {part}, at worst by {} or more, at {at} \
@@ -50,7 +50,7 @@ pub(super) fn correlated(run: &Run, all: &[(Levels, Serial)]) -> Option<Warning>
         let believed = it.p * all.len() as f64 <= 1.0 - CONFIDENCE;
         if believed { it.lag1 } else { 0.0 }
     };
-    WarningTally::of(all, |(levels, _)| levels, follows).say(run, |n, m, worst, at| {
+    WarningTally::from_items(all, |(levels, _)| levels, follows).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "comparison");
         let text = format!(
             "in {part} the ratio of a block follows that of the block before it (correlation {worst:.2} \
@@ -82,7 +82,7 @@ pub(super) fn stalled(run: &Run, cells: &[CellView], counted: &[&TrialSummary]) 
         }
     }
     let above = |(_, off): &(&Levels, f64)| if *off > STALLED { *off } else { 0.0 };
-    WarningTally::of(furthest, |(levels, _)| levels, above).say(run, |n, m, worst, at| {
+    WarningTally::from_items(furthest, |(levels, _)| levels, above).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "cell");
         let text = format!(
             "in {part} a trial's mean is more than twice the cell's, or less than half of it, at \
@@ -217,7 +217,7 @@ pub(super) fn few_for_quantile(
         let lack = Some(lack(item)).filter(|_| shown.contains(item.1.name.as_str()));
         lack.filter(|lack| *lack > 1.0).unwrap_or_default()
     };
-    WarningTally::of(all, |(trial, _)| &trial.levels, above).say(run, |n, m, worst, at| {
+    WarningTally::from_items(all, |(trial, _)| &trial.levels, above).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "operation");
         let text = format!(
             "a p99 that some cells have is left out of others, for {part} of trials: fewer than {needed} of \

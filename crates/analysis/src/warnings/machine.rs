@@ -84,15 +84,18 @@ pub(super) fn disagree(run: &Run, machines: Option<&MachinesView>) -> Option<War
         let (least, most) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
         if it.disagree { most / least - 1.0 } else { 0.0 }
     };
-    WarningTally::of(&machines?.ratios, |it| &it.levels, apart).say(run, |n, m, worst, at| {
-        let text = format!(
-            "the machines disagree on {}, at worst by {}, at {at}",
-            part_of(n, m, "ratio"),
-            percent(worst)
-        );
-        Warning::new(WarningKind::MachinesDisagree, text)
-            .remedy("read the ratios of each machine: their mean is of no machine")
-    })
+    WarningTally::from_items(&machines?.ratios, |it| &it.levels, apart).say(
+        run,
+        |n, m, worst, at| {
+            let text = format!(
+                "the machines disagree on {}, at worst by {}, at {at}",
+                part_of(n, m, "ratio"),
+                percent(worst)
+            );
+            Warning::new(WarningKind::MachinesDisagree, text)
+                .remedy("read the ratios of each machine: their mean is of no machine")
+        },
+    )
 }
 
 /// How many processors the machine has that ran each block.
@@ -103,7 +106,7 @@ struct BlockProcessors<'a> {
 }
 
 impl<'a> BlockProcessors<'a> {
-    fn of(run: &'a Run) -> Self {
+    fn from_run(run: &'a Run) -> Self {
         let owners = run.merged.as_ref().map(Merged::owners).unwrap_or_default();
         Self { own: run.machine.processors, owners }
     }
@@ -125,7 +128,7 @@ pub fn share_of_others(trial: &TrialSummary, processors: u32) -> Option<f64> {
 
 /// A machine that others use.
 pub(super) fn shared(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let processors = BlockProcessors::of(run);
+    let processors = BlockProcessors::from_run(run);
     let above =
         |trial: &TrialSummary| share_of_others(trial, processors.under(trial)).unwrap_or_default();
     WarningTally::of_trials(counted, above).say(run, |n, m, worst, at| {
@@ -255,7 +258,7 @@ pub(super) fn too_fast(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> 
 
 /// In either loop: a client that has no processor left starts and takes its operations late.
 pub(super) fn busy_clients(run: &Run, counted: &[&TrialSummary]) -> Option<Warning> {
-    let processors = BlockProcessors::of(run);
+    let processors = BlockProcessors::from_run(run);
     let share = |trial: &TrialSummary| {
         let clients: f64 = trial.levels.get("clients")?.parse().ok()?;
         let used = trial.measures.get(&CPU, &Scope::Clients)?;

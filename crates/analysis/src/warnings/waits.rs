@@ -66,7 +66,7 @@ pub(super) fn waited(
 fn withheld(run: &Run, counted: &[&TrialSummary], comparisons: &[&Comparison]) -> Option<Warning> {
     let mut waits: BTreeMap<&Levels, f64> = BTreeMap::new();
     for trial in counted {
-        let ProcessorWait { clients, servers, .. } = ProcessorWait::of(trial);
+        let ProcessorWait { clients, servers, .. } = ProcessorWait::from_trial(trial);
         let most = waits.entry(&trial.levels).or_default();
         *most = most.max(clients + servers);
     }
@@ -81,8 +81,10 @@ fn withheld(run: &Run, counted: &[&TrialSummary], comparisons: &[&Comparison]) -
     };
     let is_withheld = |it: &&&Comparison| it.verdict == Verdict::ShortOfProcessors;
     let found = comparisons.iter().filter(is_withheld).filter_map(|it| worst(it));
-    let tally =
-        WarningTally { of: comparisons.len(), ..WarningTally::of(found, |it| it.1, |it| it.0) };
+    let tally = WarningTally {
+        of: comparisons.len(),
+        ..WarningTally::from_items(found, |it| it.1, |it| it.0)
+    };
     tally.say(run, |n, m, worst, at| {
         let text = format!(
             "{} {} no verdict, since without the waiting for a processor it could be another: threads of \

@@ -65,7 +65,7 @@ pub(super) fn unsynced(
     let stores = |cell: &&CellView| cell.levels.get("engine").is_none_or(|it| run.stores(it));
     let strict: Vec<&CellView> = cells.iter().filter(strict).filter(stores).collect();
     let missing = |cell: &&CellView| missing_syncs(run, cell, &at_once).unwrap_or_default();
-    WarningTally::of(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
+    WarningTally::from_items(strict, |cell| &cell.levels, missing).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "strict cell");
         let text = format!(
             "in {part} the engine did not sync for its commits, at worst it made {:.2} of the \
@@ -116,7 +116,7 @@ pub(super) fn behind(run: &Run, cells: &[CellView]) -> Option<Warning> {
         // Even where it rounds to nothing over all trials.
         false => open.share_not_started().max(f64::MIN_POSITIVE),
     };
-    WarningTally::of(open, |(cell, _)| &cell.levels, lag).say(run, |n, m, worst, at| {
+    WarningTally::from_items(open, |(cell, _)| &cell.levels, lag).say(run, |n, m, worst, at| {
         let part = part_of(n, m, "cell");
         let text = format!(
             "{part} did not keep up with the rate that was offered, at worst {} of what was due \

@@ -87,7 +87,7 @@ fn times(
 ) -> String {
     let found = compared(document, disks, operation, at);
     // A comparison says how many times slower it is.
-    let Some(it) = found.and_then(Contrast::of).map(Contrast::turned) else {
+    let Some(it) = found.and_then(Contrast::from_comparison).map(Contrast::turned) else {
         return NONE.into();
     };
     let sign = match it.is {

@@ -46,7 +46,7 @@ pub fn times(as_what: &str, [ratio, low, high]: [f64; 3]) -> String {
 /// How many times as fast a level is as its baseline, and the verdict: "6.68 times as much (6.48 to 6.88, faster)".
 pub fn judged(as_what: &str, it: &Comparison) -> String {
     let verdict = it.verdict.word();
-    let of = Contrast::of(it).map(Contrast::turned).expect("it has pairs");
+    let of = Contrast::from_comparison(it).map(Contrast::turned).expect("it has pairs");
     assert_eq!(of.is, RatioIs::Exact);
     let (Some(low), Some(high)) = of.ends else { panic!("no interval") };
     let told = times(as_what, [of.ratio, low, high]);

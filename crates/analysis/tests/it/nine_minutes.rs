@@ -162,7 +162,7 @@ fn claim(
     let figures: Vec<_> = pairs.iter().map(|[one, other]| (of(*one), of(*other))).collect();
     let estimate = paired::ratio(&figures, CONFIDENCE).unwrap();
     let (low, high) = (estimate.low.unwrap(), estimate.high.unwrap());
-    let better = match (Decision::of(low, high, MARGIN), more_is_better) {
+    let better = match (Decision::from_interval(low, high, MARGIN), more_is_better) {
         (Decision::Faster, false) | (Decision::Slower, true) => "MyRocks",
         (Decision::Faster, true) | (Decision::Slower, false) => "InnoDB",
         _ => "undecided",

@@ -195,7 +195,7 @@ fn what_was_not_counted_is_no_figure() {
     old[0].measured.as_mut().unwrap().operations[0].errors = 1;
     let failed = document(&of(FigureOfMerit::Operations), &old);
     let trial = &failed.trials[0];
-    assert_eq!(Total::of(trial), None, "its rate counts what failed");
+    assert_eq!(Total::from_trial(trial), None, "its rate counts what failed");
 }
 
 /// A run until decided has one comparison where it would have one for each operation.

@@ -137,7 +137,7 @@ fn where_the_time_is_over_it_says_so() {
     run.sequential.as_mut().unwrap().max_time_s = Some(60.0);
     let dir = crate::place();
     let mut folder = folder(&dir, &run, &blocks(4, open));
-    let state = |folder: &RunFolder| JudgedRun::of(folder).unwrap().conditions[0].state;
+    let state = |folder: &RunFolder| JudgedRun::from_folder(folder).unwrap().conditions[0].state;
     assert_eq!(state(&folder), ConditionState::Open);
     folder.set_status(Status::Finished, Some(1.8e9)).unwrap();
     assert_eq!(state(&folder), ConditionState::MaxTime);

@@ -229,7 +229,7 @@ fn try_engine(engine: &dyn Engine, place: &Path) -> Result<String, String> {
         Ok(seconds)
     };
     let seconds = try_it().map_err(|error| error.to_string())?;
-    let each = Spread::of(seconds).ok_or("no commit was timed")?;
+    let each = Spread::from_values(seconds).ok_or("no commit was timed")?;
     let (each, unit) = match each.median < 100e-6 {
         true => (each.times(1e6), "µs"),
         false => (each.times(1e3), "ms"),
@@ -276,7 +276,7 @@ fn try_neighbours(folder: &Path) -> Result<String, String> {
                 .collect::<Result<Vec<_>, _>>()
         });
     let rates = rates.map_err(|error| error.to_string())?;
-    let [rate, low, high] = Spread::of(rates).ok_or("no stream was measured")?.in_digits();
+    let [rate, low, high] = Spread::from_values(rates).ok_or("no stream was measured")?.in_digits();
     Ok(format!(
         "one stream alone makes {rate} requests of 16 KiB a second (of {STREAMS} measurements, {low} to {high})"
     ))

@@ -41,7 +41,7 @@ pub fn run(arguments: &cli::Layouts) -> Result<Exit, CommandFailure> {
     let wrong = |why: String| CommandFailure::new(Exit::Usage, why);
     let devices = devices::read(&arguments.devices).map_err(wrong)?;
     let chunk = chunk(&arguments.chunk).map_err(wrong)?;
-    let states = DiskStates::of(&devices);
+    let states = DiskStates::from_disks(&devices);
     if let Some(why) = states.refusal() {
         return Err(wrong(why));
     }

@@ -186,8 +186,8 @@ fn presets_table(registry: &Registry, vocabulary: &Vocabulary) -> Table {
             Experiment::load(preset.name, &changes, vocabulary)
         };
         let takes = |experiment: &Experiment| {
-            let possible = Possible::of(registry, experiment);
-            span(rounded(RunEstimate::of(registry, experiment, &possible).total_s()))
+            let possible = Possible::from_experiment(registry, experiment);
+            span(rounded(RunEstimate::on_files(registry, experiment, &possible).total_s()))
         };
         let title = load(false).map_or_else(|error| error.to_string(), |it| registry.title(&it));
         let [whole, quick] =
@@ -421,8 +421,9 @@ mod tests {
                 let changes =
                     FlagOverrides { quick: line.contains("--quick"), ..FlagOverrides::default() };
                 let experiment = Experiment::load(preset.name, &changes, &vocabulary).unwrap();
-                let possible = Possible::of(&registry, &experiment);
-                let planned = RunEstimate::of(&registry, &experiment, &possible).total_s() / 60.0;
+                let possible = Possible::from_experiment(&registry, &experiment);
+                let planned =
+                    RunEstimate::on_files(&registry, &experiment, &possible).total_s() / 60.0;
                 let share = minutes / planned;
                 assert!((0.95..1.4).contains(&share), "{}: {planned:.1} min, {line}", preset.name);
                 told += 1;

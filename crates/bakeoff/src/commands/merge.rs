@@ -44,7 +44,7 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, CommandFailure> {
     }
     let left = match RunFolder::check_free(out) {
         Ok(()) => {
-            let it = Merging::of(&sources, None);
+            let it = Merging::from_sources(&sources, None);
             let merged =
                 RunFolder::merge(out, &it.run, &sources[0].experiment, it.ended(), &it.parts);
             merged.map(drop).map_err(unwritten)?;
@@ -56,7 +56,7 @@ pub fn run(lab: &Lab, arguments: &cli::Merge) -> Result<Exit, CommandFailure> {
             alike::check(&earlier.terms(), sources.iter().map(ShardSource::terms))?;
             earlier.leave_to(&sources);
             earlier.check(&sources)?;
-            let it = Merging::of(&sources, Some(&earlier));
+            let it = Merging::from_sources(&sources, Some(&earlier));
             held.rewrite(&it.run, &earlier.experiment, it.ended(), &it.parts).map_err(unwritten)?;
             it.left
         }
@@ -76,7 +76,7 @@ struct Merging<'a> {
 
 impl<'a> Merging<'a> {
     /// Of shards, one at least, and what stays of an earlier merge.
-    fn of(sources: &'a [ShardSource<'_>], earlier: Option<&'a EarlierMerge>) -> Self {
+    fn from_sources(sources: &'a [ShardSource<'_>], earlier: Option<&'a EarlierMerge>) -> Self {
         let others = earlier.map(EarlierMerge::went_on).unwrap_or_default();
         let mut pieces: Vec<MergePiece<'a>> = sources.iter().map(|it| it.piece(&others)).collect();
         pieces.extend(earlier.into_iter().flat_map(|it| it.pieces(sources)));

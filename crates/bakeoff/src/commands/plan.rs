@@ -129,7 +129,8 @@ fn memory(registry: &Registry, experiment: &Experiment, possible: &Possible) -> 
             let Ok((trial, _)) = resolved else { continue };
             let subject = &trial.setup.subject;
             let rows = target.size(subject).map(|size| size.rows);
-            let limit = GroupLimit { memory, cpus: Cpus::Unlimited }.of(rows.unwrap_or(0));
+            let limit =
+                GroupLimit { memory, cpus: Cpus::Unlimited }.resolve_for_data(rows.unwrap_or(0));
             let limit = limit.memory_bytes;
             if let MemoryLimit::Share(_) = memory {
                 let (Some(limit), Some(rows)) = (limit, rows) else { continue };
@@ -159,7 +160,8 @@ fn on_memory(registry: &Registry, experiment: &Experiment, possible: &Possible) 
             let Ok((trial, _)) = resolved else { continue };
             let subject = &trial.setup.subject;
             let loaded = target.size(subject).map_or(0, |size| size.rows);
-            let limit = GroupLimit { memory: cell.memory(), cpus: Cpus::Unlimited }.of(loaded);
+            let limit = GroupLimit { memory: cell.memory(), cpus: Cpus::Unlimited }
+                .resolve_for_data(loaded);
             let remark = target.remark(subject, limit.memory_bytes, cell.state());
             remarks.extend(remark.map(|remark| remark + "\n"));
         }

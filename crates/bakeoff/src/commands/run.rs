@@ -93,7 +93,7 @@ fn one(lab: &Lab, arguments: &cli::RunArguments) -> Result<Exit, CommandFailure>
     }
     let (program, launcher) = (trial::program()?, disk_daemon::launcher()?);
     let experiment = asked.on_disks_that_work(experiment, || mounts(&launcher))?;
-    let possible = Possible::of(registry, &experiment);
+    let possible = Possible::from_experiment(registry, &experiment);
     durability::suffices(registry, &experiment, &possible)?;
     let possible = shard::part(&experiment, possible, shard)?;
     let _alone = shard::alone(arguments, shard)?;
@@ -190,7 +190,7 @@ fn dry_run(
     data: Option<&DataLocation>,
 ) -> Result<Exit, CommandFailure> {
     let RunInvocation { registry, arguments, .. } = asked;
-    let possible = Possible::of(registry, experiment);
+    let possible = Possible::from_experiment(registry, experiment);
     // Where nothing can be run there is no plan.
     durability::suffices(registry, experiment, &possible)?;
     let possible = &shard::part(experiment, possible, shard)?;
@@ -286,7 +286,7 @@ fn any_broken(document: &Document) -> bool {
 
 /// Whether a trial failed, rather than being set aside and run again, or a power cut did.
 fn any_failed(document: &Document) -> bool {
-    let attempts = Attempts::of(&document.trials);
+    let attempts = Attempts::from_trials(&document.trials);
     document.trials.iter().any(|trial| !trial.valid && !attempts.set_aside(trial))
         || document.promises.iter().any(|promise| promise.failed > 0)
 }

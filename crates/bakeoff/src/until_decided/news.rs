@@ -7,7 +7,7 @@ use bakeoff_results::{Levels, Run};
 const NAMED: usize = 3;
 
 /// After a look at so many blocks of each open condition.
-pub fn of(run: &Run, judged: &JudgedRun, look: u32) -> String {
+pub fn describe_look(run: &Run, judged: &JudgedRun, look: u32) -> String {
     let open = count(judged, ConditionState::Open);
     let told = format!("{} after {look} blocks", tally(judged));
     match open {

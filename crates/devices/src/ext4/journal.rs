@@ -32,7 +32,7 @@ pub struct Marks {
 
 impl Marks {
     /// The transaction that a sync has to have committed.
-    pub fn of(self, sync: SyncScope) -> u64 {
+    pub fn transaction_for(self, sync: SyncScope) -> u64 {
         match sync {
             SyncScope::Data => self.data,
             SyncScope::All => self.any,

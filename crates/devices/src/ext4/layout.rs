@@ -33,7 +33,7 @@ pub struct JournalLayout {
 
 impl JournalLayout {
     /// The layout of data that end at the block `end`.
-    pub fn of(end: u64) -> Self {
+    pub fn from_end(end: u64) -> Self {
         let place = group_of(end.max(LEAST_SPAN / BLOCK) / 2).place;
         Self { journal: BlockRun { place, length: journal_bytes(2 * place * BLOCK) / BLOCK } }
     }
@@ -83,7 +83,7 @@ mod tests {
             (600 << 30, 1 << 30),
         ];
         for (data, journal) in made {
-            let layout = JournalLayout::of(data / BLOCK);
+            let layout = JournalLayout::from_end(data / BLOCK);
             assert_eq!(layout.bytes(), journal, "{data} bytes");
             let share = layout.journal.place as f64 / (data / BLOCK) as f64;
             assert!((0.46..=0.5).contains(&share), "at {share} of {data} bytes");
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn data_lie_before_and_behind_the_journal_and_never_in_it() {
-        let layout = JournalLayout::of((64 << 20) / BLOCK);
+        let layout = JournalLayout::from_end((64 << 20) / BLOCK);
         let middle = layout.journal.place * BLOCK;
         let lay = |place, length| {
             let pieces = layout.lay(DeviceRange { place, length });

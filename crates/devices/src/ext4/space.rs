@@ -43,7 +43,7 @@ impl FreeSpace {
 
     /// How the data lie around the journal, unless that lies among them in pieces.
     pub fn layout(&self) -> Option<JournalLayout> {
-        (self.journal == JournalPlace::Middle).then(|| JournalLayout::of(self.end()))
+        (self.journal == JournalPlace::Middle).then(|| JournalLayout::from_end(self.end()))
     }
 
     /// Where a piece of the data lies on the device, in one or two.

@@ -10,7 +10,7 @@ impl Ext4 {
     /// `fdatasync` would have nothing to commit.
     pub fn is_found(&self, file: FileNumber) -> bool {
         let state = self.files.get(&file);
-        let data = state.map(|state| state.marks.of(SyncScope::Data));
+        let data = state.map(|state| state.marks.transaction_for(SyncScope::Data));
         data.is_some_and(|transaction| self.journal.commit_of(transaction) == Commit::Done)
     }
 
@@ -54,7 +54,7 @@ impl Ext4 {
         }
         let Some(state) = self.files.get_mut(&file) else { return };
         state.tally.sync(sync);
-        let transaction = state.marks.of(sync);
+        let transaction = state.marks.transaction_for(sync);
         self.tally.sync(sync);
         if !self.commit(transaction, work) {
             self.flush(work);

@@ -91,7 +91,7 @@ impl Choice {
                         fate = drawn.first_pages(edit);
                     }
                     if let Some(worse) = &mut worse {
-                        fate = worse.of(number, (ino, edit), fate);
+                        fate = worse.worsen_fate(number, (ino, edit), fate);
                     }
                     if is_late && fate == Fate::Dropped && !edit.is_lost() && !fell {
                         fate = drawn.without_data(edit);

@@ -82,7 +82,7 @@ pub(super) struct Worse<'a> {
 
 impl Worse<'_> {
     /// What is left of the change of that number of a file, of which one copy would have left this.
-    pub fn of(&mut self, number: u64, (ino, edit): (Ino, &Edit), fate: Fate) -> Fate {
+    pub fn worsen_fate(&mut self, number: u64, (ino, edit): (Ino, &Edit), fate: Fate) -> Fate {
         let kept = match &fate {
             Fate::Kept if edit.shape == EditKind::Write => vec![edit.sectors()],
             Fate::Torn(kept) => kept.clone(),

@@ -90,7 +90,7 @@ fn each_cause_is_charged_its_own_and_all_add_up() {
     assert_eq!(price.elapsed, price.log + price.read + price.put_off);
     let trace = Trace::read(&bytes).unwrap();
     let causes: Vec<Cause> =
-        trace.works().map(|work| Cause::of(&work, &|file| file == 0)).collect();
+        trace.works().map(|work| Cause::from_work(&work, &|file| file == 0)).collect();
     use Cause::{Log, PutOff, Read};
     assert_eq!(causes, [Log, Read, PutOff, PutOff, Log]);
 }

@@ -78,7 +78,7 @@ fn converse(
 ) -> io::Result<()> {
     wire::trusted_peer(stream)?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let line = wire::ConnectionLines::of(stream).line(LONGEST_REQUEST, PATIENCE)?;
+    let line = wire::ConnectionLines::from_stream(stream).line(LONGEST_REQUEST, PATIENCE)?;
     seat.has_asked();
     let asked = serde_json::from_slice::<Ask>(&line);
     let leaves = matches!(asked, Ok(Ask::Unmount));

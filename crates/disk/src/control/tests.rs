@@ -60,7 +60,9 @@ fn a_daemon_that_says_nothing_or_no_end_is_given_up() {
 fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
     for said in ["\"done\"\n", "\n\"done\"\n", "\n\n\n\"done\"\n"] {
         let place = daemon(move |mut stream| {
-            wire::ConnectionLines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+            wire::ConnectionLines::from_stream(&stream)
+                .line(wire::LONGEST_REQUEST, PATIENCE)
+                .unwrap();
             // Whoever is kept from its processor for a while finds all of it at once.
             stream.write_all(said.as_bytes()).unwrap();
         });
@@ -73,13 +75,13 @@ fn an_answer_that_comes_along_with_signs_of_life_is_heard() {
 fn the_last_words_of_a_daemon_and_its_end_are_told() {
     // It takes the request, and goes.
     let place = daemon(|stream| {
-        wire::ConnectionLines::of(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
+        wire::ConnectionLines::from_stream(&stream).line(wire::LONGEST_REQUEST, PATIENCE).unwrap();
     });
     let said = CapturedStderr::nothing().unwrap();
     let mut command = Command::new("sh");
     command.args(["-c", "echo there is no more memory >&2; kill -KILL $$"]);
     let mut child = command.stderr(said.stderr().unwrap()).spawn().unwrap();
-    let last_words = LastWords::of(&child, said).unwrap();
+    let last_words = LastWords::from_child(&child, said).unwrap();
     let control = control(&place.path().join("socket"), PATIENCE).of_started(last_words);
     let told = || control.power_off().unwrap_err().to_string();
     wait_until("its end", || told().contains("has ended"));

@@ -68,7 +68,7 @@ pub struct ConnectionLines<'a> {
 
 impl<'a> ConnectionLines<'a> {
     /// Those of a connection that nobody else reads.
-    pub fn of(from: &'a UnixStream) -> Self {
+    pub fn from_stream(from: &'a UnixStream) -> Self {
         Self { from, rest: Vec::new() }
     }
 

@@ -22,7 +22,7 @@ impl MadeFolders {
     ///
     /// # Errors
     /// One can't be made.
-    pub fn of(options: &MountOptions) -> Result<Self, Error> {
+    pub fn make_missing(options: &MountOptions) -> Result<Self, Error> {
         let mut made = Self { backing: None, mountpoint: None };
         made.backing = make(&options.backing)?;
         made.mountpoint = make(&options.mountpoint)?;

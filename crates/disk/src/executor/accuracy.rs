@@ -44,7 +44,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    fn of(histogram: &Histogram<u64>) -> Self {
+    fn from_histogram(histogram: &Histogram<u64>) -> Self {
         let micros = |nanos: u64| nanos as f64 / 1e3;
         Self {
             count: histogram.len(),
@@ -86,8 +86,8 @@ impl LatencyRecord {
     pub(super) fn accuracy(&self) -> Accuracy {
         let error = |quantile| self.errors.value_at_quantile(quantile) as f64 / ERROR_UNITS;
         Accuracy {
-            modelled: Quantiles::of(&self.modelled),
-            achieved: Quantiles::of(&self.achieved),
+            modelled: Quantiles::from_histogram(&self.modelled),
+            achieved: Quantiles::from_histogram(&self.achieved),
             slow: self.errors.len(),
             error_median: error(0.5),
             error_p99: error(0.99),

@@ -24,7 +24,7 @@ impl Volume {
                 let text = format!("{} is on another file system", path.display());
                 return Err(io::Error::other(text));
             }
-            let (ino, _) = self.numbers.of(stat.st_ino);
+            let (ino, _) = self.numbers.find_or_assign(stat.st_ino);
             let kind = match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => NodeKind::File,
                 FileType::Directory => NodeKind::Directory,
@@ -60,7 +60,7 @@ impl Volume {
 
     /// The backing folder, wherever it is by now.
     pub(super) fn backing(&self) -> io::Result<Dir> {
-        Dir::of(self.root.any(), &self.backing)
+        Dir::from_descriptor(self.root.any(), &self.backing)
     }
 }
 

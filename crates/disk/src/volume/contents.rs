@@ -19,7 +19,7 @@ impl Volume {
     pub(super) fn contents(&self) -> io::Result<BackingContents<'_>> {
         let (mut files, backing) = (HashMap::new(), self.backing()?);
         walk(&backing, ROOT, &mut |_, folder, entry| {
-            let (ino, _) = self.numbers.of(entry.stat.st_ino);
+            let (ino, _) = self.numbers.find_or_assign(entry.stat.st_ino);
             let path = path_below(&backing, folder, entry);
             let size = entry.stat.st_size.cast_unsigned();
             files.insert(ino, Backing { path, number: entry.stat.st_ino, size });

@@ -215,7 +215,7 @@ impl InodeNumbers {
     }
 
     /// The number of a file that is there, and whether it had none.
-    pub fn of(&self, backing: u64) -> (InodeNumber, bool) {
+    pub fn find_or_assign(&self, backing: u64) -> (InodeNumber, bool) {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let before = given.len();
         let ino = *given.entry(backing).or_insert_with(|| self.fresh());

@@ -83,7 +83,8 @@ impl Volume {
                 continue;
             }
             let dots = name == "." || name == "..";
-            let ino = if dots { folder.inode.ino } else { self.numbers.of(entry.ino()).0 };
+            let ino =
+                if dots { folder.inode.ino } else { self.numbers.find_or_assign(entry.ino()).0 };
             let kind = entry.file_type();
             let more = take(ListingEntry { ino, kind, name, next: entry.next_entry_cookie() });
             if !more {

@@ -245,7 +245,7 @@ impl Volume {
         if stat.st_dev != self.device {
             return Err(Errno::XDEV);
         }
-        let (ino, _) = self.numbers.of(stat.st_ino);
+        let (ino, _) = self.numbers.find_or_assign(stat.st_ino);
         let inode = self.inodes.hold(Inode::at(ino, place, &stat));
         Ok(inode.told(stat))
     }
@@ -266,7 +266,7 @@ impl Volume {
             return Err(Errno::NOENT);
         }
         let stat = rustix::fs::statat(folder.any(), name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let (ino, _) = self.numbers.of(stat.st_ino);
+        let (ino, _) = self.numbers.find_or_assign(stat.st_ino);
         Ok(NamedFile { ino, stat })
     }
 

@@ -211,7 +211,7 @@ pub fn open<S: KeyValueStore>(
     statements: &[Statement],
 ) -> Result<Box<dyn crate::Database>> {
     schema.validate()?;
-    let layouts = TableLayout::of(schema, SCHEMA_SPACE + 1);
+    let layouts = TableLayout::from_schema(schema, SCHEMA_SPACE + 1);
     let plans = statements.iter().map(|statement| plan::plan(&layouts, statement));
     let plans = plans.collect::<Result<_>>()?;
     settle_schema(&store, schema)?;

@@ -22,7 +22,7 @@ pub struct TableLayout {
 
 impl TableLayout {
     /// The layouts of a schema's tables, which fill the key spaces from `first` on.
-    pub fn of(schema: &Schema, first: usize) -> Vec<Self> {
+    pub fn from_schema(schema: &Schema, first: usize) -> Vec<Self> {
         let mut space = first;
         let layout = |table: &Table| {
             let stored = (0..table.columns.len()).filter(|column| !table.key.contains(column));

@@ -65,7 +65,7 @@ impl ExternalMariaDb {
     pub fn new(url: &str) -> std::result::Result<Self, String> {
         let mut address = ServerUrl::parse(url, &FORM)?;
         let known = || StorageEngine::ALL.map(StorageEngine::name).join(", ");
-        let storage = StorageEngine::of(address.engine.as_deref().unwrap_or("InnoDB"));
+        let storage = StorageEngine::from_name(address.engine.as_deref().unwrap_or("InnoDB"));
         let storage = storage.ok_or_else(|| {
             format!("the URL names an unknown storage engine after its #\nvalid: {}", known())
         })?;

@@ -68,7 +68,8 @@ pub(super) fn kept(
     own: &UserSettings<'_>,
 ) -> Result<(), String> {
     let promises = durability != Durability::None;
-    let values = |name: &'static str| own.of(name).map(|(written, value)| taken(written, value));
+    let values =
+        |name: &'static str| own.find_settings(name).map(|(written, value)| taken(written, value));
     let method = "innodb_flush_method";
     if storage == StorageEngine::InnoDb
         && promises
@@ -91,7 +92,8 @@ pub(super) fn kept(
         return Err(fair::undone(durability, buffered, value, "OFF"));
     }
     // Its value is the name of a file: it is on, whatever that is.
-    let logs = own.of("log_bin").any(|(name, value)| switched(name, value) != Some(false));
+    let logs =
+        own.find_settings("log_bin").any(|(name, value)| switched(name, value) != Some(false));
     // The server takes the last of a name; MariaDB's own default is 0.
     let synced = values("sync_binlog").last().unwrap_or("0");
     if logs && durability == Durability::Strict && synced != "1" {

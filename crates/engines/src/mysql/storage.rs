@@ -35,7 +35,7 @@ impl StorageEngine {
     }
 
     /// The storage engine of that name.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|storage| storage.name().eq_ignore_ascii_case(name))
     }
 
@@ -93,7 +93,7 @@ impl StorageEngine {
             return Ok((BlockCompression::default(), others));
         }
         let given = others.remove(ROCKSDB_COMPRESSION.factor.name);
-        let blocks = given.as_deref().and_then(BlockCompression::of);
+        let blocks = given.as_deref().and_then(BlockCompression::from_option);
         let same = "rocksdb_default_cf_options";
         if blocks.is_some() && others.contains_key(same) {
             return Err(format!("two options of `{name}` set `{same}`\nleave one out"));
@@ -194,7 +194,7 @@ const ROCKSDB_COMPRESSION: EngineOption = EngineOption {
                   LZ4, and ZSTD in the last level by itself",
         syntax: "none, lz4 or zstd",
         default: DEFAULT,
-        canonical: |text| match BlockCompression::of(text) {
+        canonical: |text| match BlockCompression::from_option(text) {
             Some(_) => Ok(text.to_owned()),
             None => Err(format!(
                 "`{text}` is not a compression of MyRocks's blocks\nvalid: none, lz4, zstd"
@@ -220,7 +220,7 @@ pub(super) enum BlockCompression {
 
 impl BlockCompression {
     /// What an option of a level says.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_option(text: &str) -> Option<Self> {
         match text {
             "none" => Some(Self::None),
             "lz4" => Some(Self::Lz4),

@@ -145,7 +145,7 @@ pub(super) struct FoundTable {
 impl FoundTable {
     /// Its mark, if bakeoff made it and nobody changed it since.
     fn mark(&self) -> Option<TableMark> {
-        TableMark::of(&self.comment, &self.name, self.columns.iter().map(String::as_str))
+        TableMark::from_comment(&self.comment, &self.name, self.columns.iter().map(String::as_str))
     }
 }
 

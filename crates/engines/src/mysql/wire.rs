@@ -86,7 +86,7 @@ impl MariaDbWire {
         let socket = unsafe { BorrowedFd::borrow_raw(connection.as_raw_fd()) };
         let prepared = |statement: &Statement| PreparedStatement {
             id: statement.id(),
-            columns: statement.columns().iter().map(FieldType::of).collect(),
+            columns: statement.columns().iter().map(FieldType::from_column).collect(),
         };
         Ok(Self::on(socket.try_clone_to_owned()?, statements.iter().map(prepared).collect()))
     }

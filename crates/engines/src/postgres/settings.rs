@@ -66,7 +66,7 @@ pub(super) fn of_session(terms: &OpenTerms) -> Vec<Setting> {
 /// Makes sure that settings of the user's own leave a level of durability whole that bakeoff leaves alone:
 /// a page that is half written when the power goes is mended by the image of it in the log alone.
 pub(super) fn kept(durability: Durability, own: &UserSettings<'_>) -> Result<(), String> {
-    match own.of("full_page_writes").find(|(_, value)| !is_on(value)) {
+    match own.find_settings("full_page_writes").find(|(_, value)| !is_on(value)) {
         None => Ok(()),
         Some((_, value)) => Err(fair::undone(durability, "full_page_writes", value, "on")),
     }

@@ -109,7 +109,7 @@ impl Relation {
     /// Its mark, if bakeoff made it and nobody changed it since.
     fn mark(&self) -> Option<TableMark> {
         let columns = self.columns.iter().map(String::as_str);
-        TableMark::of(&self.comment, &self.name, columns).filter(|_| self.is_table)
+        TableMark::from_comment(&self.comment, &self.name, columns).filter(|_| self.is_table)
     }
 }
 

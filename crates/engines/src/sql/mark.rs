@@ -35,7 +35,7 @@ impl TableMark {
     }
 
     /// The mark that a whole comment is, of a table of that name and these columns.
-    pub fn of<'a>(
+    pub fn from_comment<'a>(
         comment: &str,
         name: &str,
         columns: impl IntoIterator<Item = &'a str>,
@@ -126,7 +126,9 @@ mod tests {
     #[test]
     fn a_copied_mark_or_a_changed_table_is_not_ours() {
         let comment = TableMark::fresh("points", ["id", "value"]).finished("a").to_string();
-        let of = |name, columns: &[&'static str]| TableMark::of(&comment, name, columns.to_vec());
+        let of = |name, columns: &[&'static str]| {
+            TableMark::from_comment(&comment, name, columns.to_vec())
+        };
         assert!(of("points", &["id", "value"]).is_some());
         assert!(of("customers", &["id", "value"]).is_none());
         assert!(of("points", &["id", "value", "owner"]).is_none());

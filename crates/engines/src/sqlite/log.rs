@@ -49,7 +49,7 @@ struct LogIndexReading {
 
 impl WriteAheadLog {
     /// The log of a database that this connection has opened and read.
-    pub fn of(database: &Path, connection: &Connection) -> Result<Self> {
+    pub fn from_database(database: &Path, connection: &Connection) -> Result<Self> {
         let mut index = database.as_os_str().to_owned();
         index.push("-shm");
         let number =

@@ -186,9 +186,9 @@ impl<'s> TarantoolTransaction<'s> {
             return Err(too_old());
         }
         let more = answer.truth().map_err(garbled)?;
-        let mut found = Pairs::of(&mut answer).map_err(garbled)?;
+        let mut found = Pairs::from_answer(&mut answer).map_err(garbled)?;
         let end = more.then(|| found.0.last().map(|(key, _)| *key)).flatten();
-        let changed = Pairs::of(&mut answer).map_err(garbled)?;
+        let changed = Pairs::from_answer(&mut answer).map_err(garbled)?;
         let changes = changed.0.iter().map(|(key, value)| (*key, *value));
         let written = self.written(part.space).map(|it| it.range::<[u8], _>(part.bounds()));
         let written = written.into_iter().flatten();
@@ -371,7 +371,7 @@ struct Pairs<'a>(Vec<(&'a [u8], Option<&'a [u8]>)>);
 
 impl<'a> Pairs<'a> {
     /// Takes an array of tuples off an answer.
-    fn of(answer: &mut Unpack<'a>) -> std::result::Result<Self, TarantoolFailure> {
+    fn from_answer(answer: &mut Unpack<'a>) -> std::result::Result<Self, TarantoolFailure> {
         let count = answer.array()?;
         let mut pairs = Vec::with_capacity(count.min(MANY));
         for _ in 0..count {

@@ -35,7 +35,7 @@ pub struct Declarer {
 
 impl OptionFactor {
     /// The factors whose levels declare it.
-    pub fn of(&self) -> Vec<Factor> {
+    pub fn declaring_factors(&self) -> Vec<Factor> {
         let factors: BTreeSet<Factor> = self.declared_by.iter().map(|by| by.of).collect();
         factors.into_iter().collect()
     }

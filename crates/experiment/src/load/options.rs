@@ -136,7 +136,7 @@ impl Holder<'_> {
 }
 
 fn nobody_has(option: &OptionFactor) -> ExperimentProblem {
-    let of: Vec<String> = option.of().iter().map(ToString::to_string).collect();
+    let of: Vec<String> = option.declaring_factors().iter().map(ToString::to_string).collect();
     let title =
         format!("no {} of this experiment has the option `{}`", of.join(" or "), option.name);
     ExperimentProblem::new(title)

@@ -27,7 +27,7 @@ pub struct Ids {
 
 impl Ids {
     /// Those of a schema, none given out yet.
-    pub fn of(schema: &Schema) -> Self {
+    pub fn from_schema(schema: &Schema) -> Self {
         let tables = schema.tables.iter().enumerate().filter(|(_, table)| table.generated);
         Self {
             holds: tables.map(|(at, table)| ((at, table.key[0]), at)).collect(),

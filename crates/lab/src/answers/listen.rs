@@ -94,7 +94,7 @@ struct KnownStatement<'a> {
 }
 
 impl<'a> KnownStatement<'a> {
-    fn of(schema: &Schema, action: &'a Action) -> Self {
+    fn from_action(schema: &Schema, action: &'a Action) -> Self {
         let generates = match action {
             Action::Insert { table } => Some(*table).filter(|it| schema.tables[*it].generated),
             _ => None,
@@ -106,11 +106,12 @@ impl<'a> KnownStatement<'a> {
 
 impl<'a> ListeningSession<'a> {
     fn new(inner: Box<dyn Session + 'a>, schema: &Schema, statements: &'a [Statement]) -> Self {
-        let known = |statement: &'a Statement| KnownStatement::of(schema, &statement.action);
+        let known =
+            |statement: &'a Statement| KnownStatement::from_action(schema, &statement.action);
         Self {
             inner,
             statements: statements.iter().map(known).collect(),
-            ids: Ids::of(schema),
+            ids: Ids::from_schema(schema),
             answers: Vec::new(),
             open: false,
             began: (0, 0),

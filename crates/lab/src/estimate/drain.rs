@@ -98,9 +98,9 @@ mod tests {
         std::fs::write(&file, toml).unwrap();
         let (file, changes) = (file.to_string_lossy(), FlagOverrides::default());
         let experiment = Experiment::load(&file, &changes, &registry.vocabulary()).unwrap();
-        let possible = Possible::of(&registry, &experiment);
+        let possible = Possible::from_experiment(&registry, &experiment);
         assert_eq!(possible.plan.trials(), 2, "{:?}", possible.left_out);
-        RunEstimate::of(&registry, &experiment, &possible).trials_s
+        RunEstimate::on_files(&registry, &experiment, &possible).trials_s
     }
 
     /// The seconds of a drain that a trial is estimated at, beside one that leaves nothing.

@@ -34,11 +34,11 @@ impl BlockDevice {
     /// # Errors
     /// When the folder can't be read.
     pub fn under(folder: &Path) -> io::Result<Self> {
-        Ok(Self::of(fs::metadata(folder)?.dev()))
+        Ok(Self::from_number(fs::metadata(folder)?.dev()))
     }
 
     /// The device of that number, as stat(2) has it.
-    pub fn of(device: u64) -> Self {
+    pub fn from_number(device: u64) -> Self {
         let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
         let link = fs::read_link(format!("/sys/dev/block/{number}")).ok();
         let name = link.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_device_that_the_kernel_does_not_list_is_told_by_its_number() {
-        let device = BlockDevice::of(rustix::fs::makedev(4094, 3));
+        let device = BlockDevice::from_number(rustix::fs::makedev(4094, 3));
         assert_eq!(device.name, "4094:3");
         let shown = device.in_full("b");
         assert_eq!(shown, "4094:3 (4094:3, 0 bytes, attached as ? since boot b)");

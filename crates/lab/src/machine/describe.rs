@@ -32,7 +32,7 @@ pub fn describe(folder: &Path) -> std::io::Result<Machine> {
 /// # Errors
 /// When the system tells nothing of itself.
 pub fn describe_device(number: u64) -> std::io::Result<Machine> {
-    described(NO_FILE_SYSTEM.into(), None, BlockDevice::of(number).in_full(&host().boot))
+    described(NO_FILE_SYSTEM.into(), None, BlockDevice::from_number(number).in_full(&host().boot))
 }
 
 fn described(

@@ -21,7 +21,7 @@ pub struct RunDelays {
 
 impl RunDelays {
     /// Of these processes and their descendants.
-    pub fn of(roots: Vec<u32>) -> Self {
+    pub fn from_roots(roots: Vec<u32>) -> Self {
         Self { roots, ..Self::default() }
     }
 
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn a_family_that_is_apart_is_not_looked_at() {
         let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
-        let mut looked = RunDelays::of(vec![sleeper.id()]);
-        let mut apart = RunDelays::of(vec![sleeper.id()]).without(sleeper.id());
+        let mut looked = RunDelays::from_roots(vec![sleeper.id()]);
+        let mut apart = RunDelays::from_roots(vec![sleeper.id()]).without(sleeper.id());
         looked.look();
         apart.look();
         sleeper.kill().unwrap();
@@ -84,7 +84,8 @@ mod tests {
         let count = std::thread::available_parallelism().map_or(1, usize::from) * 2 + 1;
         let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let mut shells: Vec<_> = (0..count).map(|_| spin()).collect();
-        let mut delays = RunDelays::of(shells.iter().map(std::process::Child::id).collect());
+        let mut delays =
+            RunDelays::from_roots(shells.iter().map(std::process::Child::id).collect());
         delays.look();
         let mut totals = vec![delays.total().expect("the kernel keeps the account")];
         wait_until("200 ms of waiting", || {
@@ -109,7 +110,7 @@ mod tests {
             stat.contains("(sleep) S")
         };
         wait_until("its sleep", state);
-        let mut delays = RunDelays::of(vec![sleeper.id()]);
+        let mut delays = RunDelays::from_roots(vec![sleeper.id()]);
         delays.look();
         // What it waited until it slept is no more of it.
         std::thread::sleep(Duration::from_millis(200));
@@ -117,6 +118,6 @@ mod tests {
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
         assert_eq!(delays.total(), Some(Duration::ZERO));
-        assert_eq!(RunDelays::of(vec![]).total(), None);
+        assert_eq!(RunDelays::from_roots(vec![]).total(), None);
     }
 }

@@ -302,7 +302,7 @@ impl Virtual {
             control.set_timing(true)?;
         }
         let stat = control.stat()?;
-        let mut delays = RunDelays::of(vec![stat.pid]);
+        let mut delays = RunDelays::from_roots(vec![stat.pid]);
         delays.look();
         self.daemon = Usage::of_family(stat.pid).ok().map(|usage| (usage, delays));
         self.before = Some(stat);

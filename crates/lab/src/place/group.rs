@@ -143,7 +143,7 @@ impl LimitedGroup {
 
     fn in_hierarchies(controllers: &[&'static str], limit: ResourceLimit) -> Result<Self, String> {
         let mut above = Vec::new();
-        for hierarchy in Hierarchy::of(controllers)? {
+        for hierarchy in Hierarchy::find_by_controllers(controllers)? {
             let path =
                 hierarchy.parent().map_err(|why| unlimited(hierarchy.controllers[0], &why))?;
             let (version, controllers) = (hierarchy.version, hierarchy.controllers);
@@ -315,7 +315,7 @@ fn try_limit(limit: ResourceLimit) -> Result<String, String> {
     let _ = child.wait();
     let own = &group.levels[0].path;
     let place = own.parent().unwrap_or(own).display();
-    let version = Hierarchy::of(&controllers)?[0].version;
+    let version = Hierarchy::find_by_controllers(&controllers)?[0].version;
     match moved {
         Ok(()) => Ok(format!("cgroup v{version}, in {place}")),
         Err(error) => Err(refused(format!("no process can be moved into {place}: {error}"))),
@@ -325,7 +325,8 @@ fn try_limit(limit: ResourceLimit) -> Result<String, String> {
 /// Removes the groups of runs that are gone; returns those that were removed.
 pub fn sweep() -> Vec<PathBuf> {
     let mut removed = Vec::new();
-    let hierarchies = [MEMORY, CPU].into_iter().filter_map(|it| Hierarchy::of(&[it]).ok());
+    let hierarchies =
+        [MEMORY, CPU].into_iter().filter_map(|it| Hierarchy::find_by_controllers(&[it]).ok());
     for hierarchy in hierarchies.flatten() {
         sweep_below(&hierarchy.root, &mut removed);
     }

@@ -74,7 +74,7 @@ impl WorkFolder {
         // From here on the folder is known, and so is which it is as soon as there is one.
         let made = parent.below(name).map_err(io::Error::from).and_then(|folder| {
             rustix::fs::fchmod(&folder, mode())?;
-            file.write_all(FolderIdentity::of(&folder)?.noted().as_bytes())?;
+            file.write_all(FolderIdentity::from_folder(&folder)?.noted().as_bytes())?;
             Ok(folder)
         });
         let folder = made.inspect_err(|_| {
@@ -100,7 +100,7 @@ fn mode() -> Mode {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        let identity = FolderIdentity::of(&self.folder).ok();
+        let identity = FolderIdentity::from_folder(&self.folder).ok();
         // What is short now, as descriptors, may be there in a moment. A folder that can't be removed
         // stays noted, for the next bakeoff to try.
         for _ in 0..REMOVALS {

@@ -101,7 +101,7 @@ impl LimitedGroups {
     }
 
     /// What holds a group.
-    pub fn of(&self, name: &str) -> Option<&LimitedGroup> {
+    pub fn find_group(&self, name: &str) -> Option<&LimitedGroup> {
         self.groups.get(name)
     }
 

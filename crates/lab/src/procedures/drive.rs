@@ -128,12 +128,13 @@ impl Turns<'_> {
         let trial = self.trial;
         let image = stage.image(&trial.setup)?;
         let loaded = image.loaded_bytes;
-        let wanted = trial.limits.iter().map(|(name, limit)| (*name, limit.of(loaded)));
-        let shared = trial.setup.shared.iter().map(|it| it.of(loaded));
+        let wanted =
+            trial.limits.iter().map(|(name, limit)| (*name, limit.resolve_for_data(loaded)));
+        let shared = trial.setup.shared.iter().map(|it| it.resolve_for_data(loaded));
         let limits = LimitedGroups::create(&wanted.collect(), &shared.collect::<Vec<_>>())?;
         let registry = stage.registry;
         // Of all trials beforehand: between them the disk goes on.
-        let of_devices = self.turns.iter().map(|turn| limit::of(registry, trial, turn));
+        let of_devices = self.turns.iter().map(|turn| limit::compute_rate(registry, trial, turn));
         let mut of_devices = of_devices.collect::<Vec<_>>().into_iter();
         let mut put = |measured: &mut TrialMeasurements| {
             let limit = of_devices.next().flatten();

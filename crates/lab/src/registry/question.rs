@@ -3,7 +3,7 @@
 use bakeoff_experiment::{Experiment, Factor};
 
 /// The question.
-pub fn of(experiment: &Experiment) -> String {
+pub fn phrase_question(experiment: &Experiment) -> String {
     let workload = &experiment.workload;
     if let Some(limit) = &experiment.limit {
         return format!("What is the highest rate of the workload {workload} that keeps {limit}?");

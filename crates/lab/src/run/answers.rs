@@ -91,7 +91,7 @@ impl Runner<'_> {
         let tells = |factor: &&Factor| match factor {
             Factor::Own(_) => [Factor::ENGINE, Factor::SCALE].contains(factor),
             Factor::Declared(_) => true,
-            Factor::Option(option) => option.of().contains(&Factor::ENGINE),
+            Factor::Option(option) => option.declaring_factors().contains(&Factor::ENGINE),
         };
         let all = self.experiment.factors.keys().filter(tells);
         let level =
@@ -139,7 +139,7 @@ impl Runner<'_> {
         let files = stage.work.join("asked");
         let bytes = wanting("the image's size", accounts::space(&image.folder))?;
         room(stage.work, bytes + RESERVE)?;
-        let seed = SplitMix64::of(&[self.experiment.seed, ASKED]).next();
+        let seed = SplitMix64::from_words(&[self.experiment.seed, ASKED]).next();
         let told = image.copy(&files, SyncCopy::No, stage.stop).and_then(|()| {
             in_place(stage, setup, setup.place(&files, &stage.work.join("server")), seed)
         });

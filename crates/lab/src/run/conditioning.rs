@@ -66,8 +66,9 @@ impl Runner<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let of =
-            |what| SplitMix64::of(&[self.experiment.seed, what, due.block.number.into()]).next();
+        let of = |what| {
+            SplitMix64::from_words(&[self.experiment.seed, what, due.block.number.into()]).next()
+        };
         let phase = of(PHASE) as f64 / u64::MAX as f64;
         let count = (most as f64 * (SPARE + phase)).ceil() as u64;
         let traced = if self.experiment.priced { most as f64 * SPARE * TRACED } else { 0.0 };

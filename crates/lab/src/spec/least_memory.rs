@@ -20,7 +20,7 @@ pub(super) fn check(
         None => Ok(()),
         Some(limit) => {
             let why = limit.why_not(setup.home, limit.larger_scale(target, wanted).as_deref());
-            Err(Refusal::of(wanted.cell, &[Factor::ENGINE, Factor::MEMORY], why))
+            Err(Refusal::from_cell(wanted.cell, &[Factor::ENGINE, Factor::MEMORY], why))
         }
     }
 }
@@ -46,7 +46,7 @@ impl MemoryShortfall {
         let too_low = |group: &GroupSetup| {
             let memory = group.limit.memory;
             let given = match memory {
-                MemoryLimit::Share(_) => group.limit.of(data?).memory_bytes?,
+                MemoryLimit::Share(_) => group.limit.resolve_for_data(data?).memory_bytes?,
                 MemoryLimit::Bytes(bytes) => bytes,
                 MemoryLimit::Unlimited => return None,
             };

@@ -102,12 +102,12 @@ impl Target for FolderTarget {
     }
 
     fn question(&self, experiment: &bakeoff_experiment::Experiment) -> Option<String> {
-        Some(question::of(experiment))
+        Some(question::phrase_question(experiment))
     }
 
     fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
         let WantedLevels { experiment, cell, .. } = wanted;
-        let resolved = ResolvedFolder::of(cell, experiment.seed)?;
+        let resolved = ResolvedFolder::from_cell(cell, experiment.seed)?;
         let of = |factor| cell.base(Factor::Declared(factor));
         let (size, files, data) = (of(&levels::SIZE), of(&levels::FILES), of(&levels::DATA));
         let noun = if resolved.shape.files == 1 { "file" } else { "files" };
@@ -241,13 +241,13 @@ impl PreparedTarget for ResolvedFolder {
         let failed = |error| TrialError::place("its files can't be written", error);
         // What is loaded is counted in MiB.
         self.shape
-            .make(&DataMedium::of(place)?, &mut |bytes| loaded(bytes >> 20, bytes))
+            .make(&DataMedium::from_place(place)?, &mut |bytes| loaded(bytes >> 20, bytes))
             .map_err(failed)
     }
 
     fn open<'a>(&'a self, place: &TargetPlace) -> Result<Box<dyn RunningTarget + 'a>, TrialError> {
         place.join(GROUP)?;
-        Ok(Box::new(OpenDataFiles::new(*self, DataMedium::of(place)?)?))
+        Ok(Box::new(OpenDataFiles::new(*self, DataMedium::from_place(place)?)?))
     }
 
     /// The writes that were durable.

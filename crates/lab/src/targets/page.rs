@@ -145,9 +145,9 @@ impl Target for PageTarget {
     fn resolve(&self, wanted: &WantedLevels<'_>) -> Result<Setup, Refusal> {
         let cell = wanted.cell;
         let url = cell.base(Factor::Declared(&URL)).to_owned();
-        let refused = |why| Refusal::of(cell, &[Factor::Declared(&URL)], why);
+        let refused = |why| Refusal::from_cell(cell, &[Factor::Declared(&URL)], why);
         let found =
-            if self.elsewhere { PageAddress::anywhere(&url) } else { PageAddress::of(&url) };
+            if self.elsewhere { PageAddress::anywhere(&url) } else { PageAddress::from_url(&url) };
         let source = found.map_err(refused)?;
         let requests_each = cell.base(Factor::Declared(&REQUESTS)).parse().ok();
         let rtt = rtt::parse(cell.base(Factor::Declared(&RTT))).unwrap_or_default();

@@ -196,7 +196,7 @@ impl GroupLimit {
     pub const NONE: Self = Self { memory: MemoryLimit::Unlimited, cpus: Cpus::Unlimited };
 
     /// With data of so many bytes.
-    pub fn of(self, loaded: u64) -> ResourceLimit {
+    pub fn resolve_for_data(self, loaded: u64) -> ResourceLimit {
         let memory_bytes = match self.memory {
             MemoryLimit::Unlimited => None,
             MemoryLimit::Bytes(bytes) => Some(bytes),
@@ -208,8 +208,8 @@ impl GroupLimit {
 
 impl SharedLimit<GroupLimit> {
     /// With data of so many bytes.
-    pub fn of(&self, loaded: u64) -> SharedLimit<ResourceLimit> {
+    pub fn resolve_for_data(&self, loaded: u64) -> SharedLimit<ResourceLimit> {
         let Self { name, groups, limit } = self;
-        SharedLimit { name, groups: groups.clone(), limit: limit.of(loaded) }
+        SharedLimit { name, groups: groups.clone(), limit: limit.resolve_for_data(loaded) }
     }
 }

@@ -105,7 +105,7 @@ pub fn serves_with_php(engine: &dyn Engine) -> Result<(), String> {
 /// What is missing or too old, and what brings it, where they can serve none.
 pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<String, String> {
     let (mut reached, mut problems) = (Vec::new(), BTreeSet::new());
-    for engine in engines.filter(|engine| WithPhp::of(*engine).is_some()) {
+    for engine in engines.filter(|engine| WithPhp::from_engine(*engine).is_some()) {
         match served::ready(PageServer::Php, engine) {
             Ok(()) => reached.push(engine.about().name),
             Err(missing) => problems.extend(missing),
@@ -122,7 +122,7 @@ pub fn try_php(engines: impl Iterator<Item = &'static dyn Engine>) -> Result<Str
 
 /// Whether a cell's clients are visitors of a web server, so that none of them is in the engine's process.
 pub fn is_served(cell: &Cell) -> bool {
-    PageServer::of(cell) != PageServer::None
+    PageServer::from_cell(cell) != PageServer::None
 }
 
 impl Target for TablesTarget {
@@ -174,9 +174,9 @@ impl Target for TablesTarget {
         }
         let durability = resolved::durability(engine, cell)?;
         let of = [Factor::ENGINE, Factor::DURABILITY];
-        let none = |error: TrialError| Refusal::of(cell, &of, error.to_string());
+        let none = |error: TrialError| Refusal::from_cell(cell, &of, error.to_string());
         let workload = self.workload(workload).map_err(none)?;
-        let resolved = ResolvedTables::of(wanted, engine, workload, durability)?;
+        let resolved = ResolvedTables::from_wanted(wanted, engine, workload, durability)?;
         Ok(resolved.setup(cell, engine, workload))
     }
 
@@ -268,7 +268,8 @@ impl Target for TablesTarget {
             levels: resolved.levels.clone(),
         });
         let writing = written::writing(prepared.statements());
-        let kinds = Kinds::of(workload.operations(), |number| prepared.has_operation(number));
+        let kinds =
+            Kinds::from_operations(workload.operations(), |number| prepared.has_operation(number));
         let none =
             || TrialError::User(format!("{} has no operation at these levels", workload.name()));
         let kinds = kinds.ok_or_else(none)?;

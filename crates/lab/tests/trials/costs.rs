@@ -101,7 +101,7 @@ fn and_some(each: f64, measured: &TrialMeasurements) -> f64 {
 
 /// What the trial cost.
 fn cost(measured: &TrialMeasurements) -> WorkCost {
-    WorkCost::of(&measured.measures).expect("operations are counted")
+    WorkCost::from_measures(&measured.measures).expect("operations are counted")
 }
 
 /// Bytes that the engine's processes wrote, those of the drain among them.

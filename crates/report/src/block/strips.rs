@@ -77,7 +77,7 @@ pub struct Strip {
 
 impl Strip {
     /// A strip of such a height, in pixels.
-    pub(crate) fn of(drawn: StripContent, axis: &StripAxis, height: f64) -> Self {
+    pub(crate) fn from_content(drawn: StripContent, axis: &StripAxis, height: f64) -> Self {
         let below = drawn.at.filter(|_| !drawn.beside).map(|_| drawn.label.clone());
         Self { svg: drawn.svg(axis, height), below, drawn }
     }
@@ -112,7 +112,7 @@ impl Strips {
             });
             // What is wrong with a cell is told by the tables that name all its levels.
             let name = ReportCell { marks: Vec::new(), ..row.name.clone() };
-            ReportRow::of([name].into_iter().chain(strips).chain(cells))
+            ReportRow::from_cells([name].into_iter().chain(strips).chain(cells))
         };
         let table = ReportTable {
             columns,

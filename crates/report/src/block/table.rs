@@ -159,7 +159,7 @@ pub struct ReportRow {
 
 impl ReportRow {
     /// A row of such cells.
-    pub fn of<C: Into<ReportCell>>(cells: impl IntoIterator<Item = C>) -> Self {
+    pub fn from_cells<C: Into<ReportCell>>(cells: impl IntoIterator<Item = C>) -> Self {
         Self { cells: cells.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 }
@@ -185,7 +185,7 @@ impl ReportCell {
     /// A word of judgement.
     pub fn verdict(word: impl Into<String>) -> Self {
         let text = word.into();
-        Self { tone: Tone::of(&text), text, ..Self::default() }
+        Self { tone: Tone::from_word(&text), text, ..Self::default() }
     }
 }
 
@@ -231,7 +231,7 @@ pub enum Tone {
 
 impl Tone {
     /// Of a word of judgement.
-    pub fn of(word: &str) -> Self {
+    pub fn from_word(word: &str) -> Self {
         match word.trim_end_matches(HELD_BACK) {
             "faster" => Self::Good,
             "slower" | "no trial" | "no operation" | "not kept up" => Self::Bad,

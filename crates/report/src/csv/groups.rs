@@ -14,7 +14,7 @@ pub struct GroupColumns(BTreeSet<(String, String, &'static str)>);
 
 impl GroupColumns {
     /// Those of a run.
-    pub fn of(document: &Document) -> Self {
+    pub fn from_document(document: &Document) -> Self {
         let readings = document.trials.iter().flat_map(|trial| trial.measures.iter());
         Self(readings.filter_map(column).collect())
     }

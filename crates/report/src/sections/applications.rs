@@ -157,7 +157,7 @@ fn lines<'a>(
 
 /// "1.85 (1.60 to 2.10)", with what keeps it from being believed.
 fn text(comparison: &Comparison) -> String {
-    let Some(slower) = Contrast::of(comparison) else { return NONE.into() };
+    let Some(slower) = Contrast::from_comparison(comparison) else { return NONE.into() };
     let faster = slower.turned();
     let ratio = words::ratio_or_bound(faster.ratio, faster.is);
     let ends = words::ends(faster.ends, faster.is, faster.blocks);

@@ -37,7 +37,7 @@ impl Section for Buys {
     }
 
     fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        let changes = JudgedChanges::of(layout);
+        let changes = JudgedChanges::from_layout(layout);
         // Of a search there would be the closed loops alone, one of each.
         let is_search = layout.document.run.run.limit.is_some();
         let Some(present) = changes.present.filter(|_| !is_search) else { return Vec::new() };
@@ -47,7 +47,7 @@ impl Section for Buys {
         if !changes.targets.iter().any(other) {
             return Vec::new();
         }
-        let Some(strips) = Ladder::of(layout, &changes, present).strips() else {
+        let Some(strips) = Ladder::from_changes(layout, &changes, present).strips() else {
             return Vec::new();
         };
         vec![ReportBlock::Note(explained(&now(layout, present))), ReportBlock::Strips(strips)]
@@ -93,7 +93,7 @@ impl ChangeRung<'_, '_> {
 }
 
 impl<'b, 'a> Ladder<'b, 'a> {
-    fn of(
+    fn from_changes(
         layout: &'b DocumentLayout<'a>,
         changes: &'b JudgedChanges<'a>,
         present: &'a CellView,
@@ -113,7 +113,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
         let mut rows: Vec<ChangeRung> =
             rows.filter(|it| it.contrasts.iter().any(Option::is_some)).collect();
         rows.sort_by(|one, other| one.mean().total_cmp(&other.mean()));
-        let losses = Losses::of(layout.document);
+        let losses = Losses::from_document(layout.document);
         Self { layout, present, operations, left_out, losses, rows }
     }
 
@@ -187,7 +187,7 @@ impl<'b, 'a> Ladder<'b, 'a> {
                 },
             };
             let said = format!("{name}, {operation}: {}", drawn.label);
-            Strip::of(StripContent { said, ..drawn }, axis, 26.0)
+            Strip::from_content(StripContent { said, ..drawn }, axis, 26.0)
         };
         let strips = contrasts.map(strip).collect();
         let cells = vec![

@@ -40,7 +40,7 @@ impl Section for Conditions {
         let rows = document.conditions.iter().map(|it| {
             let level = |factor: &&str| it.levels.get(*factor).cloned().unwrap_or_default();
             let levels = varying.clone().map(level);
-            ReportRow::of(levels.chain(figures(it)))
+            ReportRow::from_cells(levels.chain(figures(it)))
         });
         let table = ReportTable {
             caption: "Blocks of each condition".into(),

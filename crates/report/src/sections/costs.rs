@@ -180,7 +180,7 @@ fn counters<'a>(layout: &DocumentLayout<'a>, level: &'a str) -> Option<ReportBlo
     };
     let row = |name: &str| {
         let means = cells.iter().map(|(_, cell)| mean(cell, name));
-        ReportRow::of([name.to_owned()].into_iter().chain(means))
+        ReportRow::from_cells([name.to_owned()].into_iter().chain(means))
     };
     let place = |(condition, _): &(ConditionLevels, _)| {
         ReportColumn::new(ColumnKind::LongNumber, spot(layout, condition))

@@ -124,7 +124,7 @@ struct PromiseColumns<'a> {
 }
 
 impl<'a> PromiseColumns<'a> {
-    fn of(document: &'a Document, all: &[PromiseCuts<'a>]) -> Self {
+    fn from_promises(document: &'a Document, all: &[PromiseCuts<'a>]) -> Self {
         let mut rules: Vec<&str> = Vec::new();
         for rule in all.iter().flat_map(|told| &told.promise.rules) {
             if !rules.contains(&rule.keep.as_str()) {
@@ -145,7 +145,7 @@ impl<'a> PromiseColumns<'a> {
 
 /// A row an engine and level.
 fn table<'a>(document: &'a Document, all: &[PromiseCuts<'a>]) -> ReportTable {
-    let heads = PromiseColumns::of(document, all);
+    let heads = PromiseColumns::from_promises(document, all);
     let price = heads.operation.map(|operation| {
         format!(", and its price: the mean time of {operation} in this run’s trials")
     });
@@ -171,7 +171,9 @@ fn table<'a>(document: &'a Document, all: &[PromiseCuts<'a>]) -> ReportTable {
         let cells =
             [name, told.level().into(), state(told.promise).into()].into_iter().chain(rules);
         let on_disk = disk.map(|_| timed(told).map_or(NONE.into(), on_disk).into());
-        ReportRow::of(cells.chain(cost).chain([recovery(told.promise).into()]).chain(on_disk))
+        ReportRow::from_cells(
+            cells.chain(cost).chain([recovery(told.promise).into()]).chain(on_disk),
+        )
     };
     ReportTable {
         caption: format!("Each promise after power cuts{}", price.unwrap_or_default()).into(),
@@ -221,7 +223,7 @@ fn compact(
             [format!("{}{folder}", promise.engine), told.level(), state(promise).to_owned()];
         ReportRow {
             bad: promise.kept == Some(false),
-            ..ReportRow::of(names.into_iter().chain(rules).chain(cost))
+            ..ReportRow::from_cells(names.into_iter().chain(rules).chain(cost))
         }
     };
     ReportTable { columns, rows: all.iter().map(row).collect(), ..ReportTable::default() }

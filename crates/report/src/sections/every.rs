@@ -83,7 +83,7 @@ fn rows<'a>(cut: &'a Cut, every: &'a EveryMoment) -> impl Iterator<Item = Report
         let names: [ReportCell; 3] =
             [cut.engine.clone().into(), level(cut).into(), keep.clone().into()];
         let counts: [ReportCell; 3] = [distinct.into(), judged.into(), lost.into()];
-        ReportRow::of(names.into_iter().chain(counts).chain([broken, first.into()]))
+        ReportRow::from_cells(names.into_iter().chain(counts).chain([broken, first.into()]))
     })
 }
 

@@ -78,7 +78,7 @@ fn table(places: &[&str], limit: ResponseTimeLimit, views: &[LimitView]) -> Repo
     let row = |view: &LimitView, probe: &ProbeView| {
         let level = |factor: &&str| view.levels.get(*factor).cloned().unwrap_or_default();
         let levels: Vec<String> = places.iter().map(level).collect();
-        ReportRow::of(levels.into_iter().chain(cells(probe)))
+        ReportRow::from_cells(levels.into_iter().chain(cells(probe)))
     };
     let rows = views.iter().flat_map(|view| view.probes.iter().map(move |probe| (view, probe)));
     let table = ReportTable {

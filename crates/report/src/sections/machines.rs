@@ -149,7 +149,7 @@ fn when(view: &MachinesView) -> ReportTable {
         let ended = it.ended_s.map_or_else(|| "not ended".to_owned(), words::date);
         let mut cells = vec![it.name.clone(), words::date(it.started_s), ended];
         cells.extend(differ.then(|| disks(it)));
-        ReportRow::of(cells)
+        ReportRow::from_cells(cells)
     };
     let caption = match differ {
         true => "When each machine measured, and on which disk",
@@ -179,7 +179,7 @@ fn disks(it: &MachineView) -> String {
 
 fn row(it: &MachineView) -> ReportRow {
     let shards: Vec<String> = it.shards.iter().map(u32::to_string).collect();
-    ReportRow::of([
+    ReportRow::from_cells([
         it.name.clone(),
         if shards.is_empty() { "the rest".into() } else { shards.join(", ") },
         it.machine.processor.clone(),
@@ -304,7 +304,7 @@ impl Forest<'_, '_> {
             beside: true,
             ..StripContent::default()
         };
-        let strips = vec![Strip::of(drawn, self.axis, HEIGHT)];
+        let strips = vec![Strip::from_content(drawn, self.axis, HEIGHT)];
         StripRow { name: name.into(), strips, cells, against: Vec::new() }
     }
 }

@@ -66,7 +66,7 @@ fn rows(layout: &DocumentLayout<'_>) -> Vec<ReportRow> {
         if rates.iter().flatten().any(|rate| *rate > 0.0) {
             let condition = condition.iter().map(|level| (*level).to_owned());
             let rates = rates.into_iter().map(|rate| figures::text(rate, words::digits));
-            rows.push(ReportRow::of(condition.chain(rates)));
+            rows.push(ReportRow::from_cells(condition.chain(rates)));
         }
     }
     rows

@@ -241,7 +241,7 @@ fn compact<'a>(layout: &DocumentLayout<'a>, operation: &'a str) -> ReportTable {
     let levels = charted.iter().map(|level| ReportColumn::new(ColumnKind::Number, *level));
     let row = |condition: &ConditionLevels<'a>| {
         let cells = charted.iter().map(|level| compact_cell(layout, operation, condition, level));
-        ReportRow::of(condition.iter().map(|level| (*level).into()).chain(cells))
+        ReportRow::from_cells(condition.iter().map(|level| (*level).into()).chain(cells))
     };
     let baseline = &layout.document.run.run.baseline;
     let compared = merit(layout, operation);
@@ -301,7 +301,7 @@ fn compact_cell<'a>(
     let amount = layout.amount(operation, condition, level);
     let standing = standing(layout, (operation, condition, level), amount, comparison);
     let Some(amount) = amount else { return ReportCell::verdict(standing) };
-    let tone = Tone::of(&standing);
+    let tone = Tone::from_word(&standing);
     let cut_off = figures.is_some_and(|f| f.unfinished > 0);
     let mean = amount.text();
     let text = match comparison.filter(|comparison| comparison.ratio.is_some()) {

@@ -35,18 +35,19 @@ impl Section for Overview {
 
     fn blocks(&self, layout: &DocumentLayout<'_>) -> Vec<ReportBlock> {
         let document = layout.document;
-        let RunAnswer { on, broken, sentences, rest, confidence } = RunAnswer::of(layout);
+        let RunAnswer { on, broken, sentences, rest, confidence } = RunAnswer::from_layout(layout);
         let confidence = confidence.map(|it| it.badge());
         let headline = Headline { on, broken, sentences, rest, confidence };
         let facts = key_facts(document).into_iter().map(|(name, fact)| (name.to_owned(), fact));
         let cases = verdict::cases(layout);
-        let losses = Losses::of(document);
+        let losses = Losses::from_document(document);
         let chart = match document.run.run.limit {
             Some(limit) => rates::strips(layout, limit),
             None if layout::is_timed(document) => chart::strips(layout, &cases, &losses),
             None => None,
         };
-        let questions = questions::answered(layout, &cases, &JudgedChanges::of(layout), &losses);
+        let questions =
+            questions::answered(layout, &cases, &JudgedChanges::from_layout(layout), &losses);
         let mut blocks = vec![ReportBlock::Headline(headline), ReportBlock::Facts(facts.collect())];
         blocks.extend(chart.map(ReportBlock::Strips));
         if !questions.is_empty() {

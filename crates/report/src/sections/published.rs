@@ -293,7 +293,7 @@ fn as_published(table: &Figures) -> ReportTable {
             format!("{number} {}", figure.unit)
         });
         let levels: Vec<&str> = factors.iter().map(level).collect();
-        ReportRow::of([what].into_iter().chain(levels).chain([value.as_str()]))
+        ReportRow::from_cells([what].into_iter().chain(levels).chain([value.as_str()]))
     };
     ReportTable {
         caption: table.file.as_str().into(),

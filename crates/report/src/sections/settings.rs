@@ -48,7 +48,9 @@ fn levels(engines: &[EngineFact]) -> ReportTable {
             found.map_or("can’t give it", |(_, settings)| settings).to_owned()
         };
         let settings = durabilities.iter().map(|durability| given(durability));
-        ReportRow::of([engine.name.clone(), engine.version.clone()].into_iter().chain(settings))
+        ReportRow::from_cells(
+            [engine.name.clone(), engine.version.clone()].into_iter().chain(settings),
+        )
     };
     let names = [
         ReportColumn::new(ColumnKind::Name, "engine"),
@@ -124,7 +126,8 @@ fn differing(run: &Run) -> Vec<Differing> {
 }
 
 fn differing_table(rows: Vec<Differing>) -> ReportTable {
-    let row = |it: Differing| ReportRow::of([it.engine, it.name, it.value, it.at, it.reason]);
+    let row =
+        |it: Differing| ReportRow::from_cells([it.engine, it.name, it.value, it.at, it.reason]);
     ReportTable {
         caption: "Settings that differ from the engine’s own default".into(),
         columns: vec![

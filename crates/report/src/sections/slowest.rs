@@ -65,7 +65,7 @@ fn strips<'a>(layout: &DocumentLayout<'a>) -> Option<Strips> {
         .collect();
     let tails = |operation: &str| -> Vec<Tail> {
         let of = |(condition, level): &(&ConditionLevels<'a>, &'a str)| {
-            Tail::of(layout.figures(operation, condition, level)?)
+            Tail::from_figures(layout.figures(operation, condition, level)?)
         };
         cells.iter().filter_map(of).collect()
     };
@@ -119,7 +119,8 @@ impl<'a> SlowestChart<'_, 'a> {
     fn row(&self, condition: &ConditionLevels<'a>, level: &'a str) -> StripRow {
         let style = self.layout.style(level);
         let strip = |operation: &&'a str| {
-            let tail = self.layout.figures(operation, condition, level).and_then(Tail::of);
+            let tail =
+                self.layout.figures(operation, condition, level).and_then(Tail::from_figures);
             let mut drawn = match tail {
                 Some(tail) => drawn(&self.axis, tail),
                 None => StripContent {
@@ -129,7 +130,7 @@ impl<'a> SlowestChart<'_, 'a> {
             };
             drawn.style = style;
             drawn.said = format!("{operation}, {level}: {}", drawn.label);
-            Strip::of(drawn, &self.axis, HEIGHT)
+            Strip::from_content(drawn, &self.axis, HEIGHT)
         };
         let marks = cell_rows::marks(self.layout, condition, level);
         StripRow {
@@ -153,7 +154,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn of(figures: &OperationSummary) -> Option<Self> {
+    fn from_figures(figures: &OperationSummary) -> Option<Self> {
         let usable = |value: Option<f64>| value.filter(|it| *it > 0.0 && it.is_finite());
         Some(Self {
             p50: usable(figures.p50_s),

@@ -113,7 +113,7 @@ fn table(
         let bytes = [it.median, it.least, it.most].map(|bytes| words::bytes(bytes).into());
         let share: ReportCell = figures::text(it.amplification, words::digits).into();
         let names = panel.levels.iter().map(|level| (*level).into()).chain([name]);
-        ReportRow::of(names.chain(bytes).chain([share]))
+        ReportRow::from_cells(names.chain(bytes).chain([share]))
     };
     let rows =
         panels.iter().zip(taken).flat_map(|(panel, all)| all.iter().map(move |it| (panel, it)));

@@ -38,7 +38,7 @@ impl Section for SweepSection {
         }
         blocks.extend(cached::note(layout, sweep).map(|note| ReportBlock::Note(note.into())));
         let standing = standing::table(layout, sweep);
-        let sweeps = Sweeps::of(explained(layout, sweep), panels, standing);
+        let sweeps = Sweeps::from_panels(explained(layout, sweep), panels, standing);
         blocks.push(ReportBlock::Sweeps(sweeps));
         blocks.extend(knees::table(layout, sweep).map(ReportBlock::Table));
         blocks

@@ -65,15 +65,15 @@ const LEFT_OUT: &str = "Listed are trials with a note, and then those whose mean
 /// A row for each trial that is listed; a column that says nothing in any row is left out.
 fn table(layout: &DocumentLayout<'_>) -> ReportTable {
     let trials = &layout.document.trials;
-    let attempts = Attempts::of(trials);
+    let attempts = Attempts::from_trials(trials);
     let listed = listed::listed(layout.document, |it| !note(it, &attempts).is_empty());
-    let ran_on = RanOn::of(&layout.document.run.run);
+    let ran_on = RanOn::from_run(&layout.document.run.run);
     let row = |trial: &TrialSummary| {
         let note = note(trial, &attempts);
         let machine = ran_on.fields(trial).join(", ");
         let machine = machine.trim_matches([' ', ',']).to_owned();
         let cells = trial_cells(layout, trial).into_iter().chain([machine, note]);
-        ReportRow { bad: !trial.valid, ..ReportRow::of(cells) }
+        ReportRow { bad: !trial.valid, ..ReportRow::from_cells(cells) }
     };
     let left_out = listed.len() < trials.len();
     let table = ReportTable {
@@ -144,7 +144,7 @@ fn trial_cells(layout: &DocumentLayout<'_>, trial: &TrialSummary) -> Vec<String>
         cells.push(figure(operation.map(|o| o.per_second)));
     }
     cells.extend(rate(layout).map(|merit| {
-        let total = Total::of(trial);
+        let total = Total::from_trial(trial);
         let value = total.and_then(|total| total.rate(merit));
         let is_bound = total.is_some_and(|total| total.at_most);
         value.map_or(figures::NONE.into(), |value| {
@@ -179,7 +179,7 @@ fn note(trial: &TrialSummary, attempts: &Attempts) -> String {
         Some(Steadiness::CannotTell) => notes.push("cannot tell whether it was steady"),
         Some(Steadiness::Steady) | None => {}
     }
-    if OpenLoopView::of(trial).is_some_and(|open| !open.kept_up) {
+    if OpenLoopView::from_trial(trial).is_some_and(|open| !open.kept_up) {
         notes.push(BEHIND);
     }
     let notes = notes.join("; ");

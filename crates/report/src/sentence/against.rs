@@ -42,7 +42,8 @@ pub fn against<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> 
             continue;
         }
         let names = [level, baseline].map(|it| words::contender(layout.compare, it));
-        let (faster, slower) = (of(&pairs, Verdict::Faster), of(&pairs, Verdict::Slower));
+        let (faster, slower) =
+            (pairs_with(&pairs, Verdict::Faster), pairs_with(&pairs, Verdict::Slower));
         is_any_decided |= !faster.is_empty() || !slower.is_empty();
         clauses.push(match (faster.is_empty(), slower.is_empty()) {
             (false, false) => turned(layout, &names, &pairs),
@@ -59,11 +60,11 @@ fn pair<'b, 'a>(
     case: &'b OperationCase<'a>,
 ) -> Option<CaseContrast<'b, 'a>> {
     let comparison = layout.pair(case.operation, &case.condition, baseline, level)?;
-    Some(CaseContrast { case, contrast: Contrast::of(&comparison)? })
+    Some(CaseContrast { case, contrast: Contrast::from_comparison(&comparison)? })
 }
 
 /// The pairs that have this verdict.
-fn of<'p, 'b, 'a>(
+fn pairs_with<'p, 'b, 'a>(
     pairs: &'p [CaseContrast<'b, 'a>],
     verdict: Verdict,
 ) -> Vec<&'p CaseContrast<'b, 'a>> {
@@ -79,7 +80,7 @@ fn one_way<'a>(
     pairs: &[CaseContrast<'_, 'a>],
     (rate, is_first): (Option<FigureOfMerit>, bool),
 ) -> String {
-    let is_faster = !of(pairs, Verdict::Faster).is_empty();
+    let is_faster = !pairs_with(pairs, Verdict::Faster).is_empty();
     let (verb, what, [more, most]) = match (rate.map(amount::counted), is_faster) {
         (Some(what), true) => ("serves ", format!(" as many {what} a second"), ["more", "most"]),
         (Some(what), false) => {
@@ -103,7 +104,8 @@ fn one_way<'a>(
         true => pairs.iter().min_by(by_ratio),
         false => pairs.iter().max_by(by_ratio),
     };
-    let decided = of(pairs, Verdict::Faster).len() + of(pairs, Verdict::Slower).len();
+    let decided =
+        pairs_with(pairs, Verdict::Faster).len() + pairs_with(pairs, Verdict::Slower).len();
     let place =
         furthest.filter(|_| decided > 0 && contrasts.iter().all(|it| it.is == RatioIs::Exact));
     let place = place.and_then(|it| place_of(layout, it, pairs));
@@ -134,10 +136,11 @@ fn place_of<'a>(
 /// "more in 22 of 30 comparisons"; "more in all 6 comparisons"; of none that is decided "the same within 5 % in 9 of 30
 /// comparisons", "undecided in all 30 comparisons" or "void in all 3 comparisons".
 fn tally(pairs: &[CaseContrast<'_, '_>], word: &str) -> String {
-    let decided = of(pairs, Verdict::Faster).len() + of(pairs, Verdict::Slower).len();
-    let same = of(pairs, Verdict::Same).len();
+    let decided =
+        pairs_with(pairs, Verdict::Faster).len() + pairs_with(pairs, Verdict::Slower).len();
+    let same = pairs_with(pairs, Verdict::Same).len();
     let (word, number) = match (decided, same) {
-        (0, 0) if of(pairs, Verdict::Void).len() == pairs.len() => ("void", pairs.len()),
+        (0, 0) if pairs_with(pairs, Verdict::Void).len() == pairs.len() => ("void", pairs.len()),
         (0, 0) => ("undecided", pairs.len()),
         (0, same) => ("the same within 5 %", same),
         (decided, _) => (word, decided),
@@ -161,7 +164,7 @@ fn turned<'a>(
         let times = |verdict: Verdict, turn: bool| {
             let shown =
                 |pair: &&CaseContrast| if turn { pair.contrast.turned() } else { pair.contrast };
-            let contrasts: Vec<Contrast> = of(pairs, verdict).iter().map(shown).collect();
+            let contrasts: Vec<Contrast> = pairs_with(pairs, verdict).iter().map(shown).collect();
             figures(&contrasts).unwrap_or_default()
         };
         return format!(
@@ -174,9 +177,9 @@ fn turned<'a>(
     }
     format!(
         "{name} is faster than {other} in {} of {} comparisons and slower in {}",
-        of(pairs, Verdict::Faster).len(),
+        pairs_with(pairs, Verdict::Faster).len(),
         pairs.len(),
-        of(pairs, Verdict::Slower).len()
+        pairs_with(pairs, Verdict::Slower).len()
     )
 }
 

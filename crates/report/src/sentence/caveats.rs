@@ -118,7 +118,8 @@ fn bound<'a>(
     let name = words::contender(layout.compare, level);
     let mean = layout.figures(operation, condition, level).and_then(|it| it.mean_s);
     let ratio = leader.and_then(|leader| {
-        let contrast = Contrast::of(&layout.pair(operation, condition, leader, level)?)?;
+        let contrast =
+            Contrast::from_comparison(&layout.pair(operation, condition, leader, level)?)?;
         let times = words::times(contrast.ratio, contrast.is);
         let leader = words::contender(layout.compare, leader);
         (contrast.is == RatioIs::AtLeast).then(|| format!(", {times} times as long as {leader}"))
@@ -265,7 +266,7 @@ pub fn missing(layout: &DocumentLayout<'_>, cases: &[OperationCase<'_>]) -> Opti
 
 /// How many trials don't count. Those that were set aside and run again are none of them.
 pub fn lost(document: &Document) -> Option<String> {
-    let attempts = Attempts::of(&document.trials);
+    let attempts = Attempts::from_trials(&document.trials);
     let standing = || document.trials.iter().filter(|trial| !attempts.set_aside(trial));
     let all = words::many(standing().count(), "trial");
     match standing().filter(|trial| !trial.valid).count() {
@@ -282,7 +283,7 @@ const TOLD_OF_ERROR: usize = 200;
 /// set aside and run again are left out.
 pub fn first_error(layout: &DocumentLayout<'_>) -> Option<String> {
     let trials = &layout.document.trials;
-    let attempts = Attempts::of(trials);
+    let attempts = Attempts::from_trials(trials);
     let mut standing = trials.iter().filter(|trial| !attempts.set_aside(trial));
     let (trial, error) = standing.find_map(|trial| Some((trial, trial.first_error()?)))?;
     let factors = layout.varying.iter().copied().chain([layout.compare]);

@@ -12,7 +12,7 @@ use crate::words;
 /// "the machines disagree: on each alone, sqlite takes 0.73 to 9.3 times as long as lmdb"; of several
 /// comparisons on how many, and where most. `None` where the machines are not far apart.
 pub fn apart<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<String> {
-    let OverMachines { disagree, far } = OverMachines::of(layout, cases);
+    let OverMachines { disagree, far } = OverMachines::from_cases(layout, cases);
     let (what, how, told) = if disagree.is_empty() {
         ("the machines’ own ratios lie far apart, which may be chance,", "in", far)
     } else {

@@ -19,7 +19,7 @@ pub(super) struct Across {
 
 impl Across {
     /// Of these levels, which rise or fall from left to right.
-    pub fn of(ticks: &[Tick]) -> Self {
+    pub fn from_ticks(ticks: &[Tick]) -> Self {
         let positive = || ticks.iter().map(|tick| tick.value).filter(|value| *value > 0.0);
         let (first, last) =
             (positive().next().unwrap_or(1.0), positive().next_back().unwrap_or(1.0));
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn equal_factors_are_equal_steps_whichever_way_levels_go() {
         for values in [[1.0, 2.0, 4.0, 8.0, 16.0], [512.0, 256.0, 128.0, 64.0, 32.0]] {
-            let across = Across::of(&ticks(&values));
+            let across = Across::from_ticks(&ticks(&values));
             for (at, place) in across.places.iter().enumerate() {
                 assert!((place - at as f64 / 4.0).abs() < 1e-9, "{:?}", across.places);
             }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_level_of_nothing_stands_beside_a_break() {
-        let across = Across::of(&ticks(&[0.0, 0.25, 1.0, 4.0]));
+        let across = Across::from_ticks(&ticks(&[0.0, 0.25, 1.0, 4.0]));
         assert_eq!((across.places[0], across.places[3]), (0.0, 1.0));
         let middle = f64::midpoint(across.places[1], across.places[3]);
         assert!((across.places[2] - middle).abs() < 1e-9, "the others keep their scale");
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn of_forty_levels_the_ends_and_those_with_room_are_named() {
         let values: Vec<f64> = (1..=40).map(f64::from).collect();
-        let across = Across::of(&ticks(&values));
+        let across = Across::from_ticks(&ticks(&values));
         assert!(across.named[0] && across.named[39] && !across.named[38]);
         assert!((5..20).contains(&across.named.iter().filter(|named| **named).count()));
-        assert!(Across::of(&[]).places.is_empty());
+        assert!(Across::from_ticks(&[]).places.is_empty());
     }
 }

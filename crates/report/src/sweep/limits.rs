@@ -87,7 +87,7 @@ mod tests {
         let name = "hdd, the device alone";
         let model = line(name, LineSource::Modelled, &[Some(75.0), None, Some(150.0)]);
         let svg = |lines| {
-            let sweeps = Sweeps::of("".into(), vec![panel(lines)], None);
+            let sweeps = Sweeps::from_panels("".into(), vec![panel(lines)], None);
             sweeps.charts[0].chart.svg.clone()
         };
         let (with, without) = (svg(vec![ours.clone(), model]), svg(vec![ours.clone()]));

@@ -26,7 +26,7 @@ impl LinePanel {
         let row = |(number, line): (usize, &SweepLine)| {
             let figures = levels.iter().map(|at| self.cell(number, *at, unit));
             let against = (!self.against.is_empty()).then(|| line.against.clone());
-            ReportRow::of(std::iter::once(self.name(line)).chain(figures).chain(against))
+            ReportRow::from_cells(std::iter::once(self.name(line)).chain(figures).chain(against))
         };
         let shown = self.lines.iter().enumerate().filter(|(_, line)| !line.pale);
         let rows: Vec<ReportRow> = shown.map(row).collect();

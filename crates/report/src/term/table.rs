@@ -29,7 +29,7 @@ struct ShownColumn<'a> {
 impl<'a> ShownColumn<'a> {
     /// The columns with their headings on one line where all have room then, and else in as many as
     /// they have words.
-    fn of(table: &'a ReportTable, room: usize) -> Vec<Self> {
+    fn fit_columns(table: &'a ReportTable, room: usize) -> Vec<Self> {
         let whole = Self::with(table, length);
         if around(&whole) <= room {
             return whole;
@@ -59,7 +59,7 @@ impl TerminalWriter {
     /// The table as lines that end in a break.
     pub fn table(&self, table: &ReportTable) -> String {
         let room = self.width.saturating_sub(EDGE);
-        let mut shown = ShownColumn::of(table, room);
+        let mut shown = ShownColumn::fit_columns(table, room);
         let heads = shown.iter().take_while(|it| it.column.kind.names_the_row()).count();
         fit(&mut shown, heads, room);
         let (names, figures) = shown.split_at(heads);

@@ -69,7 +69,7 @@ impl Terminal {
 
     /// A plot a line; what they have in common stands above them.
     fn lines(&self, lines: &TrackLines, ran_s: f64, frame: &Frame) -> String {
-        let axis = TrackAxis::of(lines);
+        let axis = TrackAxis::from_lines(lines);
         let height = if lines.size == TrackHeight::Tall { 3 } else { 1 };
         let mut out = String::new();
         if lines.size != TrackHeight::Low {

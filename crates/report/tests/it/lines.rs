@@ -22,7 +22,7 @@ impl Section for Lines {
     }
 
     fn blocks(&self, _: &DocumentLayout<'_>) -> Vec<ReportBlock> {
-        vec![ReportBlock::Sweeps(Sweeps::of("Explained".into(), self.0.clone(), None))]
+        vec![ReportBlock::Sweeps(Sweeps::from_panels("Explained".into(), self.0.clone(), None))]
     }
 }
 

@@ -34,7 +34,7 @@ impl Section for Own {
                 ReportColumn::new(ColumnKind::Number, "shown").short(Some("few")),
                 ReportColumn::new(ColumnKind::Number, "wide").short(None::<String>),
             ],
-            rows: vec![ReportRow::of([layout.levels[0], HOSTILE, "12345"])],
+            rows: vec![ReportRow::from_cells([layout.levels[0], HOSTILE, "12345"])],
             note: Some("Own remark".into()),
             ..ReportTable::default()
         };

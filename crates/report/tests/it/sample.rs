@@ -464,7 +464,7 @@ pub fn open(document: &mut Document, behind: &str) {
             trial.measures.set(measure, Scope::Clients, value);
         }
         trial.operations.iter_mut().for_each(serve);
-        started.extend(OpenLoopView::of(trial).map(|open| (trial.levels.clone(), open)));
+        started.extend(OpenLoopView::from_trial(trial).map(|open| (trial.levels.clone(), open)));
     }
     for cell in &mut document.cells {
         let mut own = started.iter().filter(|(levels, _)| *levels == cell.levels);

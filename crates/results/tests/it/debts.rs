@@ -43,7 +43,7 @@ fn the_course_of_a_trial_is_its_slots_and_its_debts() {
     let summaries = folder.trials().unwrap();
     let mut courses = folder.courses();
     for (trial, summary) in trials.iter().zip(&summaries) {
-        let course = courses.of(summary).unwrap();
+        let course = courses.read_course(summary).unwrap();
         let (slots, debts): (Vec<Vec<SlotSummary>>, Debts) = match &trial.measured {
             Some(it) => {
                 let slots = it.operations.iter().map(|it| it.slots.iter().map(outline).collect());
@@ -74,7 +74,7 @@ fn there_is_an_end_to_the_debts_of_a_run() {
     let folder = RunFolder::open(&path).unwrap();
     let summaries = folder.trials().unwrap();
     let mut courses = folder.courses();
-    let read: Result<Vec<_>, _> = summaries.iter().map(|it| courses.of(it)).collect();
+    let read: Result<Vec<_>, _> = summaries.iter().map(|it| courses.read_course(it)).collect();
     match read.expect_err("it has 180 MB of texts") {
         error @ Error::Refused { .. } => assert!(error.to_string().contains("bytes"), "{error}"),
         other => panic!("{other}"),
@@ -127,7 +127,9 @@ fn series_of_others_are_looked_at() {
         Connection::open(path.join(DATABASE)).unwrap().execute_batch(sql).unwrap();
         let folder = RunFolder::open(&path).unwrap();
         let trial = &folder.trials().unwrap()[0];
-        for error in [folder.courses().of(trial).unwrap_err(), folder.trial(0, 0, 0).unwrap_err()] {
+        for error in
+            [folder.courses().read_course(trial).unwrap_err(), folder.trial(0, 0, 0).unwrap_err()]
+        {
             assert!(matches!(error, Error::Damaged { .. } | Error::Refused { .. }), "{error:?}");
             assert!(error.to_string().contains(words), "{sql}: {error}");
         }

@@ -410,7 +410,7 @@ fn everything(folder: &RunFolder) -> bakeoff_results::Result<()> {
     let whole = |it: &TrialSummary| folder.trial(it.block, it.attempt, it.order).map(drop);
     folder.trials()?.iter().try_for_each(whole)?;
     let mut courses = folder.courses();
-    folder.trials()?.iter().try_for_each(|trial| courses.of(trial).map(drop))?;
+    folder.trials()?.iter().try_for_each(|trial| courses.read_course(trial).map(drop))?;
     folder.canaries()?;
     folder.cuts().map(drop)
 }

@@ -113,7 +113,7 @@ fn two_equal_levels_beside_a_slow_baseline_are_seldom_told_apart() {
 fn by_their_ends(a: Estimate, b: Estimate) -> Decision {
     let ends = |it: Estimate| (it.low.unwrap(), it.high.unwrap());
     let ((low_a, high_a), (low_b, high_b)) = (ends(a), ends(b));
-    Decision::of(low_b / high_a, high_b / low_a, MARGIN)
+    Decision::from_interval(low_b / high_a, high_b / low_a, MARGIN)
 }
 
 /// A real difference of 25 % between two levels that are not the baseline, at 5 % of noise a trial:
@@ -213,7 +213,8 @@ fn swapping_two_levels_swaps_the_word() {
             word(1.0 / high, 1.0 / low) != swapped(word(low, high))
         })
     };
-    let [before, after] = [changed(linear), changed(|low, high| Decision::of(low, high, MARGIN))];
+    let [before, after] =
+        [changed(linear), changed(|low, high| Decision::from_interval(low, high, MARGIN))];
     println!(
         "swapping changes the word in {:.1} % before, {:.1} % now",
         100.0 * before,

@@ -298,16 +298,16 @@ enum Owned {
 }
 
 fn owned(rows: &Rows, row: usize) -> Vec<Owned> {
-    rows.row(row).map(Owned::of).collect()
+    rows.row(row).map(Owned::from_value).collect()
 }
 
 /// Some of a row's cells.
 fn cells(rows: &Rows, row: usize, columns: &[usize]) -> Vec<Owned> {
-    columns.iter().map(|column| Owned::of(rows.get(row, *column))).collect()
+    columns.iter().map(|column| Owned::from_value(rows.get(row, *column))).collect()
 }
 
 impl Owned {
-    fn of(value: Value<'_>) -> Self {
+    fn from_value(value: Value<'_>) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Int(int) => Self::Int(int),

@@ -27,7 +27,7 @@ pub enum Format {
 
 impl Format {
     /// By the ending of a file's name, that of a packing left out.
-    pub fn of(path: &Path) -> Self {
+    pub fn from_path(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let packings = [".gz", ".zst"].iter();
         let plain = packings.filter_map(|ending| name.strip_suffix(ending)).next().unwrap_or(&name);
@@ -109,7 +109,7 @@ pub fn records(
     format: Format,
     take: &mut dyn FnMut(&str, &str) -> Result<bool>,
 ) -> std::result::Result<Skipped, RowsError> {
-    let mut lines = SourceLines::of(source);
+    let mut lines = SourceLines::from_source(source);
     let mut columns = None;
     let mut skipped = Skipped::default();
     while lines.record(format == Format::Csv)? {
@@ -173,7 +173,7 @@ struct SourceLines<R> {
 }
 
 impl<R: Read> SourceLines<R> {
-    fn of(source: R) -> Self {
+    fn from_source(source: R) -> Self {
         let source = BufReader::with_capacity(1 << 16, source);
         Self { source, held: Vec::new(), too_long: false, cut_off: false, read: 0, first: 0 }
     }

@@ -51,7 +51,7 @@ struct RowEnds {
 
 impl TextSample {
     /// Of a file whose rows come to so many bytes.
-    pub fn of(bytes: u64) -> Self {
+    pub fn new(bytes: u64) -> Self {
         let every = bytes.div_ceil(MOST_BYTES).max(1);
         let text = String::with_capacity(bytes.min(MOST_BYTES) as usize);
         Self {
@@ -95,7 +95,8 @@ impl TextSample {
         random: &mut WorkloadRandom,
         take: &mut TakeArticle<'_>,
     ) -> std::result::Result<(), RowsError> {
-        let words = WordIndex::of(self.text.as_bytes(), self.rows.iter().map(|row| row.text));
+        let words =
+            WordIndex::from_text(self.text.as_bytes(), self.rows.iter().map(|row| row.text));
         let mut made = String::new();
         for number in 0..count {
             let row = (number % self.rows.len() as u64) as usize;
@@ -152,7 +153,7 @@ struct WordIndex {
 
 impl WordIndex {
     /// Of a text whose rows end there.
-    fn of(text: &[u8], ends: impl Iterator<Item = u32>) -> Self {
+    fn from_text(text: &[u8], ends: impl Iterator<Item = u32>) -> Self {
         let starts = starts(text, ends);
         let count = starts.len() - 1;
         let mut before = [0; 2];

@@ -92,7 +92,7 @@ fn json_lines_are_objects() {
 
 #[test]
 fn a_name_tells_the_format() {
-    let of = |name: &str| Format::of(name.as_ref());
+    let of = |name: &str| Format::from_path(name.as_ref());
     assert_eq!([of("a.tsv"), of("a"), of("a.csv.txt"), of("a.gz")], [Format::Tabs; 4]);
     assert_eq!([of("a.csv"), of("x/a.CSV.gz")], [Format::Csv; 2]);
     assert_eq!([of("a.jsonl"), of("a.jsonl.zst")], [Format::JsonLines; 2]);
@@ -144,7 +144,7 @@ fn what_is_no_text_has_a_place() {
     assert!(no_tab.starts_with("line 2: no TAB"), "{no_tab}");
     assert!(no_tab.contains("a .csv or .jsonl file has an ending that says so"), "{no_tab}");
     for json in [&b"{\"title\": \"Ape\", \"text\": \"An ape.\"}\n"[..], b"[\n"] {
-        let told = wrong(json, Format::of(Path::new("rows.ndjson")));
+        let told = wrong(json, Format::from_path(Path::new("rows.ndjson")));
         assert!(told.contains("JSON has a name that ends in .jsonl"), "{told}");
     }
     let cut = wrong(b"Ape\tAn ape.\nBee\tcaf\xc3", Format::Tabs);
@@ -349,7 +349,7 @@ fn of_gcide() -> Option<Vec<(String, String)>> {
 /// pieces as engines compress them and in those of their largest windows.
 fn compresses_alike(rows: Vec<(String, String)>, rounds: u64) {
     let bytes = rows.iter().map(|(title, text)| title.len() + text.len()).sum::<usize>();
-    let mut sample = TextSample::of(bytes as u64);
+    let mut sample = TextSample::new(bytes as u64);
     rows.iter().for_each(|(title, text)| sample.add(title, text));
     let own: String = rows.into_iter().map(|(_, text)| text).collect();
     let count = sample.rows();
@@ -383,7 +383,7 @@ fn compresses_alike(rows: Vec<(String, String)>, rounds: u64) {
 
 #[test]
 fn words_that_are_too_few_are_told() {
-    let mut sample = TextSample::of(1000);
+    let mut sample = TextSample::new(1000);
     sample.add("Ape", "ape");
     let mut given = 0;
     let mut take = |_: &str, _: &str| {
@@ -397,7 +397,7 @@ fn words_that_are_too_few_are_told() {
 
 #[test]
 fn a_long_file_is_sampled_evenly() {
-    let mut sample = TextSample::of(400_000_000);
+    let mut sample = TextSample::new(400_000_000);
     let text = "x".repeat(1000);
     (0..10_000).for_each(|number| sample.add(&number.to_string(), &text));
     assert_eq!(sample.rows(), 1000);

@@ -17,7 +17,7 @@ pub fn unpack<'a>(mut source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> 
     let whole = BufReader::new(Cursor::new(head).chain(source));
     Ok(match packing {
         Some(("gzip", _)) => Box::new(Packed { inner: MultiGzDecoder::new(whole), name: "gzip" }),
-        Some(_) => Box::new(Packed { inner: Frames::of(whole), name: "zstd" }),
+        Some(_) => Box::new(Packed { inner: Frames::from_source(whole), name: "zstd" }),
         None => Box::new(whole),
     })
 }
@@ -49,7 +49,7 @@ struct Frames<R> {
 }
 
 impl<R: BufRead> Frames<R> {
-    fn of(source: R) -> Self {
+    fn from_source(source: R) -> Self {
         Self { source, decoder: FrameDecoder::new(), inside: false }
     }
 

@@ -86,7 +86,7 @@ fn used(devices: &[String]) -> Vec<String> {
     let mut lines = mounted(devices, users::numbers, &file("/proc/self/mountinfo"));
     lines.extend(found(devices, &file("/proc/swaps"), &file("/proc/mdstat")));
     lines.extend(devices.iter().flat_map(|device| held(device, Path::new("/sys/class/block"))));
-    lines.extend(users::of(devices));
+    lines.extend(users::describe_users(devices));
     lines
 }
 

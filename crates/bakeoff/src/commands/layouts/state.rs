@@ -28,7 +28,7 @@ pub struct DiskStates {
 
 impl DiskStates {
     /// Looks at disks; nothing is written to them.
-    pub fn of(disks: &[String]) -> Self {
+    pub fn from_disks(disks: &[String]) -> Self {
         let mut states = Self::default();
         states.refused.extend(devices::in_use(&names(disks)));
         let is_explained = !states.refused.is_empty();
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn of(disks: &[&str]) -> DiskStates {
-        DiskStates::of(&disks.iter().map(|disk| (*disk).to_owned()).collect::<Vec<_>>())
+        DiskStates::from_disks(&disks.iter().map(|disk| (*disk).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]

@@ -17,7 +17,7 @@ const DISKS: &str = "/sys/block";
 const NAMES: [&str; 2] = ["wwid", "device/wwid"];
 
 /// Who has these devices, partitions of them, or the whole disks of which they are partitions, each in a line.
-pub fn of(devices: &[String]) -> Vec<String> {
+pub fn describe_users(devices: &[String]) -> Vec<String> {
     let numbers: BTreeSet<Number> = devices.iter().flat_map(|device| numbers(device)).collect();
     if numbers.is_empty() {
         return Vec::new();

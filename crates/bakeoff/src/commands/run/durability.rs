@@ -32,7 +32,7 @@ pub fn instead(
         return None;
     }
     let asked = levels(experiment)?;
-    let common = CommonLevels::of(registry, experiment);
+    let common = CommonLevels::from_experiment(registry, experiment);
     let taken = common.in_place_of(&asked)?;
     let line = line(name, &asked, &taken, &common);
     Some(DurabilitySubstitute { levels: names(&taken).join(","), line })
@@ -63,7 +63,7 @@ pub fn advice(registry: &Registry, experiment: &Experiment, possible: &Possible)
         return None;
     }
     let asked = levels(experiment)?;
-    let common = CommonLevels::of(registry, experiment);
+    let common = CommonLevels::from_experiment(registry, experiment);
     if asked.iter().all(|level| common.without(*level).is_empty()) {
         return None;
     }
@@ -159,7 +159,7 @@ mod tests {
             let (experiment, again, registry) =
                 of(preset, &[ENGINES, (Factor::DURABILITY, &levels)]);
             assert_eq!(again, None, "a level that was given is left");
-            let possible = Possible::of(&registry, &experiment);
+            let possible = Possible::from_experiment(&registry, &experiment);
             let lacking = possible.left_out.iter().any(|it| it.levels.contains_key("durability"));
             assert!(!lacking, "{preset}: {:?}", possible.left_out);
             for block in &possible.plan.blocks {
@@ -183,7 +183,7 @@ mod tests {
         let advised = |engines: &str, level: &str| {
             let flags = [(Factor::ENGINE, engines), (Factor::DURABILITY, level)];
             let (experiment, _, registry) = of("text-oltp", &flags);
-            let possible = Possible::of(&registry, &experiment);
+            let possible = Possible::from_experiment(&registry, &experiment);
             let refused = suffices(&registry, &experiment, &possible).err();
             (advice(&registry, &experiment, &possible), refused.map(|it| it.message))
         };

@@ -42,7 +42,7 @@ mod tests {
         let changes = FlagOverrides { factors: factors.collect(), ..FlagOverrides::default() };
         let experiment = Experiment::load("redmine", &changes, &registry.vocabulary()).unwrap();
         let machine = Machine { file_system: file_system.into(), ..Machine::default() };
-        let possible = Possible::of(&registry, &experiment);
+        let possible = Possible::from_experiment(&registry, &experiment);
         warning(&registry, &possible, &machine).map(|warning| warning.to_string())
     }
 

@@ -62,7 +62,7 @@ mod tests {
                 let Ok(experiment) = Experiment::load(preset.name, &changes, &vocabulary) else {
                     continue;
                 };
-                let possible = Possible::of(&registry, &experiment);
+                let possible = Possible::from_experiment(&registry, &experiment);
                 let short =
                     check(&registry, &experiment, &possible, DataLocation::medium(None)).unwrap();
                 assert_eq!(short, None, "{}, quick: {quick}", preset.name);

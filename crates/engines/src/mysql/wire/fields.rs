@@ -16,7 +16,7 @@ pub(super) struct FieldType {
 
 impl FieldType {
     /// Of a column that the library has read.
-    pub fn of(column: &Column) -> Self {
+    pub fn from_column(column: &Column) -> Self {
         let unsigned = column.flags().bits() & UNSIGNED != 0;
         Self { number: column.column_type() as u8, unsigned }
     }

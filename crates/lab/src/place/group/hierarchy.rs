@@ -38,7 +38,7 @@ impl Hierarchy {
     ///
     /// # Errors
     /// A controller that no hierarchy has, and what to do.
-    pub fn of(controllers: &[&'static str]) -> Result<Vec<Self>, String> {
+    pub fn find_by_controllers(controllers: &[&'static str]) -> Result<Vec<Self>, String> {
         let read = |path: &str| {
             let cant = |error| format!("nothing can be limited: {path} can't be read: {error}");
             fs::read_to_string(path).map_err(cant)

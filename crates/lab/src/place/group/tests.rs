@@ -49,7 +49,7 @@ fn what_a_run_that_is_gone_left_is_swept_with_the_groups_in_it() {
     if needs(try_memory_limit()).is_none() {
         return;
     }
-    let hierarchy = Hierarchy::of(&[MEMORY]).unwrap().remove(0);
+    let hierarchy = Hierarchy::find_by_controllers(&[MEMORY]).unwrap().remove(0);
     // No process of this number began then.
     let name = format!("{PREFIX}{}-{}-1-several", namespace(), std::process::id());
     let several = hierarchy.parent().unwrap().join(&name);

@@ -19,7 +19,7 @@ pub struct FolderIdentity {
 }
 
 impl FolderIdentity {
-    pub fn of(folder: impl AsFd) -> io::Result<Self> {
+    pub fn from_folder(folder: impl AsFd) -> io::Result<Self> {
         Ok(Self::from(&fstat(folder)?))
     }
 
@@ -69,7 +69,7 @@ pub fn remove_work(
         Err(Errno::LOOP | Errno::NOTDIR) => return refuse("is a link or a file"),
         Err(error) => return Err(io::Error::from(error)),
     };
-    let found = FolderIdentity::of(&folder)?;
+    let found = FolderIdentity::from_folder(&folder)?;
     if found.owner != rustix::process::geteuid().as_raw() {
         return refuse("belongs to somebody else");
     }

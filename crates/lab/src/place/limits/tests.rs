@@ -20,7 +20,7 @@ fn limited<const N: usize>(wanted: [(&'static str, ResourceLimit); N]) -> Limite
 fn within(limits: &LimitedGroups, group: &str, script: &str) -> Child {
     let script = format!("for list; do echo 0 >\"$list\" || exit 9; done; {script}");
     let mut shell = Command::new("sh");
-    shell.args(["-c", &script, "sh"]).args(limits.of(group).unwrap().processes());
+    shell.args(["-c", &script, "sh"]).args(limits.find_group(group).unwrap().processes());
     shell.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
 }
 
@@ -153,7 +153,7 @@ fn a_group_that_leaves_processes_behind_is_told_and_ended() {
     // It has run away from the shell, which has ended.
     let mut shell = within(&limits, "web", "setsid sleep 1000 & exit");
     shell.wait().unwrap();
-    wait_until("it runs", || limits.of("web").unwrap().members() == ["sleep"]);
+    wait_until("it runs", || limits.find_group("web").unwrap().members() == ["sleep"]);
     let told = "its group web left 1 process behind, now ended: sleep";
     assert_eq!(limits.left_behind(), [told]);
     limits.end_processes().unwrap();
@@ -163,7 +163,7 @@ fn a_group_that_leaves_processes_behind_is_told_and_ended() {
 #[test]
 fn nothing_is_held_without_a_limit() {
     let limits = limited([("database", ResourceLimit::default())]);
-    assert!(limits.of("database").is_none() && limits.leave_memory());
+    assert!(limits.find_group("database").is_none() && limits.leave_memory());
     assert_eq!(limits.account(&limits.waited()), Measures::default());
 }
 
@@ -291,7 +291,7 @@ fn a_group_has_its_own_limit_within_the_one_it_shares() {
         SharedLimit { name: "free", groups: vec!["idle"], limit: ResourceLimit::default() },
     ];
     let limits = LimitedGroups::create(&wanted.into(), &shared).unwrap();
-    let of = |name: &str| limits.of(name).map(LimitedGroup::limit);
+    let of = |name: &str| limits.find_group(name).map(LimitedGroup::limit);
     assert_eq!(
         of("database"),
         Some(ResourceLimit { memory_bytes: Some(32 * MIB), cpu_milli: Some(500) })
@@ -302,9 +302,9 @@ fn a_group_has_its_own_limit_within_the_one_it_shares() {
     // What one of them leaves behind is told, and goes with all groups.
     let mut shell = within(&limits, "web", "setsid sleep 1000 & exit");
     shell.wait().unwrap();
-    wait_until("it runs", || limits.of("web").unwrap().members() == ["sleep"]);
+    wait_until("it runs", || limits.find_group("web").unwrap().members() == ["sleep"]);
     assert_eq!(limits.left_behind(), ["its group web left 1 process behind, now ended: sleep"]);
-    let lists = limits.of("web").unwrap().processes();
+    let lists = limits.find_group("web").unwrap().processes();
     let above = lists[0].ancestors().nth(2).unwrap().to_owned();
     assert!(above.exists() && limits.shared["stack"].0.processes().len() == lists.len());
     drop(limits);

@@ -47,7 +47,7 @@ impl Bench<'_, '_> {
         first: &ImageSource<'_>,
     ) -> Result<Interrupted, TrialError> {
         let keep = first.keep;
-        let seed = SplitMix64::of(&[first.seed, keep as u64, AGAIN]).next();
+        let seed = SplitMix64::from_words(&[first.seed, keep as u64, AGAIN]).next();
         let moment = CutMoment::draw_again(seed, self.terms.patience);
         let files = self.work.join("first-crash");
         first.image(&files)?;

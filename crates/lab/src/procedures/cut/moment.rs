@@ -137,7 +137,7 @@ pub fn seed(experiment: u64, subject: &str, level: &str, number: u32) -> u64 {
         words.push(u64::MAX);
         words.extend(level.bytes().map(u64::from));
     }
-    SplitMix64::of(&words).next()
+    SplitMix64::from_words(&words).next()
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub(super) fn together(
         commits: commits.load(Ordering::Relaxed),
     };
     let client = |number: usize| -> Result<(), TrialError> {
-        let seed = SplitMix64::of(&[seed, number as u64]).next();
+        let seed = SplitMix64::from_words(&[seed, number as u64]).next();
         let mut operate = running.conditioner(number, clients, seed)?;
         while !over.load(Ordering::Relaxed) && begun.fetch_add(1, Ordering::Relaxed) < most {
             commits.fetch_add(operate()?, Ordering::Relaxed);

@@ -21,7 +21,7 @@ pub struct First {
 
 impl First {
     /// A driver whose operations are looked at.
-    pub fn of<'a>(&'a self, driver: Box<dyn Driver + 'a>) -> Box<dyn Driver + 'a> {
+    pub fn observe_driver<'a>(&'a self, driver: Box<dyn Driver + 'a>) -> Box<dyn Driver + 'a> {
         Box::new(Observed { first: self, driver })
     }
 

@@ -38,7 +38,7 @@ pub fn perform(
     let threads = ThreadNames::now();
     // Before the target is opened: what it starts is counted, too.
     let syncs = match &place.device {
-        Some(device) => syncs::SyncCounter::of_device(BlockDevice::of(device.number)),
+        Some(device) => syncs::SyncCounter::of_device(BlockDevice::from_number(device.number)),
         None => place.directory.as_deref().and_then(syncs::SyncCounter::new),
     };
     let mut before = Measures::default();

@@ -14,7 +14,7 @@ const LEAST: Duration = Duration::from_secs(10);
 
 /// Requests a second, over as much of the device's time as the clients have; `None` on the machine's own disk,
 /// in an open loop, and of clients that don't ask files themselves.
-pub fn of(registry: &Registry, trial: &TrialSpec, turn: &TrialTurn) -> Option<f64> {
+pub fn compute_rate(registry: &Registry, trial: &TrialSpec, turn: &TrialTurn) -> Option<f64> {
     let DiskSpec::Virtual(spec) = &trial.disk else { return None };
     let Pacing::Closed = turn.drive.pacing else { return None };
     let target = registry.target(trial.setup.target)?;

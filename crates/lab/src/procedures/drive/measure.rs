@@ -78,10 +78,10 @@ impl Scene<'_, '_> {
         let first = First::default();
         let connect = |share: &load::ClientShare| {
             let driver = running.driver(share, None)?;
-            Ok(if drive.state == EngineState::Cold { first.of(driver) } else { driver })
+            Ok(if drive.state == EngineState::Cold { first.observe_driver(driver) } else { driver })
         };
         let times = ClientTimes::default();
-        let delays = Delays::of(running);
+        let delays = Delays::from_running(running);
         let mut watch = TrialObserver { running, drive, output, behind, delays, times: &times };
         let (outcome, debts) = std::thread::scope(|scope| {
             let debts = scope.spawn(|| debts::watch(running, &times));

@@ -49,7 +49,7 @@ impl TracePrices {
     ///
     /// # Errors
     /// It can't be read.
-    pub fn of(stage: &ProcedureContext<'_>, turns: &Turns<'_>) -> Result<Self, TrialError> {
+    pub fn from_trace(stage: &ProcedureContext<'_>, turns: &Turns<'_>) -> Result<Self, TrialError> {
         let trial = turns.trial;
         let DiskSpec::Virtual(spec) = &trial.disk else { return Ok(Self::default()) };
         let failed = |error| TrialError::place("its trace can't be read", error);

@@ -28,7 +28,7 @@ pub fn trace(
     let before = debt(running)?;
     within.say_and_wait(&Message::Tracing)?;
     // Not the seed of the conditioning itself.
-    let seed = SplitMix64::of(&[seed, 1]).next();
+    let seed = SplitMix64::from_words(&[seed, 1]).next();
     let CompletedWork { commits, .. } = together(running, drive.clients, count, seed, |work| {
         within.output.send(&Message::Conditioning { done: work.operations, of: Some(count) });
         Ok(true)

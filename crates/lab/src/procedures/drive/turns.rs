@@ -85,7 +85,7 @@ pub fn run(
             }
             Received::Message(Message::Traced) => {
                 disk.end_trace()?;
-                prices = TracePrices::of(stage, turns)?;
+                prices = TracePrices::from_trace(stage, turns)?;
                 // However long that took, it got on.
                 start = Instant::now();
                 process = process.go()?;

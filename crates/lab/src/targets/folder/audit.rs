@@ -32,7 +32,7 @@ pub fn audit(
     for block in 0..files.blocks() {
         let (spot, bytes) = (files.spot(block), buffer.block(0));
         files.files[spot.file].read_exact_at(bytes, spot.offset)?;
-        let may = May::of(account.writes(block));
+        let may = May::from_writes(account.writes(block));
         let held = held(content, bytes, spot.page, &may, &mut scratch);
         note(&mut findings, held, spot, &may);
     }
@@ -47,7 +47,7 @@ struct May<'a> {
 }
 
 impl<'a> May<'a> {
-    fn of(writes: &'a [BlockWrite]) -> Self {
+    fn from_writes(writes: &'a [BlockWrite]) -> Self {
         let durable = writes.iter().filter(|write| write.durable_ns.is_some());
         Self { writes, newest_ns: durable.map(|write| write.issued_ns).max() }
     }
@@ -85,7 +85,7 @@ impl BlockContents {
         self.foreign |= other.foreign;
     }
 
-    fn of(may: &May<'_>, write: Option<&BlockWrite>) -> Self {
+    fn from_write(may: &May<'_>, write: Option<&BlockWrite>) -> Self {
         let right = may.show(write);
         Self { right, earlier: !right, foreign: false }
     }
@@ -104,8 +104,8 @@ fn held(
         let whole = content.writing(bytes, page).ok();
         let found = whole.map(|number| may.writes.iter().find(|write| write.writing == number));
         match (whole, found) {
-            (Some(0), _) => held.add(BlockContents::of(may, None)),
-            (Some(_), Some(Some(write))) => held.add(BlockContents::of(may, Some(write))),
+            (Some(0), _) => held.add(BlockContents::from_write(may, None)),
+            (Some(_), Some(Some(write))) => held.add(BlockContents::from_write(may, Some(write))),
             // It had not been issued.
             (Some(_), _) => held.foreign = true,
             (None, _) => held.add(sectors(content, bytes, page, may, scratch)),
@@ -130,7 +130,7 @@ fn sectors(
         let pairs = bytes.chunks_exact(SECTOR).zip(scratch.chunks_exact(SECTOR));
         for (held, (found, expected)) in of_sectors.iter_mut().zip(pairs) {
             if found == expected && !held.right {
-                *held = BlockContents::of(may, write);
+                *held = BlockContents::from_write(may, write);
             }
         }
     }
@@ -194,7 +194,7 @@ mod tests {
 
     /// Lost, torn, phantom, and when the oldest loss was durable.
     fn found(block: &[u8], writes: &[BlockWrite]) -> (u64, u64, u64, Option<u64>) {
-        let (may, mut findings) = (May::of(writes), AuditFindings::default());
+        let (may, mut findings) = (May::from_writes(writes), AuditFindings::default());
         let held = held(&content(), block, FIRST, &may, &mut [0; PAGE]);
         note(&mut findings, held, BlockLocation::default(), &may);
         let AuditFindings { lost, torn, phantom, oldest_lost_at_ns, .. } = findings;

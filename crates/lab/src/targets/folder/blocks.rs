@@ -38,7 +38,7 @@ impl BlockSequence {
     /// Each of `count` blocks once by all clients together.
     pub fn once(seed: u64, count: u64, one: OneOf) -> Self {
         let count = count.max(1);
-        let order = Permutation::new(SplitMix64::of(&[seed, 0]), count);
+        let order = Permutation::new(SplitMix64::from_words(&[seed, 0]), count);
         let next = one.client as u64 % count;
         Self::Once { seed, count, one, next, round: 0, order }
     }
@@ -60,7 +60,7 @@ impl BlockSequence {
                 if *next >= *count {
                     *round += 1;
                     *next = one.client as u64 % *count;
-                    *order = Permutation::new(SplitMix64::of(&[*seed, *round]), *count);
+                    *order = Permutation::new(SplitMix64::from_words(&[*seed, *round]), *count);
                 }
                 let block = order.at(*next);
                 *next += one.of as u64;
@@ -106,7 +106,7 @@ impl Permutation {
         let mask = (1 << self.half) - 1;
         let (mut left, mut right) = (number >> self.half, number & mask);
         for key in self.keys {
-            let mixed = SplitMix64::of(&[key, right]).next() & mask;
+            let mixed = SplitMix64::from_words(&[key, right]).next() & mask;
             (left, right) = (right, left ^ mixed);
         }
         (left << self.half) | right

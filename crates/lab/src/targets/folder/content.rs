@@ -36,7 +36,7 @@ impl DataFileContent {
 
     /// The bytes of one writing of a page, behind its head.
     fn rest(&self, page: u64, writing: u64) -> &[u8] {
-        let random = SplitMix64::of(&[self.seed, page, writing]).next();
+        let random = SplitMix64::from_words(&[self.seed, page, writing]).next();
         let start = random as usize % (POOL - PAGE);
         &self.pool[start..][..PAGE - HEAD]
     }

@@ -47,7 +47,7 @@ impl DataMedium {
     ///
     /// # Errors
     /// It has nothing.
-    pub fn of(place: &TargetPlace) -> Result<Self, TrialError> {
+    pub fn from_place(place: &TargetPlace) -> Result<Self, TrialError> {
         match (&place.device, &place.directory) {
             (Some(device), _) => Ok(Self::Device(device.clone())),
             (None, Some(folder)) => Ok(Self::folder(folder)),

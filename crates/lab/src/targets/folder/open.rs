@@ -109,7 +109,7 @@ impl RunningTarget for OpenDataFiles {
         let untouched = if self.medium.is_used() { None } else { Some(0) };
         let last = |file, offset| match files.block_at(file, offset) {
             Some(block) => {
-                writings.of(block).and_then(|it| if it == 0 { untouched } else { Some(it) })
+                writings.find_write(block).and_then(|it| if it == 0 { untouched } else { Some(it) })
             }
             // Nobody writes behind the last whole block.
             None => untouched,

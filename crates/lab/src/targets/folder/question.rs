@@ -5,7 +5,7 @@ use bakeoff_experiment::{Experiment, Factor, base};
 use super::levels::{self, Pattern};
 
 /// The question of an experiment that has none of its own.
-pub fn of(experiment: &Experiment) -> String {
+pub fn phrase_question(experiment: &Experiment) -> String {
     if experiment.repetitions == 0 {
         return "What does a disk keep of what was synced, when its power is cut?".into();
     }

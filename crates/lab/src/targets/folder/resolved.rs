@@ -43,7 +43,7 @@ impl ResolvedFolder {
     ///
     /// # Errors
     /// Levels that don't go together, or that can't be had on this machine.
-    pub fn of(cell: &Cell, seed: u64) -> Result<Self, Refusal> {
+    pub fn from_cell(cell: &Cell, seed: u64) -> Result<Self, Refusal> {
         let level = |factor: &'static Declared| cell.base(Factor::Declared(factor));
         let checked = "a checked level";
         let depth: usize = level(&DEPTH).parse().expect(checked);
@@ -65,11 +65,11 @@ impl ResolvedFolder {
     fn go_together(&self, cell: &Cell) -> Result<(), Refusal> {
         let refuse = |factors: &[&'static Declared], why: String| {
             let factors: Vec<Factor> = factors.iter().copied().map(Factor::Declared).collect();
-            Err(Refusal::of(cell, &factors, why))
+            Err(Refusal::from_cell(cell, &factors, why))
         };
         if cell.state() == EngineState::Steady {
             let why = "files have no deferred work with a lasting level: take --state warm or cold";
-            return Err(Refusal::of(cell, &[Factor::STATE], why));
+            return Err(Refusal::from_cell(cell, &[Factor::STATE], why));
         }
         if self.depth > 1 && cell.base(Factor::Declared(&CALLS)) == PLAIN {
             let why = "a plain call is one request in flight: take io_uring, auto, or depth 1";
@@ -109,7 +109,7 @@ impl ResolvedFolder {
             MOST_BUFFERS / 1_000_000
         );
         let factors = [Factor::CLIENTS, Factor::Declared(&DEPTH), Factor::Declared(&BLOCK)];
-        Err(Refusal::of(cell, &factors, why))
+        Err(Refusal::from_cell(cell, &factors, why))
     }
 
     /// Whether a raw device can be in the place of the file.

@@ -339,7 +339,8 @@ mod tests {
                 true => {}
                 false => assert!(unregistered > 0),
             }
-            let last = |file, at| files.block_at(file, at).and_then(|block| writings.of(block));
+            let last =
+                |file, at| files.block_at(file, at).and_then(|block| writings.find_write(block));
             assert_eq!(shape.faults(&medium, true, &last).unwrap(), Vec::<String>::new());
         }
     }

@@ -42,7 +42,7 @@ impl Writings {
     }
 
     /// The number of the write that a block has to hold; `None` where that is open.
-    pub fn of(&self, block: u64) -> Option<u64> {
+    pub fn find_write(&self, block: u64) -> Option<u64> {
         let number = self.0.get(block as usize)?.load(Relaxed);
         (number & (UNDER_WAY | EITHER) == 0).then_some(number)
     }
@@ -61,18 +61,18 @@ mod tests {
         };
         write(0, 7);
         write(0, 9);
-        assert_eq!((writings.of(0), writings.of(1)), (Some(9), Some(0)));
+        assert_eq!((writings.find_write(0), writings.find_write(1)), (Some(9), Some(0)));
         // Two that meet, in whatever order they end; a later one does not tell which was the last of them.
         writings.begin(1);
         writings.begin(1);
         writings.acknowledge(1, 3);
         writings.acknowledge(1, 4);
-        assert_eq!(writings.of(1), None);
+        assert_eq!(writings.find_write(1), None);
         write(1, 5);
-        assert_eq!(writings.of(1), None, "a write that met another may still be under way");
+        assert_eq!(writings.find_write(1), None, "a write that met another may still be under way");
         writings.begin(2);
-        assert_eq!(writings.of(2), None, "it was never acknowledged");
-        assert_eq!(writings.of(4), None, "there is no such block");
+        assert_eq!(writings.find_write(2), None, "it was never acknowledged");
+        assert_eq!(writings.find_write(4), None, "there is no such block");
     }
 
     #[test]
@@ -80,6 +80,6 @@ mod tests {
         let writings = Writings::new(MOST + 1);
         writings.begin(0);
         writings.acknowledge(0, 1);
-        assert_eq!(writings.of(0), None);
+        assert_eq!(writings.find_write(0), None);
     }
 }

@@ -116,13 +116,13 @@ impl IncomingResponse {
     /// Takes the head, or keeps what there is of it.
     fn head(&mut self, rest: &[u8]) -> Result<usize, Fault> {
         if self.held.is_empty()
-            && let Some(head) = ResponseHead::of(rest)?
+            && let Some(head) = ResponseHead::from_bytes(rest)?
         {
             return Ok(self.begin(head));
         }
         let before = self.held.len();
         self.held.extend_from_slice(rest);
-        match ResponseHead::of(&self.held)? {
+        match ResponseHead::from_bytes(&self.held)? {
             // The head ends in `rest`: what was held before had no end.
             Some(head) => {
                 let length = self.begin(head);
@@ -214,7 +214,7 @@ fn part_of(rest: &[u8], left: u64) -> (&[u8], u64) {
 
 impl ResponseHead {
     /// The head that these bytes begin with; `None` where it is not whole.
-    fn of(bytes: &[u8]) -> Result<Option<Self>, Fault> {
+    fn from_bytes(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let mut headers = [EMPTY_HEADER; MOST_HEADERS];
         let mut response = Response::new(&mut headers);
         let length = match response.parse(bytes) {
@@ -270,7 +270,7 @@ fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Where an answer sends its reader, by its first bytes; `None` where it sends him nowhere.
 pub fn location(bytes: &[u8]) -> Option<String> {
-    let head = ResponseHead::of(bytes).ok().flatten()?;
+    let head = ResponseHead::from_bytes(bytes).ok().flatten()?;
     if (300..400).contains(&head.status) { head.location } else { None }
 }
 

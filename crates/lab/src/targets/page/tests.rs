@@ -72,7 +72,7 @@ fn server(
 
 fn resolved(url: &str, requests_each: Option<u32>) -> ResolvedPage {
     let url = (URL.canonical)(url).unwrap();
-    let source = PageAddress::of(&url).unwrap();
+    let source = PageAddress::from_url(&url).unwrap();
     ResolvedPage { url, source, requests_each, rtt: Duration::ZERO }
 }
 

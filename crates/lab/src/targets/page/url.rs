@@ -76,7 +76,7 @@ impl PageAddress {
     ///
     /// # Errors
     /// The host has no address, or is another machine.
-    pub fn of(canonical: &str) -> Result<Self, String> {
+    pub fn from_url(canonical: &str) -> Result<Self, String> {
         Self::found(canonical, is_local)
     }
 
@@ -199,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_page_is_asked_for_by_its_path_and_host() {
-        let source = PageAddress::of("http://127.0.0.1:8080/a%20b?c=d").unwrap();
+        let source = PageAddress::from_url("http://127.0.0.1:8080/a%20b?c=d").unwrap();
         assert_eq!((&*source.host, &*source.path), ("127.0.0.1:8080", "/a%20b?c=d"));
         assert_eq!(source.at, At::Tcp("127.0.0.1:8080".parse().unwrap()));
-        let source = PageAddress::of("http+unix://%2Frun%2Fweb.sock").unwrap();
+        let source = PageAddress::from_url("http+unix://%2Frun%2Fweb.sock").unwrap();
         assert_eq!((&*source.host, &*source.path), ("localhost", "/"));
         assert_eq!(source.at, At::Unix("/run/web.sock".into()));
     }
@@ -231,10 +231,10 @@ mod tests {
     #[test]
     fn another_machine_is_not_loaded() {
         for address in ["192.0.2.1", "8.8.8.8", "[2001:db8::1]"] {
-            let error = PageAddress::of(&format!("http://{address}/")).unwrap_err();
+            let error = PageAddress::from_url(&format!("http://{address}/")).unwrap_err();
             assert!(error.contains("another machine"), "{error}");
         }
-        assert!(PageAddress::of("http://127.9.8.7/").is_ok());
+        assert!(PageAddress::from_url("http://127.9.8.7/").is_ok());
         let theirs = PageAddress::anywhere("http://192.0.2.1:81/x").unwrap();
         assert_eq!(theirs.at, At::Tcp("192.0.2.1:81".parse().unwrap()));
     }

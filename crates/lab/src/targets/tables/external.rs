@@ -31,5 +31,5 @@ pub fn check(cell: &Cell) -> Result<(), Refusal> {
         flags.join(" ")
     );
     let factors: Vec<Factor> = refused.iter().map(|(factor, ..)| *factor).collect();
-    Err(Refusal::of(cell, &[&[Factor::ENGINE][..], &factors[..]].concat(), why))
+    Err(Refusal::from_cell(cell, &[&[Factor::ENGINE][..], &factors[..]].concat(), why))
 }

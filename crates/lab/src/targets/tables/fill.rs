@@ -70,7 +70,7 @@ fn fill_table(
     progress: &mut FillProgress<'_>,
 ) -> Result<(), TrialError> {
     let mut loader = database.load(number).map_err(engine)?;
-    let (mut taken, mut order) = (0, RowChecker::of(table));
+    let (mut taken, mut order) = (0, RowChecker::from_table(table));
     let given = prepared.rows(number, &mut |row| {
         order.check(row)?;
         loader.row(row)?;
@@ -107,7 +107,7 @@ struct RowChecker<'t> {
 }
 
 impl<'t> RowChecker<'t> {
-    fn of(table: &'t Table) -> Self {
+    fn from_table(table: &'t Table) -> Self {
         Self { table, last: Rows::new() }
     }
 

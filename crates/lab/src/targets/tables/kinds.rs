@@ -16,7 +16,7 @@ pub struct Kinds {
 
 impl Kinds {
     /// Of all that a workload has, those that `has` says a trial has; `None` where that is none.
-    pub fn of(all: Vec<Name>, has: impl Fn(usize) -> bool) -> Option<Self> {
+    pub fn from_operations(all: Vec<Name>, has: impl Fn(usize) -> bool) -> Option<Self> {
         let operations: Vec<usize> = (0..all.len()).filter(|number| has(*number)).collect();
         let kind = |number: usize| operations.iter().position(|it| *it == number);
         let kinds = (0..all.len()).map(kind).collect();
@@ -61,17 +61,17 @@ mod tests {
 
     #[test]
     fn a_trial_has_those_that_its_clients_run_by_numbers_of_its_own() {
-        let kinds = Kinds::of(names(["a", "b", "c"]), |number| number != 1).unwrap();
+        let kinds = Kinds::from_operations(names(["a", "b", "c"]), |number| number != 1).unwrap();
         assert_eq!(kinds.names(), ["a", "c"]);
         assert_eq!([0, 2].map(|operation| kinds.kind(operation)), [0, 1]);
         assert_eq!([0, 1].map(|kind| kinds.operation(kind)), [0, 2]);
         assert_eq!(kinds.any_name(1), "b");
-        assert!(Kinds::of(names(["a"]), |_| false).is_none());
+        assert!(Kinds::from_operations(names(["a"]), |_| false).is_none());
     }
 
     #[test]
     #[should_panic(expected = "`b`, which its workload says it never runs")]
     fn what_a_workload_says_it_never_runs_is_not_taken_for_another() {
-        Kinds::of(names(["a", "b", "c"]), |number| number != 1).unwrap().kind(1);
+        Kinds::from_operations(names(["a", "b", "c"]), |number| number != 1).unwrap().kind(1);
     }
 }

@@ -53,7 +53,7 @@ impl ResolvedTables {
     ///
     /// # Errors
     /// Levels that don't go together; a file of rows that can't be used.
-    pub fn of(
+    pub fn from_wanted(
         wanted: &WantedLevels<'_>,
         engine: &dyn Engine,
         workload: &dyn Workload,
@@ -68,19 +68,19 @@ impl ResolvedTables {
             false => (&*workload.scales()[0].name, DeclaredLevels::default()),
         };
         let server =
-            if own && workload.is_site() { PageServer::of(cell) } else { PageServer::None };
+            if own && workload.is_site() { PageServer::from_cell(cell) } else { PageServer::None };
         server.check(engine, cell)?;
         if let Some(why) = cannot_run(engine, workload, scale, &levels) {
             let varied = factors(workload).into_iter().filter(|factor| {
                 matches!(factor, Factor::Declared(_)) && experiment.levels(*factor).len() > 1
             });
             let of: Vec<Factor> = [Factor::ENGINE].into_iter().chain(varied).collect();
-            return Err(Refusal::of(cell, &of, why));
+            return Err(Refusal::from_cell(cell, &of, why));
         }
         let settings = experiment.settings_of(name);
         refusal::keeps(engine, cell, durability, &settings)?;
         let rows = rows::at_scale(experiment, workload, scale)
-            .map_err(|error| Refusal::of(cell, &[Factor::SCALE], error.to_string()))?;
+            .map_err(|error| Refusal::from_cell(cell, &[Factor::SCALE], error.to_string()))?;
         Ok(Self {
             engine: name.into(),
             url: urls::url(name).cloned(),
@@ -150,7 +150,7 @@ impl ResolvedTables {
     /// The levels that its rows are shaped by beside the scale.
     fn shaped(&self, workload: &dyn Workload) -> String {
         let shaping = workload.factors().into_iter().filter(|factor| workload.shapes_rows(factor));
-        shaping.map(|factor| format!(" {}={}", factor.name, self.levels.of(factor))).collect()
+        shaping.map(|factor| format!(" {}={}", factor.name, self.levels.level_of(factor))).collect()
     }
 }
 
@@ -160,8 +160,9 @@ impl ResolvedTables {
 /// There is no such level, or the engine does not give it.
 pub fn durability(engine: &dyn Engine, cell: &Cell) -> Result<Durability, Refusal> {
     let level = Durability::parse(cell.base(Factor::DURABILITY));
-    let none =
-        || Refusal::of(cell, &[Factor::ENGINE, Factor::DURABILITY], "there is no such level");
+    let none = || {
+        Refusal::from_cell(cell, &[Factor::ENGINE, Factor::DURABILITY], "there is no such level")
+    };
     let durability = level.ok_or_else(none)?;
     refusal::gives(engine, cell, durability)?;
     Ok(durability)

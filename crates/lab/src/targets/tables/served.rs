@@ -45,7 +45,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// # Errors
 /// All that is missing or too old, each with what brings it.
 pub fn ready(server: PageServer, engine: &dyn Engine) -> Result<(), Vec<String>> {
-    match (server, WithPhp::of(engine)) {
+    match (server, WithPhp::from_engine(engine)) {
         (PageServer::Php, Some(with)) => php::ready(with),
         _ => Ok(()),
     }
@@ -61,7 +61,7 @@ pub fn lacks(server: PageServer) -> Option<String> {
 
 /// Which versions of it are installed, as settings for the record.
 pub fn installed(server: PageServer, engine: &dyn Engine) -> Vec<AppliedSetting> {
-    match (server, WithPhp::of(engine)) {
+    match (server, WithPhp::from_engine(engine)) {
         (PageServer::Php, Some(with)) => php::installed(with),
         _ => Vec::new(),
     }

@@ -88,7 +88,7 @@ pub enum WithPhp {
 
 impl WithPhp {
     /// How PHP reaches an engine; `None` where it does not.
-    pub fn of(engine: &dyn Engine) -> Option<Self> {
+    pub fn from_engine(engine: &dyn Engine) -> Option<Self> {
         let about = engine.about();
         let known = [
             ("sqlite", Self::Sqlite),
@@ -114,7 +114,7 @@ impl WithPhp {
 
 impl PageServer {
     /// The one that a cell names; none where its workload has no pages.
-    pub fn of(cell: &Cell) -> Self {
+    pub fn from_cell(cell: &Cell) -> Self {
         let level = cell.level(Factor::Declared(&SERVER)).unwrap_or_default();
         ALL.iter().find(|(name, _)| *name == level).map_or(Self::None, |(_, server)| *server)
     }
@@ -124,8 +124,9 @@ impl PageServer {
     /// # Errors
     /// The levels that don't go together.
     pub fn check(self, engine: &dyn Engine, cell: &Cell) -> Result<(), Refusal> {
-        let refused =
-            |factor, why: &str| Err(Refusal::of(cell, &[Factor::Declared(&SERVER), factor], why));
+        let refused = |factor, why: &str| {
+            Err(Refusal::from_cell(cell, &[Factor::Declared(&SERVER), factor], why))
+        };
         if self != Self::Php && compresses(cell) {
             return refused(
                 Factor::Declared(&GZIP),
@@ -141,7 +142,7 @@ impl PageServer {
                 "a web server is staged with its database: name an engine that bakeoff starts itself",
             );
         }
-        if self == Self::Php && WithPhp::of(engine).is_none() {
+        if self == Self::Php && WithPhp::from_engine(engine).is_none() {
             return refused(
                 Factor::ENGINE,
                 "PHP reaches SQLite, MariaDB (but for Aria, which has no transactions) and PostgreSQL by \
@@ -250,7 +251,7 @@ impl PageServer {
                     "PHP, brought along".into(),
                     "Debian has no module of PHP; one in C would take less",
                 );
-                let is_brought = WithPhp::of(engine) == Some(WithPhp::Tarantool);
+                let is_brought = WithPhp::from_engine(engine) == Some(WithPhp::Tarantool);
                 let mut settings = vec![
                     setting("pm.max_children", workers, "php-fpm with pm = static"),
                     setting("worker_processes", "1".into(), "nginx; it hands every request to PHP"),
@@ -306,7 +307,7 @@ mod tests {
             assert!(has_folder, "{name}: its socket has a folder");
         }
         for name in ["tarantool:vinyl", "mariadb:aria", "lmdb"] {
-            assert_eq!(WithPhp::of(bakeoff_engines::find(name).unwrap()), None, "{name}");
+            assert_eq!(WithPhp::from_engine(bakeoff_engines::find(name).unwrap()), None, "{name}");
         }
     }
 

@@ -44,7 +44,7 @@ impl Workload for Wide {
     }
 
     fn size(&self, _: &str, levels: &DeclaredLevels) -> u64 {
-        10 * levels.of(&WIDTH).parse::<u64>().expect("a checked level")
+        10 * levels.level_of(&WIDTH).parse::<u64>().expect("a checked level")
     }
 
     fn operations(&self) -> Vec<Name> {

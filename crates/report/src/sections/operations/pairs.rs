@@ -57,6 +57,6 @@ fn row<'a>(
     ReportRow {
         place: Some(place.join(", ")).filter(|place| !repeated && !place.is_empty()),
         repeated,
-        ..ReportRow::of(condition.iter().map(|level| (*level).into()).chain(cells))
+        ..ReportRow::from_cells(condition.iter().map(|level| (*level).into()).chain(cells))
     }
 }

@@ -31,7 +31,7 @@ pub fn strips<'a>(
     cases: &[OperationCase<'a>],
     losses: &Losses<'_>,
 ) -> Option<Strips> {
-    let shown = ChartOperations::of(layout);
+    let shown = ChartOperations::from_layout(layout);
     let levels = layout.charted();
     let mut conditions = heads::by_promise(layout);
     let all = conditions.len();
@@ -94,7 +94,7 @@ struct ChartOperations<'a> {
 }
 
 impl<'a> ChartOperations<'a> {
-    fn of(layout: &DocumentLayout<'a>) -> Self {
+    fn from_layout(layout: &DocumentLayout<'a>) -> Self {
         let merit = |operation: &'a str| {
             let mut all = layout.conditions.iter();
             Some((operation, all.find_map(|it| layout.merit(operation, it))?))
@@ -225,7 +225,7 @@ impl<'a> OverviewChart<'_, 'a> {
         let layout = self.layout;
         let strip = |(operation, merit): &(&'a str, FigureOfMerit)| {
             let drawn = self.drawn(operation, *merit, (condition, level));
-            Strip::of(drawn, axis(self.scales, *merit), self.height)
+            Strip::from_content(drawn, axis(self.scales, *merit), self.height)
         };
         let against = self.has_rivals().then(|| against(layout, group, level));
         let lost = self.has_losses().then(|| self.lost(condition, level));

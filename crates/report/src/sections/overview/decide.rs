@@ -45,8 +45,8 @@ struct OpenReasons {
 }
 
 impl OpenReasons {
-    fn of<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Self {
-        let disagree = OverMachines::of(layout, cases).disagree;
+    fn from_cases<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Self {
+        let disagree = OverMachines::from_cases(layout, cases).disagree;
         let is_apart =
             |case: &OperationCase| disagree.iter().any(|(it, _)| std::ptr::eq(*it, case));
         let is_short = |case: &OperationCase| case.contrast.verdict == Verdict::ShortOfProcessors;
@@ -65,7 +65,7 @@ impl OpenReasons {
 
 /// The question and its answer; `None` where a run of more trials decides no more.
 pub fn undecided<'a>(layout: &DocumentLayout<'a>, cases: &[OperationCase<'a>]) -> Option<Answered> {
-    let left = OpenReasons::of(layout, cases);
+    let left = OpenReasons::from_cases(layout, cases);
     if !left.open && !left.apart && !left.short && !left.few {
         return None;
     }

@@ -37,7 +37,7 @@ pub fn strips(layout: &DocumentLayout<'_>, limit: ResponseTimeLimit) -> Option<S
         let place = searches::place(&places, view);
         let name = if place.is_empty() { "all operations".to_owned() } else { place };
         let drawn = drawn(&axis, &name, view);
-        let strips = vec![Strip::of(drawn, &axis, HEIGHT)];
+        let strips = vec![Strip::from_content(drawn, &axis, HEIGHT)];
         StripRow { name: name.into(), strips, cells: Vec::new(), against: Vec::new() }
     };
     let rows = views.iter().map(row).collect();

@@ -31,7 +31,7 @@ struct ProcessShares<'b, 'a> {
 
 impl ProcessShares<'_, '_> {
     /// What a process used; `None` where it was not there.
-    fn of(&self, name: &str) -> Option<f64> {
+    fn process_seconds(&self, name: &str) -> Option<f64> {
         self.parts.iter().find(|(known, _)| *known == name).map(|(_, seconds)| *seconds)
     }
 }
@@ -100,7 +100,7 @@ fn chart<'a>(
         let name = format!("{},{}", it.level, place.trim_start_matches(" with"));
         Bar {
             name: name.trim_end_matches(',').to_owned(),
-            parts: names.iter().map(|name| it.of(name).unwrap_or(0.0)).collect(),
+            parts: names.iter().map(|name| it.process_seconds(name).unwrap_or(0.0)).collect(),
         }
     };
     let bars: Vec<Bar> = shared.iter().take(BARS).map(bar).collect();
@@ -126,7 +126,8 @@ fn table<'a>(
     for it in shared {
         let repeated = before == Some(it.condition);
         before = Some(it.condition);
-        let cells = names.iter().map(|name| figures::text(it.of(name), words::seconds).into());
+        let cells =
+            names.iter().map(|name| figures::text(it.process_seconds(name), words::seconds).into());
         let marks = Vec::new();
         rows.push(cell_rows::row(layout, it.condition, it.level, repeated, marks, cells));
     }

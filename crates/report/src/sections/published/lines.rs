@@ -51,7 +51,7 @@ pub fn lines(layout: &DocumentLayout<'_>, statements: &[PublishedStatement]) -> 
         .map(|(number, (key, all))| panel(layout, sweep, second, (number, key, all)))
         .filter(|panel| panel.lines.iter().any(|line| line.points.iter().any(is_known)))
         .collect();
-    (!drawn.is_empty()).then(|| Sweeps::of(EXPLAINED.into(), drawn, None))
+    (!drawn.is_empty()).then(|| Sweeps::from_panels(EXPLAINED.into(), drawn, None))
 }
 
 fn is_known(point: &LinePoint) -> bool {

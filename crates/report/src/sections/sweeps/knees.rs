@@ -22,7 +22,7 @@ pub fn table(layout: &DocumentLayout<'_>, sweep: &Sweep) -> Option<ReportTable> 
         let name = ReportCell { style: Some(layout.style(of)), ..of.into() };
         let levels = others.iter().map(|factor| layout::get(&knee.levels, factor));
         let place = levels.map(ReportCell::from);
-        ReportRow::of(std::iter::once(name).chain(place).chain([beyond(knee).into()]))
+        ReportRow::from_cells(std::iter::once(name).chain(place).chain([beyond(knee).into()]))
     };
     Some(ReportTable {
         caption: "More than N* clients bring no more".into(),

@@ -69,7 +69,7 @@ fn rows(
         ReportRow {
             place: (number == 0).then(|| place.join(", ")),
             repeated: number > 0,
-            ..ReportRow::of(condition.chain([name]).chain(stands).chain(lost))
+            ..ReportRow::from_cells(condition.chain([name]).chain(stands).chain(lost))
         }
     };
     panel.series.iter().enumerate().map(row).collect()

@@ -22,7 +22,7 @@ impl Section for SweepTimesSection {
         if panels.is_empty() {
             return Vec::new();
         }
-        let lines = Sweeps::of(explained(layout, &sweep), panels, None);
+        let lines = Sweeps::from_panels(explained(layout, &sweep), panels, None);
         vec![
             ReportBlock::Heading(format!("Mean times over {}", sweep.factor)),
             ReportBlock::Sweeps(lines),

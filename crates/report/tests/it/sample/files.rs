@@ -36,7 +36,8 @@ pub fn files() -> Document {
     }
     for cell in &mut document.cells {
         rename(&mut cell.levels);
-        cell.cost = bakeoff_analysis::WorkCost::of(&document.trials[0].measures).map(Into::into);
+        cell.cost =
+            bakeoff_analysis::WorkCost::from_measures(&document.trials[0].measures).map(Into::into);
         cell.counters.clear();
     }
     for comparison in &mut document.comparisons {

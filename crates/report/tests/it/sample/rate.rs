@@ -30,8 +30,8 @@ pub fn rate(mut document: Document, merit: FigureOfMerit) -> Document {
     let trials = document.trials.clone();
     for cell in &mut document.cells {
         let own: Vec<_> = trials.iter().filter(|trial| trial.levels == cell.levels).collect();
-        cell.work = WorkView::of(&own, cell.cost.as_ref());
-        cell.space = SpaceView::of(&own);
+        cell.work = WorkView::from_trials(&own, cell.cost.as_ref());
+        cell.space = SpaceView::from_trials(&own);
         let typical = total(&cell.operations);
         cell.total = Some(CellTotal { typical, each: vec![typical; cell.trials as usize] });
     }

@@ -81,7 +81,7 @@ fn draw(
         // Nothing of it is left to a seed.
         let is_one = *keep == Keep::DropAll;
         for number in numbers.clone().filter(|number| !is_one || *number == 0) {
-            let seed = SplitMix64::of(&[seed, moment as u64, *keep as u64, number]).next();
+            let seed = SplitMix64::from_words(&[seed, moment as u64, *keep as u64, number]).next();
             let image = walk.image(*keep, seed).map_err(damaged)?;
             let identity = walk.identity(&image).map_err(damaged)?;
             drawn += 1;

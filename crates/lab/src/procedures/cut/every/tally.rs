@@ -58,7 +58,7 @@ impl ImageTally {
     }
 
     /// The rules that drew an image.
-    fn of(&mut self, drawn: &DistinctImage) -> impl Iterator<Item = &mut OfRule> {
+    fn rules_of_image(&mut self, drawn: &DistinctImage) -> impl Iterator<Item = &mut OfRule> {
         let bits = drawn.rules;
         let numbered = self.rules.iter_mut().enumerate();
         numbered.filter(move |(place, _)| bits & (1 << place) != 0).map(|(_, rule)| rule)
@@ -67,7 +67,7 @@ impl ImageTally {
     /// Notes what was found of an image, and whether it `breaks` the promise.
     pub fn judged(&mut self, drawn: &DistinctImage, verdict: &AuditResult, breaks: bool) {
         self.every.judged += 1;
-        for rule in self.of(drawn) {
+        for rule in self.rules_of_image(drawn) {
             rule.counts.judged += 1;
             rule.counts.lost += u64::from(verdict.lost > 0);
             let times = rule.longest_s.into_iter().chain(verdict.recovery_s);
@@ -88,7 +88,7 @@ impl ImageTally {
     ) {
         self.every.broken += 1;
         let mut during = None;
-        for rule in self.of(drawn) {
+        for rule in self.rules_of_image(drawn) {
             rule.counts.broken += 1;
             rule.broken.push(*drawn);
             if rule.counts.first.is_none() {

@@ -19,13 +19,13 @@ pub struct Delays {
 
 impl Delays {
     /// Of the groups of a target; it looks at once.
-    pub fn of(running: &dyn RunningTarget) -> Self {
+    pub fn from_running(running: &dyn RunningTarget) -> Self {
         let families =
             running.groups().into_iter().filter_map(|(name, processes)| match processes {
                 Processes::Own => None,
-                Processes::Family(root) => Some((name, RunDelays::of(vec![root]))),
+                Processes::Family(root) => Some((name, RunDelays::from_roots(vec![root]))),
                 Processes::Without { root, apart } => {
-                    Some((name, RunDelays::of(vec![root]).without(apart)))
+                    Some((name, RunDelays::from_roots(vec![root]).without(apart)))
                 }
             });
         let mut delays = Self { groups: families.collect(), last: Instant::now() };

@@ -12,7 +12,7 @@ fn share() -> ClientShare {
 
 /// A page as if it had been asked for.
 fn opened(url: &str) -> OpenPage {
-    let (url, source) = (url.to_owned(), PageAddress::of(url).unwrap());
+    let (url, source) = (url.to_owned(), PageAddress::from_url(url).unwrap());
     let resolved = ResolvedPage { url, source, requests_each: None, rtt: Duration::ZERO };
     OpenPage {
         requests: [resolved.text(false), resolved.text(true)],

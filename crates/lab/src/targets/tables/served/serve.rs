@@ -77,7 +77,7 @@ fn stack(
 ) -> Result<Stack, TrialError> {
     let none = |what: &str| TrialError::User(format!("{what} has no page in PHP"));
     let script = ready.site()?.script().ok_or_else(|| none(&ready.resolved.workload))?;
-    let with = WithPhp::of(ready.engine).ok_or_else(|| none(&ready.resolved.engine))?;
+    let with = WithPhp::from_engine(ready.engine).ok_or_else(|| none(&ready.resolved.engine))?;
     let address = database.address().ok_or_else(|| none(&ready.resolved.engine))?;
     let groups = |name: &str| place.group(name).map_or(&[][..], |group| &group.cgroups[..]);
     let short = folder.short();

@@ -114,8 +114,10 @@ fn lacks(php_fpm: Option<&Path>, module: &str, package: &str) -> Option<String> 
 /// What is installed, as settings for the record; both programs are asked once by a process.
 pub fn installed(with: WithPhp) -> Vec<AppliedSetting> {
     static ASKED: OnceLock<StackVersions> = OnceLock::new();
-    let ask =
-        || find().map_or_else(|_| StackVersions::default(), |found| StackVersions::of(&found));
+    let ask = || {
+        find()
+            .map_or_else(|_| StackVersions::default(), |found| StackVersions::from_programs(&found))
+    };
     ASKED.get_or_init(ask).settings(with)
 }
 
@@ -132,7 +134,7 @@ struct StackVersions {
 
 impl StackVersions {
     /// Asks both.
-    fn of(found: &StackPrograms) -> Self {
+    fn from_programs(found: &StackPrograms) -> Self {
         // Without the settings of the system's php.ini, as the pages are made; its extensions are there.
         let php = said(&found.php_fpm, &["-c", "/dev/null", "-i"]).unwrap_or_default();
         let of = |name: &str| told(&php, name);
@@ -271,7 +273,8 @@ mod tests {
         let nginx = script(folder.path(), "nginx", "nginx version: nginx/1.22.1");
         let says = "PHP Version => 8.2.36\nopcache.enable => On => Off\nSQLite Library => 3.40.1";
         let php_fpm = script(folder.path(), "php-fpm", says);
-        let installed = StackVersions::of(&StackPrograms { nginx: nginx.clone(), php_fpm });
+        let installed =
+            StackVersions::from_programs(&StackPrograms { nginx: nginx.clone(), php_fpm });
         let noted = |installed: &StackVersions, with| -> Vec<(String, String)> {
             installed.settings(with).into_iter().map(|it| (it.name, it.value)).collect()
         };
@@ -282,11 +285,12 @@ mod tests {
         assert_eq!(noted(&installed, WithPhp::Sqlite), sqlite);
         // Nothing is made up where nothing is said, and no opcache is not one that is on.
         let bare = script(folder.path(), "php-bare", "PHP Version => 8.2.36");
-        let installed = StackVersions::of(&StackPrograms { nginx, php_fpm: bare });
+        let installed = StackVersions::from_programs(&StackPrograms { nginx, php_fpm: bare });
         assert_eq!(installed.opcache.as_deref(), Some("not installed"));
         assert_eq!(installed.sqlite, None);
         let mute = script(folder.path(), "mute", "");
-        let installed = StackVersions::of(&StackPrograms { nginx: mute.clone(), php_fpm: mute });
+        let installed =
+            StackVersions::from_programs(&StackPrograms { nginx: mute.clone(), php_fpm: mute });
         assert_eq!(installed, StackVersions::default());
     }
 
