@@ -52,7 +52,7 @@ mod work;
 mod writeback;
 
 pub use counts::{Ext4Counts, FileCounts, Flow};
-pub use options::{Mode, Options, SyncScope};
+pub use options::{Ext4MountOptions, Mode, SyncScope};
 pub use parameters::{Barrier, Committing, DataMode, Ext4Parameters, JournalPlace};
 pub use work::{DeviceWork, Ticket};
 
@@ -125,7 +125,7 @@ struct FileState {
 /// The file system.
 #[derive(Debug)]
 pub struct Ext4 {
-    options: Options,
+    options: Ext4MountOptions,
     files: HashMap<FileNumber, FileState>,
     space: FreeSpace,
     cache: DirtyPages,
@@ -156,7 +156,7 @@ pub struct Ext4 {
 
 impl Ext4 {
     /// An empty file system.
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: Ext4MountOptions) -> Self {
         Self {
             options,
             files: HashMap::new(),

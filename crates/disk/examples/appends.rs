@@ -56,7 +56,7 @@ fn show() -> Result<(), Box<dyn std::error::Error>> {
         File::create(backing.join("written"))?.set_len(WRITTEN)?;
         let spec = Models::standard().parse(&model)?;
         let station = Station::new(spec.build(1), 1);
-        let options = executor::Options { timing: true, null: spec.is_null() };
+        let options = executor::ExecutorOptions { timing: true, null: spec.is_null() };
         let executor = Arc::new(Executor::start(station, options));
         let volume = Volume::open(&backing, VolumeOptions::new(executor, &spec))?;
         let session = fuse::serve(volume, &mount, &ServeOptions::default())?;

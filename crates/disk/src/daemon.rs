@@ -170,7 +170,7 @@ impl MountedDisk {
         // The timing comes on when the round trip is known.
         let null = spec.is_null();
         let executor =
-            Arc::new(Executor::start(station, executor::Options { timing: false, null }));
+            Arc::new(Executor::start(station, executor::ExecutorOptions { timing: false, null }));
         executor.set_neighbours(options.neighbours);
         let mut volume_options = VolumeOptions::new(Arc::clone(&executor), spec);
         volume_options.metadata = options.metadata;

@@ -46,7 +46,7 @@ pub struct Ticked {
 
 /// How an executor starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct ExecutorOptions {
     /// Whether work takes its time.
     pub timing: bool,
     /// Whether the device takes no time at all: work is then done at once, on the caller's thread.
@@ -86,7 +86,7 @@ impl Executor {
     ///
     /// # Panics
     /// When no thread can be started.
-    pub fn start(station: Station, options: Options) -> Self {
+    pub fn start(station: Station, options: ExecutorOptions) -> Self {
         let shared = Arc::new(ExecutorState {
             start: Instant::now(),
             null: options.null,

@@ -98,7 +98,7 @@ impl VolumeOptions {
             metadata: Metadata::default(),
             mirrors: spec.mirrors(),
             journal: spec.file_system(),
-            commit: ext4::Options::default().commit,
+            commit: ext4::Ext4MountOptions::default().commit,
         }
     }
 }

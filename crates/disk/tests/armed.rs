@@ -74,7 +74,8 @@ impl History {
         }
         let spec = Models::standard().parse("null").unwrap();
         let station = Station::new(spec.build(1), 1);
-        let executor = Executor::start(station, executor::Options { timing: false, null: true });
+        let executor =
+            Executor::start(station, executor::ExecutorOptions { timing: false, null: true });
         let options = VolumeOptions::new(Arc::new(executor), &spec);
         let volume = Volume::open(&backing, options).unwrap();
         let files = NAMES.map(|name| {

@@ -42,7 +42,8 @@ fn disk() -> (TempDir, Arc<Volume>) {
     fs::write(backing.join("pages"), vec![0; PAGES * PAGE]).unwrap();
     let spec = Models::standard().parse("null").unwrap();
     let station = Station::new(spec.build(1), 1);
-    let executor = Executor::start(station, executor::Options { timing: false, null: true });
+    let executor =
+        Executor::start(station, executor::ExecutorOptions { timing: false, null: true });
     let volume = Volume::open(&backing, VolumeOptions::new(Arc::new(executor), &spec)).unwrap();
     (folders, volume)
 }

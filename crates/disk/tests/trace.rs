@@ -30,7 +30,7 @@ fn disk(timing: bool) -> (TempDir, Arc<Volume>) {
     fs::write(backing.join("logs/one"), vec![0; 16 * PAGE]).unwrap();
     let spec = Models::standard().parse("ssd-sata").unwrap();
     let station = Station::new(spec.build(1), 1);
-    let executor = Executor::start(station, executor::Options { timing, null: false });
+    let executor = Executor::start(station, executor::ExecutorOptions { timing, null: false });
     let volume = Volume::open(&backing, VolumeOptions::new(Arc::new(executor), &spec)).unwrap();
     (folders, volume)
 }

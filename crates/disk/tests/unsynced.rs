@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_devices::ext4::{Mode, Options, SyncScope};
+use bakeoff_devices::ext4::{Ext4MountOptions, Mode, SyncScope};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::plug::{Keep, Metadata};
 use bakeoff_devices::station::Station;
@@ -50,7 +50,7 @@ impl Disk {
         let spec = Models::standard().parse(model).unwrap();
         let null = spec.is_null();
         let station = Station::new(spec.build(1), 1);
-        let options = executor::Options { timing: !null, null };
+        let options = executor::ExecutorOptions { timing: !null, null };
         let executor = Arc::new(Executor::start(station, options));
         let mut options = VolumeOptions::new(Arc::clone(&executor), &spec);
         options.metadata = metadata;
@@ -207,7 +207,7 @@ fn a_file_that_was_renamed_is_found_under_its_new_name_after_its_fsync_or_that_o
 #[test]
 #[ignore = "slow: make test-slow"]
 fn no_timer_makes_a_name_lasting_where_posix_promises_none() {
-    let commit = Options::default().commit;
+    let commit = Ext4MountOptions::default().commit;
     let disks = Metadata::ALL.map(|metadata| Disk::committing("ssd-sata", metadata, commit));
     disks.iter().for_each(|disk| disk.rename("a", "z"));
     for (disk, metadata) in disks.iter().zip(Metadata::ALL) {

@@ -24,7 +24,7 @@ use fjall::{
 
 use crate::fair::MemoryShare;
 use crate::kv::{self, Visit};
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::{
     Database, Debt, Durability, Engine, EngineCache, EngineDescription, EngineHome, Error, Least,
     OpenTerms, PaymentSignature, Promise, Result, Schema, Setting, Statement,
@@ -144,7 +144,7 @@ impl Engine for Fjall {
     fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let given = options.get(COMPRESSION.factor.name);
         Ok(Box::new(Self { name, compression: given.and_then(|name| compression(name)) }))

@@ -41,7 +41,7 @@ pub use durability::{Durability, Promise};
 pub use error::{Error, Result};
 pub use fair::{EngineCache, Least, Setting};
 pub use lookup::{find, find_among, find_with};
-pub use options::{EngineLevel, EngineOption, Options};
+pub use options::{EngineLevel, EngineOption, EngineOptions};
 pub use schema::Schema;
 pub use statement::{Action, Statement};
 pub use value::{Rows, Value};
@@ -151,7 +151,7 @@ pub trait Engine: Send + Sync {
     fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let _ = options;
         Err(format!("{name} can't be had: the engine takes no options"))

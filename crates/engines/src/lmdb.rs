@@ -17,7 +17,7 @@ use self_cell::self_cell;
 
 use crate::gate::{Pass, TicketLock};
 use crate::kv::{self, Visit};
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::{
     Database, Debt, DebtUnit, Durability, Engine, EngineDescription, EngineHome, Error, Least,
     OpenTerms, Owed, Promise, Result, Schema, Setting, Statement,
@@ -136,7 +136,7 @@ impl Engine for Lmdb {
     fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let given = options.get(READ_AHEAD.factor.name);
         Ok(Box::new(Self { name, read_ahead: given.and_then(|word| switch(word)) }))

@@ -16,7 +16,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 
 use crate::external::password::Secret;
 use crate::fair::UserSettings;
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::served::{ENDING, EngineServer, PATH};
 use crate::sql::Dialect;
 use crate::statement::Stored;
@@ -122,7 +122,7 @@ impl Engine for MariaDb {
     fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let (blocks, options) = self.storage.blocks(name, options)?;
         let served = self.served.with(name, &options, storage::stands_for)?;

@@ -22,7 +22,7 @@ pub struct EngineOption {
 }
 
 /// Options by name, each value canonical.
-pub type Options = BTreeMap<String, String>;
+pub type EngineOptions = BTreeMap<String, String>;
 
 /// A level of an engine that gives it options.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub struct EngineLevel {
     /// The engine without them.
     pub engine: &'static dyn Engine,
     /// Its options, at least one.
-    pub options: Options,
+    pub options: EngineOptions,
 }
 
 impl EngineLevel {
@@ -42,7 +42,7 @@ impl EngineLevel {
         let (name, pieces) = split(text);
         let engine = engines.iter().copied().find(|engine| engine.about().name == name);
         let engine = engine.ok_or_else(|| format!("there is no engine `{name}`"))?;
-        let mut options = Options::new();
+        let mut options = EngineOptions::new();
         for piece in pieces {
             let (name, value) = option(engine, piece)?;
             not_of_another(engine, engines, &name)?;

@@ -17,7 +17,7 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::external::password::Secret;
 use crate::external::tls::Tls;
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::served::{ENDING, EngineServer, PATH};
 use crate::sql::Dialect;
 use crate::statement::Stored;
@@ -113,7 +113,7 @@ impl Engine for Postgres {
     fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         Ok(Box::new(Self(self.0.with(name, options, settings::stands_for)?)))
     }

@@ -8,7 +8,7 @@ use bakeoff_factor::{DEFAULT, Declared};
 use bakeoff_servers::{Launch, PrivateServer, ServerProgram, SettingStanding};
 
 use crate::fair::UserSettings;
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::{Durability, Error, OpenTerms, Result, Setting, fair};
 
 /// The option that names another installation of a server.
@@ -97,7 +97,7 @@ impl EngineServer {
     pub fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
         stands_for: fn(&str, &str) -> Vec<(String, String)>,
     ) -> std::result::Result<Self, String> {
         let mut served = Self::usual(name, self.program);

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use crate::kv;
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::served::EngineServer;
 use crate::{
     Database, Durability, Engine, EngineCache, EngineDescription, EngineHome, Error, Least,
@@ -81,7 +81,7 @@ impl Engine for Tarantool {
     fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let (logged, options) = self.logged.with(options);
         let served = self.served.with(name, &options, storage::stands_for)?;

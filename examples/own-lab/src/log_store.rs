@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use bakeoff::engines::kv::{self, Visit};
 use bakeoff::engines::{
-    Database, Durability, Engine, EngineDescription, EngineHome, EngineOption, OpenTerms, Options,
-    Promise, Result, Schema, Statement,
+    Database, Durability, Engine, EngineDescription, EngineHome, EngineOption, EngineOptions,
+    OpenTerms, Promise, Result, Schema, Statement,
 };
 use bakeoff::factor::Declared;
 
@@ -90,7 +90,7 @@ impl Engine for LogStore {
     fn with(
         &self,
         name: &'static str,
-        options: &Options,
+        options: &EngineOptions,
     ) -> std::result::Result<Box<dyn Engine>, String> {
         let batch = options.get(BATCH.name).map_or(Ok(self.batch), |text| text.parse());
         Ok(Box::new(Self { name, batch: batch.expect("a canonical value") }))

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bakeoff_devices::device::Nanos;
-use bakeoff_disk::executor::{Accuracy, Executor, Options};
+use bakeoff_disk::executor::{Accuracy, Executor, ExecutorOptions};
 
 use self::planned::{MS, Planned, one};
 use crate::sleeper::Sleeper;
@@ -19,7 +19,7 @@ mod planned;
 
 fn executor(times: &[Nanos]) -> Executor {
     let (station, _) = Planned::station(times);
-    Executor::start(station, Options { timing: true, null: false })
+    Executor::start(station, ExecutorOptions { timing: true, null: false })
 }
 
 fn read(executor: &Executor) {

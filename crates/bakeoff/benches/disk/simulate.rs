@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bakeoff_devices::device::{DeviceRequest, Nanos, RequestKind};
-use bakeoff_devices::ext4::{DeviceWork, Ext4, Mode, Options, SyncScope};
+use bakeoff_devices::ext4::{DeviceWork, Ext4, Ext4MountOptions, Mode, SyncScope};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::{Station, StationCounts};
@@ -105,7 +105,7 @@ pub(crate) fn neighbours_alone(
 
 /// Appends of 4 KiB a second, each made durable by fdatasync before the next.
 pub(crate) fn appends(model: &str, count: u64) -> f64 {
-    let mut files = Ext4::new(Options::default());
+    let mut files = Ext4::new(Ext4MountOptions::default());
     let mut station = station(model, files.span(), "0");
     let mut now = 0;
     for append in 0..count {

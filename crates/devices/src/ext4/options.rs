@@ -24,7 +24,7 @@ pub enum SyncScope {
 
 /// When dirty pages are written back and the journal is committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct Ext4MountOptions {
     /// How long a change of metadata waits for a commit, and how often dirty pages are looked at.
     pub commit: Nanos,
     /// How old dirty pages become.
@@ -38,7 +38,7 @@ pub struct Options {
     pub journal: Ext4Parameters,
 }
 
-impl Default for Options {
+impl Default for Ext4MountOptions {
     /// Linux's: 5 s, 30 s, and 10 % and 20 % of the memory, of which it takes 1 GiB to be there.
     fn default() -> Self {
         Self {

@@ -7,7 +7,9 @@ mod waits;
 mod write_back;
 
 use bakeoff_devices::device::{DeviceRequest, Nanos, RequestKind};
-use bakeoff_devices::ext4::{Background, DeviceWork, Durable, Ext4, Mode, Options, SyncScope};
+use bakeoff_devices::ext4::{
+    Background, DeviceWork, Durable, Ext4, Ext4MountOptions, Mode, SyncScope,
+};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -15,7 +17,7 @@ const SECOND: Nanos = 1_000_000_000;
 const FILE: u64 = 7;
 
 fn ext4() -> Ext4 {
-    Ext4::new(Options::default())
+    Ext4::new(Ext4MountOptions::default())
 }
 
 /// One with much on it, so that its groups are large.

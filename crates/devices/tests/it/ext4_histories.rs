@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_devices::device::{Nanos, RequestKind};
 use bakeoff_devices::ext4::{
-    Background, Barrier, Committing, DataMode, DeviceWork, Durable, Ext4, Ext4Parameters, Extent,
-    JournalPlace, Mode, Options, SyncScope,
+    Background, Barrier, Committing, DataMode, DeviceWork, Durable, Ext4, Ext4MountOptions,
+    Ext4Parameters, Extent, JournalPlace, Mode, SyncScope,
 };
 use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn new(options: Options) -> Self {
+    fn new(options: Ext4MountOptions) -> Self {
         let files = BTreeMap::new();
         let (ext4, journal) = (Ext4::new(options), options.journal);
         Self { ext4, journal, now: 0, files, host_bytes: 0, device_bytes: 0 }
@@ -294,11 +294,11 @@ proptest! {
         data in prop_oneof![Just(DataMode::Ordered), Just(DataMode::Writeback), Just(DataMode::Journal)],
         barrier in prop_oneof![3 => Just(Barrier::On), 1 => Just(Barrier::Off)],
     ) {
-        let options = Options {
+        let options = Ext4MountOptions {
             dirty_background: limit * PAGE / 2,
             dirty_limit: limit * PAGE,
             journal: Ext4Parameters { barrier, commit, data, journal },
-            ..Options::default()
+            ..Ext4MountOptions::default()
         };
         let empty = Ext4::new(options).span();
         let mut checker = Checker::new(options);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use bakeoff_devices::device::hdd::{self, Hdd};
 use bakeoff_devices::device::{Device, Nanos};
 use bakeoff_devices::ext4::{
-    Committing, DeviceWork, Ext4, Ext4Parameters, JournalPlace, Mode, Options, SyncScope,
+    Committing, DeviceWork, Ext4, Ext4MountOptions, Ext4Parameters, JournalPlace, Mode, SyncScope,
 };
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -39,7 +39,7 @@ fn perform(disk: &mut dyn Device, mut now: Nanos, work: &DeviceWork) -> Nanos {
 fn commits_a_second(journal: Ext4Parameters, others: u64, size: u64, seed: u64) -> f64 {
     const COMMITS: u64 = 2000;
     let mut disk = Hdd::new(hdd::HddParameters::rpm_7200(), seed).expect("such a disk can be");
-    let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
+    let mut ext4 = Ext4::new(Ext4MountOptions { journal, ..Ext4MountOptions::default() });
     ext4.adopt(1, others);
     ext4.adopt(2, size);
     let (mut now, mut first) = (0, 0);
@@ -85,7 +85,7 @@ fn an_append_takes_two_seeks_and_a_turn_and_a_write_in_place_one_turn() {
 
 /// A file of this size on a disk of its own.
 fn one_file(size: u64) -> (Ext4, Hdd) {
-    let mut ext4 = Ext4::new(Options::default());
+    let mut ext4 = Ext4::new(Ext4MountOptions::default());
     ext4.adopt(1, size);
     let mut disk = Hdd::new(hdd::HddParameters::rpm_7200(), 1).expect("such a disk can be");
     disk.set_span(ext4.span());

@@ -1,7 +1,7 @@
 //! What the models deliver, in virtual time, beside what is published of such devices.
 
 use bakeoff_devices::device::{DeviceRequest, Nanos, RequestKind};
-use bakeoff_devices::ext4::{DeviceWork, Ext4, Mode, Options, SyncScope};
+use bakeoff_devices::ext4::{DeviceWork, Ext4, Ext4MountOptions, Mode, SyncScope};
 use bakeoff_devices::models::Models;
 use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::station::Station;
@@ -173,7 +173,7 @@ fn write(offset: u64, length: u64) -> DeviceRequest {
 /// Appends 4 KiB to a file and syncs it, as often as it goes, through what ext4 makes of that.
 fn appends(spec: &str, seconds: u64) -> f64 {
     let journal = Models::standard().parse(spec).expect("a model").file_system();
-    let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
+    let mut ext4 = Ext4::new(Ext4MountOptions { journal, ..Ext4MountOptions::default() });
     let mut station = station(spec, 1);
     let mut end = 0;
     rounds(&mut station, seconds, |station, now| {

@@ -301,14 +301,14 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bakeoff_devices::ext4::{Ext4, Mode, Options, SyncScope};
+    use bakeoff_devices::ext4::{Ext4, Ext4MountOptions, Mode, SyncScope};
     use bakeoff_devices::models::Models;
 
     const MIB: u64 = 1 << 20;
 
     /// Files of 64 MiB on a disk, of one of which so many bytes are being written back.
     fn writing_back(bytes: u64) -> (Ext4, Schedule) {
-        let options = Options { dirty_background: MIB, ..Options::default() };
+        let options = Ext4MountOptions { dirty_background: MIB, ..Ext4MountOptions::default() };
         let mut ext4 = Ext4::new(options);
         (1..=2).for_each(|file| ext4.adopt(file, 64 * MIB));
         let device = Models::standard().parse("hdd-7200").expect("there is one").build(1);

@@ -12,7 +12,7 @@ use bakeoff_testkit::{PATIENCE, Since, wait_until};
 use super::*;
 use planned::{MS, Planned, four, one};
 
-const TIMED: Options = Options { timing: true, null: false };
+const TIMED: ExecutorOptions = ExecutorOptions { timing: true, null: false };
 /// So long that who waits for it hangs.
 const HOUR: Nanos = 3_600_000 * MS;
 /// The longest time before its end at which an answer is begun.
@@ -155,7 +155,7 @@ fn nothing_waits_without_work_or_timing_or_on_a_device_that_takes_no_time() {
     slow.set_timing(false);
     assert!(!slow.timing() && at_once(&slow, one(0)));
 
-    let null = Options { timing: true, null: true };
+    let null = ExecutorOptions { timing: true, null: true };
     let null = Executor::start(Planned::station(&[HOUR]).0, null);
     assert!(at_once(&null, one(0)));
     null.set_timing(true);

@@ -71,7 +71,11 @@ impl VolumeModel {
     /// An empty root.
     pub fn new(root: &Stat, options: &VolumeOptions) -> Self {
         let &VolumeOptions { device_cache, metadata, journal, commit, .. } = options;
-        let ext4 = Ext4::new(ext4::Options { commit, journal, ..ext4::Options::default() });
+        let ext4 = Ext4::new(ext4::Ext4MountOptions {
+            commit,
+            journal,
+            ..ext4::Ext4MountOptions::default()
+        });
         Self {
             open: ext4.transaction(),
             ext4,

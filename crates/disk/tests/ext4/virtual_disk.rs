@@ -29,7 +29,7 @@ impl Virtual {
         let spec = Models::standard().parse(model).unwrap();
         let null = spec.is_null();
         let station = Station::new(spec.build(1), 1);
-        let options = executor::Options { timing: !null, null };
+        let options = executor::ExecutorOptions { timing: !null, null };
         let executor = Arc::new(Executor::start(station, options));
         let backing = folders.path().join("backing");
         let volume = Volume::open(&backing, VolumeOptions::new(executor, &spec)).unwrap();

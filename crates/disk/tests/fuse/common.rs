@@ -69,7 +69,7 @@ fn serve(folders: &Path, model: &str) -> (Arc<Volume>, Arc<Executor>, FuseSessio
     let spec = Models::standard().parse(model).unwrap();
     let null = spec.is_null();
     let station = Station::new(spec.build(1), 1);
-    let options = executor::Options { timing: !null, null };
+    let options = executor::ExecutorOptions { timing: !null, null };
     let executor = Arc::new(Executor::start(station, options));
     let mut options = VolumeOptions::new(Arc::clone(&executor), &spec);
     options.commit = HOUR;

@@ -7,7 +7,7 @@ use mysql::prelude::Queryable;
 use std::time::Duration;
 
 use super::error;
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::{Durability, Error, Least, Promise, Result};
 
 /// A storage engine of a MariaDB server.
@@ -86,8 +86,8 @@ impl StorageEngine {
     pub(super) fn blocks(
         self,
         name: &str,
-        options: &Options,
-    ) -> std::result::Result<(BlockCompression, Options), String> {
+        options: &EngineOptions,
+    ) -> std::result::Result<(BlockCompression, EngineOptions), String> {
         let mut others = options.clone();
         if self != Self::RocksDb {
             return Ok((BlockCompression::default(), others));

@@ -2,7 +2,7 @@
 
 use bakeoff_factor::{DEFAULT, Declared};
 
-use crate::options::{EngineOption, Options};
+use crate::options::{EngineOption, EngineOptions};
 use crate::served::PATH;
 use crate::{Durability, PaymentSignature, Promise};
 
@@ -69,7 +69,7 @@ impl LoggedStorage {
     }
 
     /// The same under the options of a level, and the others of these.
-    pub fn with(self, options: &Options) -> (Self, Options) {
+    pub fn with(self, options: &EngineOptions) -> (Self, EngineOptions) {
         let mut others = options.clone();
         let writes = others.remove(MEMTX_WAL_MODE.factor.name).is_some();
         let anew = others.get(SNAPSHOT).is_some_and(|it| it == "yes");

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use bakeoff_devices::ext4::Options;
+use bakeoff_devices::ext4::Ext4MountOptions;
 use bakeoff_devices::limit::{ClientLoad, rate};
 use bakeoff_devices::neighbour::NeighbourLevel;
 use bakeoff_devices::spec::Spec;
@@ -70,7 +70,7 @@ impl Drains {
 /// What the page cache hands to a device of what clients left of their load, and how many requests that is. Above
 /// a limit writers have to wait, so that no more is left than that.
 fn written_back(Unsynced { bytes, files }: Unsynced, load: ClientLoad) -> (ClientLoad, f64) {
-    let bytes = bytes.min(Options::default().dirty_limit);
+    let bytes = bytes.min(Ext4MountOptions::default().dirty_limit);
     let is_whole = bytes >= load.span;
     let block = if is_whole { MERGED.min(load.span) } else { load.block };
     let requests = bytes.div_ceil(block);

@@ -80,7 +80,7 @@ pub struct Virtual {
 
 /// How a virtual disk is mounted.
 #[derive(Clone, Debug)]
-pub struct Options<'a> {
+pub struct TrialDiskOptions<'a> {
     /// The device.
     pub spec: &'a Spec,
     /// Seeds it and its neighbours.
@@ -101,7 +101,8 @@ pub fn try_virtual_disk(launcher: &Launcher, place: &Path) -> Result<(), String>
     let wrong = |error: io::Error| format!("{}: {error}", place.display());
     fs::create_dir(&files).map_err(wrong)?;
     let spec = Models::standard().parse("null").map_err(|error| error.to_string())?;
-    let options = Options { spec: &spec, seed: 1, uncached: false, metadata: Metadata::default() };
+    let options =
+        TrialDiskOptions { spec: &spec, seed: 1, uncached: false, metadata: Metadata::default() };
     let disk =
         TrialDisk::mount(launcher, options, &files, &at).map_err(|error| error.to_string())?;
     let written = fs::write(at.join("file"), "text");
@@ -122,7 +123,7 @@ impl TrialDisk {
     /// When it can't be mounted.
     pub fn mount(
         launcher: &Launcher,
-        options: Options<'_>,
+        options: TrialDiskOptions<'_>,
         files: &Path,
         at: &Path,
     ) -> Result<Self, TrialError> {
@@ -130,7 +131,7 @@ impl TrialDisk {
             TrialError::place("its disk can't be mounted", error.to_string())
         };
         fs::create_dir_all(at).map_err(|error| failed(&format!("{}: {error}", at.display())))?;
-        let Options { spec, seed, uncached, metadata } = options;
+        let TrialDiskOptions { spec, seed, uncached, metadata } = options;
         let mut options = MountOptions::new(files, at, &spec.to_string());
         (options.seed, options.timing, options.uncached) = (seed, false, uncached);
         options.metadata = metadata;

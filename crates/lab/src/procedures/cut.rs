@@ -35,7 +35,7 @@ use self::inside::CutTask;
 use self::moment::CutMoment;
 use super::{Inside, ProcedureContext, told};
 use crate::error::wanting;
-use crate::place::disk::{Options, TrialDisk};
+use crate::place::disk::{TrialDisk, TrialDiskOptions};
 use crate::place::limits::LimitedGroups;
 use crate::place::{Staged, remove};
 use crate::process::ChildProcess;
@@ -236,7 +236,7 @@ impl Bench<'_, '_> {
     fn place(&self, files: &Path, at: &Path, seed: u64) -> Result<Staged, TrialError> {
         let DiskSpec::Virtual(spec) = &self.trial.disk else { return Err(powerless()) };
         let metadata = self.metadata;
-        let options = Options { spec, seed, uncached: false, metadata };
+        let options = TrialDiskOptions { spec, seed, uncached: false, metadata };
         let disk = TrialDisk::mount(self.stage.launcher, options, files, at)?;
         let server = self.work.join("server");
         let wanted = |at: &Path| self.trial.setup.place(at, &server);

@@ -35,7 +35,7 @@ use crate::TrialError;
 use crate::driving::Drive;
 use crate::error::wanting;
 use crate::machine::accounts;
-use crate::place::disk::{Options, TrialDisk};
+use crate::place::disk::{TrialDisk, TrialDiskOptions};
 use crate::place::images::LoadedImage;
 use crate::place::limits::LimitedGroups;
 use crate::place::{self, RESERVE, Staged, TargetPlace, room};
@@ -198,7 +198,7 @@ impl Turns<'_> {
         let disk = match &trial.disk {
             DiskSpec::Host => TrialDisk::host(trial.seed),
             DiskSpec::Virtual(spec) => {
-                let options = Options {
+                let options = TrialDiskOptions {
                     spec,
                     seed: trial.seed,
                     uncached: !limits.leave_memory(),

@@ -10,6 +10,7 @@ mod clocks;
 mod failures;
 mod laws;
 mod modules;
+mod names;
 mod profile;
 mod source;
 mod variables;

@@ -2,15 +2,15 @@
 
 use bakeoff_devices::device::RequestKind;
 use bakeoff_devices::ext4::{
-    Barrier, Committing, DataMode, Durable, Ext4, Ext4Parameters, JournalPlace, Mode, Options,
-    SyncScope,
+    Barrier, Committing, DataMode, Durable, Ext4, Ext4MountOptions, Ext4Parameters, JournalPlace,
+    Mode, SyncScope,
 };
 
 use super::{FILE, KIB, MIB, SECOND, background, ext4, shape, sync, write};
 
 fn with_data(data: DataMode) -> Ext4 {
     let journal = Ext4Parameters { data, ..Ext4Parameters::default() };
-    Ext4::new(Options { journal, ..Options::default() })
+    Ext4::new(Ext4MountOptions { journal, ..Ext4MountOptions::default() })
 }
 
 /// By its age; a sync still waits for the data of its own file.
@@ -79,7 +79,7 @@ fn journalled_data_are_committed_before_they_are_written_to_their_places() {
 #[test]
 fn without_barriers_nothing_is_flushed() {
     let journal = Ext4Parameters { barrier: Barrier::Off, ..Ext4Parameters::default() };
-    let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
+    let mut ext4 = Ext4::new(Ext4MountOptions { journal, ..Ext4MountOptions::default() });
     ext4.adopt(FILE, MIB);
     write(&mut ext4, 0, FILE, 8 * KIB, 4 * KIB);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4");
@@ -99,7 +99,7 @@ fn without_barriers_nothing_is_flushed() {
 fn a_journal_near_the_data_is_one_write_and_in_pieces_between_them() {
     let (commit, journal) = (Committing::Fast, JournalPlace::Near);
     let journal = Ext4Parameters { commit, journal, ..Ext4Parameters::default() };
-    let mut ext4 = Ext4::new(Options { journal, ..Options::default() });
+    let mut ext4 = Ext4::new(Ext4MountOptions { journal, ..Ext4MountOptions::default() });
     write(&mut ext4, 0, FILE, 0, 4 * KIB);
     assert_eq!(shape(&sync(&mut ext4, 0, FILE, SyncScope::Data)), "w4 w24 f");
     let mut last = ext4.counts();

@@ -1,6 +1,6 @@
 //! What operations wait for that are under way at once.
 
-use bakeoff_devices::ext4::{DeviceWork, Ext4, Options, SyncScope};
+use bakeoff_devices::ext4::{DeviceWork, Ext4, Ext4MountOptions, SyncScope};
 
 use super::{FILE, KIB, MIB, ext4, shape, write};
 
@@ -16,7 +16,7 @@ fn waits(work: &DeviceWork) -> String {
 
 #[test]
 fn a_sync_waits_for_pages_of_the_file_that_are_being_written() {
-    let options = Options { dirty_background: MIB, ..Options::default() };
+    let options = Ext4MountOptions { dirty_background: MIB, ..Ext4MountOptions::default() };
     let mut ext4 = Ext4::new(options);
     ext4.adopt(FILE, 4 * MIB);
     ext4.adopt(8, 4 * MIB);

@@ -1,6 +1,8 @@
 //! What is written back and committed later, when, and what is told as durable then.
 
-use bakeoff_devices::ext4::{Background, DeviceWork, Durable, Ext4, Mode, Options, SyncScope};
+use bakeoff_devices::ext4::{
+    Background, DeviceWork, Durable, Ext4, Ext4MountOptions, Mode, SyncScope,
+};
 
 use super::{FILE, KIB, MIB, SECOND, background, ext4, full, shape, sync, write};
 
@@ -57,8 +59,11 @@ fn names_committed_by_a_sync_are_told_as_lasting_later() {
 
 #[test]
 fn many_dirty_pages_are_written_back_early_and_too_many_make_writers_wait() {
-    let options =
-        Options { dirty_background: 8 * MIB, dirty_limit: 16 * MIB, ..Options::default() };
+    let options = Ext4MountOptions {
+        dirty_background: 8 * MIB,
+        dirty_limit: 16 * MIB,
+        ..Ext4MountOptions::default()
+    };
     let mut ext4 = Ext4::new(options);
     for number in 0..8 {
         write(&mut ext4, number, number, 0, MIB);
@@ -86,8 +91,11 @@ fn many_dirty_pages_are_written_back_early_and_too_many_make_writers_wait() {
 
 #[test]
 fn what_waiting_writers_wrote_back_is_told_as_durable() {
-    let options =
-        Options { dirty_background: 8 * MIB, dirty_limit: 16 * MIB, ..Options::default() };
+    let options = Ext4MountOptions {
+        dirty_background: 8 * MIB,
+        dirty_limit: 16 * MIB,
+        ..Ext4MountOptions::default()
+    };
     let mut ext4 = Ext4::new(options);
     for number in 0..4 {
         write(&mut ext4, 0, number, 0, 4 * MIB);
