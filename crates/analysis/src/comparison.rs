@@ -240,7 +240,7 @@ impl RatioIs {
     }
 }
 
-/// The only place at which a document's ratios are turned: each is written as [`Comparison::as_told`] has it.
+/// The only place at which a document's ratios are turned: each is written as `as_told` has it.
 impl Serialize for Comparison {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Self::serialize(&self.as_told(), serializer)

@@ -157,11 +157,11 @@ pub struct CostView {
     /// The sums.
     #[serde(flatten)]
     pub sums: WorkCost,
-    /// See [`Cost::write_amplification`].
+    /// See [`WorkCost::write_amplification`].
     pub write_amplification: Option<f64>,
-    /// See [`Cost::syncs_per_commit`].
+    /// See [`WorkCost::syncs_per_commit`].
     pub syncs_per_commit: Option<f64>,
-    /// See [`Cost::engine_cpu_per_operation_s`].
+    /// See [`WorkCost::engine_cpu_per_operation_s`].
     pub engine_cpu_per_operation_s: Option<f64>,
 }
 

@@ -67,7 +67,7 @@ pub enum WorkFigure {
     EngineCpuS,
     /// See [`WorkView::client_cpu_s`].
     ClientCpuS,
-    /// See [`crate::Cost::write_amplification`].
+    /// See [`crate::WorkCost::write_amplification`].
     WriteAmplification,
     /// See [`WorkView::read_amplification`].
     ReadAmplification,

@@ -23,7 +23,7 @@
 //!   round.
 //!
 //! How a commit is written, where the journal lies, what is ordered of data, and whether the device is
-//! flushed at all can be chosen ([`Parameters`]).
+//! flushed at all can be chosen ([`Ext4Parameters`]).
 //!
 //! What is not: reading what a write of part of a page lacks, writing metadata to their own places
 //! when the journal is checkpointed, `auto_da_alloc`, access times.

@@ -2,7 +2,7 @@
 //!
 //! The backing folder always holds what the application sees. [`Pending`] remembers, beside it,
 //! every change that is not durable yet, in the order in which they were made, with what was there
-//! before. From the two any state that a power cut may leave can be made: an [`Image`].
+//! before. From the two any state that a power cut may leave can be made: a [`CrashImage`].
 //!
 //! **What is durable.** Everything that was there at mount time; then:
 //! - a sync of a file ([`Pending::sync_file`]) makes its bytes and its size durable;
@@ -22,7 +22,7 @@
 //!   name whose file was never synced stands for what is durable of that file, maybe nothing.
 //!
 //! A sync that fails ([`Pending::fail_sync`]) loses the bytes that it should have made durable.
-//! A sync counts for what was changed before its [`Mark`], so that what is written while the
+//! A sync counts for what was changed before its [`ChangeMark`], so that what is written while the
 //! device is at work stays pending.
 //!
 //! Where the journal has data, too, or nothing orders them ([`Pending::with_data`]), it is otherwise: with
@@ -41,7 +41,7 @@
 //! had no block yet.
 //!
 //! **Mirrors.** On an array the two copies of what was in flight may differ. An image has the one that lost
-//! the write ([`State::image_on`], [`Copies`]).
+//! the write ([`PendingState::image_on`], [`MirrorCopies`]).
 //!
 //! **Earlier moments.** What is told can be remembered ([`Pending::record`]), with what was there before
 //! each change. Then an image can be made of any moment since, by either kind of metadata: what was

@@ -19,7 +19,7 @@ pub use problem::{Hint, SpecError, SpecProblem};
 ///
 /// Written as a model and, if its parameters are to be others, `/name=value` for each:
 /// `hdd-7200/used=0.02/cache=64M`. The parameters are the fields of the models' `Parameters`, and
-/// of the file system's, which every model has ([`ext4::Parameters`]). After `raid10:N×` a model's
+/// of the file system's, which every model has ([`ext4::Ext4Parameters`]). After `raid10:N×` a model's
 /// are those of each disk.
 ///
 /// Two are the same if they are written alike.

@@ -37,7 +37,7 @@ pub struct Traced {
     pub waits: Waits,
     /// The file that it is done for, by its place in [`Trace::files`]; `None` where it is of several.
     pub file: Option<usize>,
-    /// What is asked for together, one after the other, as in [`Work`].
+    /// What is asked for together, one after the other, as in [`DeviceWork`].
     pub steps: Vec<Vec<DeviceRequest>>,
 }
 

@@ -297,7 +297,7 @@ impl DiskControl {
     /// with the last of them the power goes. Replaces what was armed before.
     ///
     /// # Errors
-    /// As of [`Control::arm`], or there is none ([`Error::Usage`]).
+    /// As of [`DiskControl::arm`], or there is none ([`Error::Usage`]).
     pub fn await_moments(&self, moments: &[Awaited]) -> Result<(), Error> {
         self.await_signatures(moments, &[])
     }
@@ -305,7 +305,7 @@ impl DiskControl {
     /// The same, where moments may be counted by signatures.
     ///
     /// # Errors
-    /// As of [`Control::await_moments`], or a moment is counted by a signature that there is not
+    /// As of [`DiskControl::await_moments`], or a moment is counted by a signature that there is not
     /// ([`Error::Usage`]).
     pub fn await_signatures(
         &self,
@@ -343,7 +343,7 @@ impl DiskControl {
         self.tell(&Ask::Trace(None))
     }
 
-    /// Writes all that was remembered ([`Control::record`]) up to the first moment that was waited for
+    /// Writes all that was remembered ([`DiskControl::record`]) up to the first moment that was waited for
     /// into a new folder, once the power is off; [`history::read`](crate::history::read) reads it.
     ///
     /// # Errors
@@ -356,7 +356,7 @@ impl DiskControl {
     }
 
     /// Has the disk make durable all that was written and changed so far, as `sync(2)` does, and begin to
-    /// remember as [`Control::record`] does. What came before is forgotten, so that both ways to make
+    /// remember as [`DiskControl::record`] does. What came before is forgotten, so that both ways to make
     /// names durable can be had. Nothing happens once an awaited moment has come.
     ///
     /// # Errors
@@ -384,11 +384,11 @@ impl DiskControl {
         self.tell(&Ask::Image(ImageRequest::new(keep, seed, folder)?))
     }
 
-    /// As [`Control::image`], of one of the moments that were waited for, by its place among them, on
+    /// As [`DiskControl::image`], of one of the moments that were waited for, by its place among them, on
     /// a file system that makes names durable in this way.
     ///
     /// # Errors
-    /// Those of [`Control::image`]; or that moment was not recorded, or not in this way ([`Control::record`]).
+    /// Those of [`DiskControl::image`]; or that moment was not recorded, or not in this way ([`DiskControl::record`]).
     pub fn image_of(
         &self,
         moment: usize,
@@ -411,7 +411,7 @@ impl DiskControl {
         self.tell(&Ask::Snapshot(ImageRequest::new(keep, seed, folder)?))
     }
 
-    /// [`Control::power_off`] and [`Control::image`] in one: the power stays on when the folder
+    /// [`DiskControl::power_off`] and [`DiskControl::image`] in one: the power stays on when the folder
     /// can't be used.
     ///
     /// # Errors

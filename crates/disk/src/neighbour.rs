@@ -32,7 +32,7 @@ pub struct RunningNeighbours {
 
 impl RunningNeighbours {
     /// Sends neighbours to work on a file. `alone_rate` is the requests a second that one stream
-    /// reaches alone, of which [`Level::Share`] takes its share; other levels do not look at it.
+    /// reaches alone, of which [`NeighbourLevel::Share`] takes its share; other levels do not look at it.
     ///
     /// Poisson arrivals keep the times at which they are meant to be: one that finds the disk
     /// busy is sent beside those in flight, up to [`MOST_IN_FLIGHT`]; where these are not enough

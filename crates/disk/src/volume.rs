@@ -85,7 +85,7 @@ pub struct VolumeOptions {
     /// How and where the journal is written, and whether the device is flushed.
     pub journal: ext4::Ext4Parameters,
     /// How long a change of metadata waits for a commit that nobody asks for, in nanoseconds: see
-    /// [`ext4::Options::commit`].
+    /// [`ext4::Ext4MountOptions::commit`].
     pub commit: Nanos,
 }
 

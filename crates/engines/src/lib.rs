@@ -132,7 +132,7 @@ pub trait Engine: Send + Sync {
     /// The version that is built in or installed; a server may be asked for it.
     fn version(&self) -> String;
 
-    /// Where it does its work, as in [`About`].
+    /// Where it does its work, as in [`EngineDescription`].
     fn home(&self) -> EngineHome {
         self.about().home
     }

@@ -19,7 +19,7 @@ mod tests;
 mod text;
 
 /// The words that bakeoff's tables in a server say of themselves, so that a server that somebody else
-/// runs tells them from its owner's: the beginning of every [`Mark`].
+/// runs tells them from its owner's: the beginning of every [`TableMark`].
 pub const MADE_BY: &str = "made by bakeoff";
 
 /// The server whose dialect of SQL is written.

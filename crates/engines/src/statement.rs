@@ -50,11 +50,11 @@ pub enum ReadScope {
         to: Option<RangeBound>,
     },
     /// The first column of the path is one of so many parameters; a row is found once even if
-    /// its value is given twice. The order is [`Order::Any`] and there is no limit.
+    /// its value is given twice. The order is [`ReadOrder::Any`] and there is no limit.
     Among(usize),
     /// The first column of the path lies within one of so many ranges, both bounds of each among them; a
     /// row is found once even if several ranges hold it. A range with a null bound holds nothing. The
-    /// order is [`Order::Any`] and there is no limit.
+    /// order is [`ReadOrder::Any`] and there is no limit.
     Ranges(usize),
 }
 

@@ -18,7 +18,7 @@ use crate::{
 /// every other level once.
 ///
 /// Blocks of trials that are to be steady and that differ in their neighbours alone follow each other
-/// ([`Block::shares_conditioning`]), all with the levels in one order; over as many repetitions as
+/// ([`TrialBlock::shares_conditioning`]), all with the levels in one order; over as many repetitions as
 /// there are levels of neighbours, each has every place among them once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialPlan {

@@ -41,7 +41,7 @@ pub struct PlannerNames {
     pub name: String,
     /// Whether it decides how often each block is repeated, within [`Bounds`](crate::Bounds).
     pub repeats: bool,
-    /// Whether it looks for the highest rate that keeps a [`Limit`](crate::Limit).
+    /// Whether it looks for the highest rate that keeps a [`Limit`](crate::ResponseTimeLimit).
     pub seeks: bool,
 }
 

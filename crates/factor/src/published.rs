@@ -52,7 +52,7 @@ pub struct PublishedFigure {
     pub operation: Option<String>,
     /// Levels by the factors' names, each in its canonical form.
     pub levels: BTreeMap<String, String>,
-    /// The name of its [`Unit`].
+    /// The name of its [`FigureUnit`].
     pub unit: String,
     /// The figure in that unit; `None` for a gap.
     pub value: Option<PublishedValue>,

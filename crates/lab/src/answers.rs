@@ -42,7 +42,7 @@ pub struct AnsweredOperation {
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedAnswer {
-    /// The number of what was asked in [`Told::statements`].
+    /// The number of what was asked in [`ImageAnswers::statements`].
     pub statement: usize,
     /// The answer, the same from every engine that keeps its contract. Of a long one its start, and a
     /// digest of all of it.

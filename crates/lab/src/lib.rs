@@ -3,7 +3,7 @@
 //! what came out; it takes the canary, honours a request to stop, and leaves nothing behind.
 //!
 //! It knows targets, engines, workloads and disks by their contracts alone. It must never know how a
-//! figure is shown or judged: it records, and says what it is doing through [`Watch`].
+//! figure is shown or judged: it records, and says what it is doing through [`RunObserver`].
 
 pub mod answers;
 mod child;

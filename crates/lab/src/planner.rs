@@ -49,7 +49,7 @@ pub const PLANNERS: [&PlannerKind; 1] = [&fixed::FIXED];
 /// learn more, it is handed out as a block of another number. A cell that can't be had fails its trial with
 /// the reason.
 ///
-/// **What is run together.** Blocks that share a conditioning ([`Block::shares_conditioning`]) are run
+/// **What is run together.** Blocks that share a conditioning ([`TrialBlock::shares_conditioning`]) are run
 /// together if [`Planner::left`] names them one after the other: [`Planner::next`] is then asked for the
 /// second block before the first has run.
 ///

@@ -126,7 +126,7 @@ pub trait Target: Send + Sync {
         false
     }
 
-    /// Whether a raw device can be in the place of its files: [`Place::device`].
+    /// Whether a raw device can be in the place of its files: [`TargetPlace::device`].
     ///
     /// # Errors
     /// Why it can't, with what to change: a clause about the device.
@@ -158,7 +158,7 @@ pub trait Target: Send + Sync {
         None
     }
 
-    /// Whether an image of its data can be asked what its clients ask: [`Subject::answers`].
+    /// Whether an image of its data can be asked what its clients ask: [`PreparedTarget::answers`].
     fn can_be_asked(&self, subject: &Value) -> bool {
         let _ = subject;
         false
@@ -189,7 +189,7 @@ pub struct WorkloadDescription {
     pub operations: Vec<Name>,
     /// What its readers speak of.
     pub figure_of_merit: FigureOfMerit,
-    /// What its drivers count of each operation beside its time ([`bakeoff_load::Done::work`]).
+    /// What its drivers count of each operation beside its time ([`bakeoff_load::OperationOutcome::work`]).
     pub counts: OperationCounts,
     /// Its scales from small to large, each with what it holds.
     pub scales: Vec<(Name, String)>,
@@ -274,7 +274,7 @@ pub trait PreparedTarget {
         Err(TrialError::User("it can't be asked".into()))
     }
 
-    /// Serves its pages in a place, in a process that [`Subject::open`] has started for it in another one.
+    /// Serves its pages in a place, in a process that [`PreparedTarget::open`] has started for it in another one.
     /// What that one asks comes in lines, and what it is told goes to `output`. It ends when it is told to
     /// stop, or when nobody is there to ask.
     ///

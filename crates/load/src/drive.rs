@@ -75,7 +75,7 @@ pub trait Observer<E> {
         let _ = progress;
     }
 
-    /// Drivers have not come home, [`Plan::patience`] after the cap: this is what is known without
+    /// Drivers have not come home, [`DrivePlan::patience`] after the cap: this is what is known without
     /// them. When it returns, they are waited for.
     fn overdue(&mut self, so_far: &DriveOutcome) {
         let _ = so_far;
@@ -94,8 +94,8 @@ impl<E, F: FnMut(&DriveProgress)> Observer<E> for F {
 ///
 /// What counts is every operation that was to start in the window, and each is followed to its end:
 /// the clients keep working until the last of them is over. The window ends with the plan's
-/// duration; or before it, as soon as [`Plan::enough`] operations of each kind are known to have ended; or
-/// after it, when [`Plan::least`] of each kind have; at the plan's cap at the latest, and what is still
+/// duration; or before it, as soon as [`DrivePlan::enough`] operations of each kind are known to have ended; or
+/// after it, when [`DrivePlan::least`] of each kind have; at the plan's cap at the latest, and what is still
 /// in flight then is cut off. In an open loop that does not keep up, what
 /// has not started when the window ends is counted, and not started any more.
 ///

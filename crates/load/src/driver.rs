@@ -37,7 +37,7 @@ pub trait OperationSink {
 pub struct EndedOperation {
     /// The lane that it was in.
     pub lane: usize,
-    /// Which kind of operation it was: a number below [`crate::Plan::kinds`].
+    /// Which kind of operation it was: a number below [`crate::DrivePlan::kinds`].
     pub kind: usize,
     /// When it was to start: what its pacer said. Response time counts from here.
     pub intended: ClockNanos,
@@ -78,7 +78,7 @@ impl std::ops::AddAssign for WorkDone {
 
 /// One user, who waits for each operation to end.
 pub trait BlockingClient {
-    /// Decides which kind of operation comes next: a number below [`crate::Plan::kinds`]. The time
+    /// Decides which kind of operation comes next: a number below [`crate::DrivePlan::kinds`]. The time
     /// that this takes is inside its latency.
     fn choose(&mut self) -> usize;
 

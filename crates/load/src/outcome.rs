@@ -83,7 +83,7 @@ impl DriveOutcome {
         self.kinds.iter().map(|kind| kind.ended.operations as f64 / length).collect()
     }
 
-    /// What all kinds together come to a second, counted as in [`Outcome::rates`].
+    /// What all kinds together come to a second, counted as in [`DriveOutcome::rates`].
     pub fn totals(&self) -> Totals {
         let length = self.window_length_s();
         let a_second = |number: fn(&EndedInWindow) -> u64| {

@@ -21,7 +21,7 @@ pub struct DrivePlan {
     pub kinds: usize,
     /// When the window starts: operations that were to start before do not count.
     pub warm_up: Duration,
-    /// When the window ends at the earliest, unless [`Plan::enough`] ends it before.
+    /// When the window ends at the earliest, unless [`DrivePlan::enough`] ends it before.
     pub duration: Duration,
     /// How many operations of each kind have to have ended before the window ends.
     pub least: u64,

@@ -68,7 +68,7 @@ impl<'a> JudgedChanges<'a> {
         let mut judged = changes(&document.run.run, &document.trials, apart);
         let broken = document.cells.iter().filter(|cell| cell.broken_promise.is_some());
         let broken: Vec<&Levels> = broken.map(|cell| &cell.levels).collect();
-        let is_broken = |levels: &Levels| broken.iter().any(|it| *it == levels);
+        let is_broken = |levels: &Levels| broken.contains(&levels);
         for change in judged.iter_mut().filter(|it| is_broken(it.from) || is_broken(it.to)) {
             change.comparison.verdict = Verdict::Void;
         }

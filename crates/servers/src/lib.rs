@@ -2,7 +2,7 @@
 //!
 //! A server's data, socket and log are in folders that its caller names; it has no TCP port, reads
 //! no configuration but the settings it is given, and never touches the system's own instance. It
-//! dies with the process that started it. What a kind of server needs is told in a [`Kind`]. This
+//! dies with the process that started it. What a kind of server needs is told in a [`ServerProduct`]. This
 //! crate must never know a server by its name, what is stored in it, who connects to it, or why.
 
 mod account;

@@ -108,7 +108,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// How many rows are changed after they were loaded, as a multiple of all, at levels of its own factors:
-    /// what [`Prepared::age`] does.
+    /// what [`PreparedWorkload::age`] does.
     fn age(&self, levels: &DeclaredLevels) -> f64 {
         let _ = levels;
         0.0
@@ -124,7 +124,7 @@ pub trait Workload: Send + Sync {
         FigureOfMerit::Time
     }
 
-    /// What its clients add to each operation's [`Tally`] beside transactions and retries.
+    /// What its clients add to each operation's [`OperationTally`] beside transactions and retries.
     fn counts(&self) -> OperationCounts {
         OperationCounts::default()
     }
@@ -135,13 +135,13 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// Whether it is a web application, whose pages a web server can serve: [`Prepared::site`].
+    /// Whether it is a web application, whose pages a web server can serve: [`PreparedWorkload::site`].
     fn is_site(&self) -> bool {
         false
     }
 
     /// Whether what its clients were promised can be held against what a power cut has left:
-    /// [`Prepared::audited`].
+    /// [`PreparedWorkload::audited`].
     fn is_audited(&self) -> bool {
         false
     }
@@ -337,7 +337,7 @@ pub struct AuditFindings {
 /// One user of the application.
 pub trait WorkloadClient {
     /// Decides what to do next; the number of an operation in [`Workload::operations`], of those that
-    /// [`Prepared::has_operation`] says it runs.
+    /// [`PreparedWorkload::has_operation`] says it runs.
     fn choose(&mut self) -> usize;
 
     /// Runs one operation, as often as conflicts make it necessary, and adds what it had to

@@ -156,7 +156,7 @@ impl TextSource {
         self.corpus[start..end].trim_end()
     }
 
-    /// As [`Text::cut`], but without a line break: the longest line of such a stretch.
+    /// As [`TextSource::cut`], but without a line break: the longest line of such a stretch.
     pub fn cut_line(&self, random: &mut impl Rng, longest: usize) -> &str {
         let lines = self.cut(random, longest).lines().map(str::trim);
         lines.max_by_key(|line| line.len()).unwrap_or_default()

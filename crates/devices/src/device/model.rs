@@ -21,7 +21,7 @@ pub trait DeviceParameters: fmt::Debug + Send + Sync {
     /// All that keeps such a device from being.
     fn check(&self) -> Vec<ParameterProblem>;
 
-    /// The device, of parameters that [`Parameters::check`] finds nothing wrong with. All that is
+    /// The device, of parameters that [`DeviceParameters::check`] finds nothing wrong with. All that is
     /// random about it comes from the seed: the same seed makes the same device.
     fn build(&self, seed: u64) -> Box<dyn Device>;
 

@@ -70,7 +70,7 @@ impl Pending {
         self.state.bytes()
     }
 
-    /// What a power cut now leaves: see [`State::image`].
+    /// What a power cut now leaves: see [`PendingState::image`].
     ///
     /// # Errors
     /// When a file's size can't be had.

@@ -60,7 +60,7 @@ impl Volume {
         Ok(listing)
     }
 
-    /// Gives the entries from a place on (0, or what [`Entry::next`] told), until `take` says that
+    /// Gives the entries from a place on (0, or what [`ListingEntry::next`] told), until `take` says that
     /// it has enough by answering `false`; the entry it refused comes first the next time.
     ///
     /// # Errors

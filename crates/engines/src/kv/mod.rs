@@ -2,7 +2,7 @@
 //!
 //! Every table has a key space of its own, from the primary key to the other columns, and so has
 //! every index: an entry's key is the indexed cells followed by the primary key, and its value is
-//! empty. A store is whatever implements [`Store`]; it must never know what its bytes mean.
+//! empty. A store is whatever implements [`KeyValueStore`]; it must never know what its bytes mean.
 //! Statements become plans when the database is opened: nothing is looked up by name later, and a
 //! session's buffers are used again and again.
 

@@ -24,7 +24,7 @@ pub struct AnswersRequest<'a> {
     pub prepared: &'a dyn PreparedWorkload,
     /// The names of all of its operations.
     pub operations: &'a dyn Fn(usize) -> String,
-    /// What [`Told::work`] is to be.
+    /// What [`ImageAnswers::work`] is to be.
     pub work: String,
     /// Seeds what the client does.
     pub seed: u64,

@@ -116,7 +116,7 @@ impl LimitedGroup {
     /// the limits that some of them have of their own. No process belongs to it but by one of these.
     ///
     /// # Errors
-    /// As [`Group::create`].
+    /// As [`LimitedGroup::create`].
     pub fn of_several(limit: ResourceLimit, each: &[ResourceLimit]) -> Result<Self, String> {
         let mut controllers = limit.controllers();
         for controller in each.iter().flat_map(|it| it.controllers()) {
@@ -135,7 +135,7 @@ impl LimitedGroup {
     /// and with those of the others no more than that of all.
     ///
     /// # Errors
-    /// As [`Group::create`].
+    /// As [`LimitedGroup::create`].
     pub fn create_within(&self, limit: ResourceLimit) -> Result<Self, String> {
         // Version 1 takes no larger quota of processors than the one above it.
         Self::below(&self.levels, limit.within(self.limit()))
@@ -222,7 +222,7 @@ impl LimitedGroup {
         self.paths().into_iter().try_for_each(end_processes)
     }
 
-    /// Lets its processes have as much memory as the machine has from now on. [`Group::limit`] is what it was.
+    /// Lets its processes have as much memory as the machine has from now on. [`LimitedGroup::limit`] is what it was.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -250,7 +250,7 @@ impl LimitedGroup {
     /// Bytes of files in the page cache. Memory that processes share is not among them.
     ///
     /// # Errors
-    /// As [`Group::usage`].
+    /// As [`LimitedGroup::usage`].
     pub fn cached(&self) -> io::Result<u64> {
         self.of_memory(GroupMemory::cached)
     }

@@ -11,7 +11,7 @@ use crate::TrialError;
 /// A target that is open. Dropping it closes it cleanly; nothing of it runs on after that.
 pub trait RunningTarget: Sync {
     /// The names of the operations that its clients run at the trial's levels, in the order of
-    /// [`About::operations`](super::About::operations). The window waits for each of them; a driver's kinds
+    /// [`About::operations`](super::WorkloadDescription::operations). The window waits for each of them; a driver's kinds
     /// are numbers into these.
     fn operations(&self) -> &[Name];
 
@@ -52,7 +52,7 @@ pub trait RunningTarget: Sync {
     ) -> Result<Box<dyn Driver + 'a>, TrialError>;
 
     /// What does one operation after the other of the work that conditions it, which makes it no larger,
-    /// as one of so many clients: see [`bakeoff_workloads::Prepared::conditioner`].
+    /// as one of so many clients: see [`bakeoff_workloads::PreparedWorkload::conditioner`].
     ///
     /// # Errors
     /// The target's own; the user's where it can't be conditioned.

@@ -16,7 +16,7 @@ pub struct Timelines {
     pub charts: Vec<Timeline>,
 }
 
-/// A chart over time: made of a [`Course`] by `From`.
+/// A chart over time: made of a [`CourseTracks`] by `From`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Timeline {
     /// What a page shows.
