@@ -1,7 +1,7 @@
 //! Little's law: in a closed loop all of the clients' time has to be in some latency. It checks the rates
 //! that were counted.
 
-use bakeoff_results::measure::{CONCURRENCY, DONE_RATE, ENDED, LITTLE_RATE};
+use bakeoff_results::measure::{CONCURRENCY, DONE_RATE, LITTLE_RATE};
 use bakeoff_results::{Scope, TrialSummary};
 
 use crate::open_loop;
@@ -33,19 +33,13 @@ pub fn littles_law(trial: &TrialSummary) -> Option<f64> {
     law.is_finite().then_some(law)
 }
 
-/// Whether the rates of a trial are what ended in its window, and not what follows from latencies.
-pub(crate) fn has_counted_rates(trial: &TrialSummary) -> bool {
-    let ended = |name: &str| trial.measures.get(&ENDED, &Scope::Operation(name.to_owned().into()));
-    trial.operations.iter().any(|operation| ended(&operation.name).is_some())
-}
-
 /// By which factor more operations ended than Little's law has from the latencies, where that is too much:
 /// some clients waited for so long that others did most of the work. `None` where they agree, where the
 /// operations at the edges of the window, one of each client, can make the difference, and where no operation
 /// was long.
 pub(crate) fn starving(trial: &TrialSummary) -> Option<f64> {
     let of = |measure| trial.measures.get(measure, &Scope::Clients);
-    let (from, to) = trial.window_s.filter(|_| has_counted_rates(trial))?;
+    let (from, to) = trial.window_s.filter(|_| trial.has_counted_rates())?;
     let (counted, little) = (of(&DONE_RATE)?, of(&LITTLE_RATE)?);
     let is_beyond_edges = (counted - little) * (to - from) > concurrency(trial)?;
     let longest = trial.operations.iter().filter_map(|it| it.max_s).fold(0.0, f64::max);

@@ -4,7 +4,6 @@ use bakeoff_results::measure::{BYTES_RATE, DONE_RATE, LITTLE_RATE, OPERATIONS, R
 use bakeoff_results::{FigureOfMerit, Scope, TrialSummary};
 use serde::{Deserialize, Serialize};
 
-use crate::littles_law;
 use crate::span::ComparedSpan;
 
 /// What all kinds of operations of a trial come to a second, without those that failed.
@@ -46,7 +45,7 @@ impl Total {
         let is_cut_off = trial.operations.iter().any(|view| view.unfinished > 0);
         let bound = trial.measures.get(&LITTLE_RATE, &Scope::Clients);
         let bound = bound.filter(|_| is_cut_off && rate == 0.0);
-        let at_most = bound.is_some() || is_cut_off && !littles_law::has_counted_rates(trial);
+        let at_most = bound.is_some() || is_cut_off && !trial.has_counted_rates();
         let operations_per_second = bound.unwrap_or(rate);
         Self { operations_per_second, rows_per_second: None, bytes_per_second: None, at_most }
     }

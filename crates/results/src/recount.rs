@@ -29,7 +29,7 @@ pub(crate) fn recount_rates(
 ) -> rusqlite::Result<()> {
     let mut left = ReadBudget::of_histograms();
     for (id, trial) in trials {
-        let Some((from, to)) = trial.window_s.filter(|_| !has_counted_rates(trial)) else {
+        let Some((from, to)) = trial.window_s.filter(|_| !trial.has_counted_rates()) else {
             continue;
         };
         let operations = 0..trial.operations.len() as i64;
@@ -41,12 +41,6 @@ pub(crate) fn recount_rates(
         }
     }
     Ok(())
-}
-
-/// Whether the rates of a trial are what ended, and not what follows from latencies.
-pub(crate) fn has_counted_rates(trial: &TrialSummary) -> bool {
-    let counted = |name: &str| trial.measures.get(&ENDED, &operation_scope(name)).is_some();
-    trial.operations.iter().any(|operation| counted(&operation.name))
 }
 
 fn operation_scope(name: &str) -> Scope {

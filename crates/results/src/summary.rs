@@ -4,7 +4,7 @@ use bakeoff_stats::quantile;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::Measures;
+use crate::measure::{ENDED, Measures, Scope};
 use crate::record::{Levels, OperationRecord};
 
 /// Nanoseconds, which histograms hold, in a second.
@@ -45,6 +45,14 @@ impl TrialSummary {
     /// Whether it failed before it had measured anything.
     pub fn failed(&self) -> bool {
         self.ran_s.is_none()
+    }
+
+    /// Whether its rates are what ended in its window, and not what follows from latencies.
+    pub fn has_counted_rates(&self) -> bool {
+        self.operations.iter().any(|operation| {
+            let scope = Scope::Operation(operation.name.clone().into());
+            self.measures.get(&ENDED, &scope).is_some()
+        })
     }
 
     /// What the first error in it said: why it failed, or how the first operation ended that did; `None` where

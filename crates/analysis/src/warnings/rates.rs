@@ -4,7 +4,7 @@ use bakeoff_results::measure::STARVED;
 use bakeoff_results::{Run, Scope, TrialSummary};
 
 use super::{WarningTally, part};
-use crate::littles_law::{concurrency, has_counted_rates, starving};
+use crate::littles_law::{concurrency, starving};
 use crate::warning::{Warning, WarningKind};
 
 /// Trials in which some clients waited while others were served over and over.
@@ -44,7 +44,7 @@ pub(super) fn not_counted(run: &Run, counted: &[&TrialSummary]) -> Option<Warnin
     if !run.figure_of_merit.is_rate() {
         return None;
     }
-    let lacks = |trial: &TrialSummary| f64::from(u8::from(!has_counted_rates(trial)));
+    let lacks = |trial: &TrialSummary| f64::from(u8::from(!trial.has_counted_rates()));
     WarningTally::of_trials(counted, lacks).say(run, |n, m, _, at| {
         let text = format!(
             "in {} the rates are not counted: an older bakeoff took them from latencies, and kept too \

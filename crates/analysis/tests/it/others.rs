@@ -58,6 +58,15 @@ fn what_was_found_of_the_same_engine_at_the_same_level_is_taken() {
 }
 
 #[test]
+fn cuts_of_another_machine_are_taken_and_say_so() {
+    let [mut timed, mut of_cuts] = documents();
+    of_cuts.run.run.machine.processor = "Other".into();
+    assert_eq!(timed.take_cuts("cuts-1", &of_cuts), 1);
+    let [difference] = &timed.other_cuts[0].differences[..] else { panic!("one difference") };
+    assert!(difference.starts_with("the machine is Other with "), "{difference}");
+}
+
+#[test]
 fn an_engine_or_a_level_that_this_run_has_not_is_no_matter() {
     let [timed, of_cuts] = documents();
     for (factor, level) in [(0, "gamma"), (1, "strict")] {
